@@ -1,0 +1,62 @@
+"""Every refusal that a user can mend, and the exit code it ends with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class BurnishError(Exception):
+    """Say what is wrong, where it came from and what would be right."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: a sentence, and indented lines that say where it came from."""
+
+    message: str
+    details: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join([self.message, *(f"  {detail}" for detail in self.details)])
+
+
+class ConfigError(BurnishError):
+    """Refuse an experiment, with every problem at once."""
+
+    exit_code = 2
+
+    def __init__(self, problems: Sequence[Problem], *, subject: str = "the experiment") -> None:
+        self.problems = tuple(problems)
+        count = "a problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
+        super().__init__("\n\n".join([f"{subject} has {count}", *map(str, self.problems)]))
+
+
+class MissingExtra(BurnishError):
+    """Name the extra that a feature needs and how to install it."""
+
+    exit_code = 3
+
+
+class DataError(BurnishError):
+    """Refuse data, naming file, line and what would be right."""
+
+    exit_code = 4
+
+
+class CheckpointError(BurnishError):
+    """Refuse a run directory or checkpoint that cannot be trusted."""
+
+    exit_code = 5
+
+
+class LaunchError(BurnishError):
+    """Refuse a job that could not be started or did not end well."""
+
+    exit_code = 6
+
+
+class ServeError(BurnishError):
+    """Refuse to serve an artifact that does not pass its own test."""
+
+    exit_code = 7

@@ -1,0 +1,69 @@
+"""What a run tells while it goes: the only thing that watchers ever see of the loop."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Started:
+    """A worker begins or goes on; `attempt` counts starts of the same run."""
+
+    step: int
+    attempt: int
+    total_steps: int | None
+    facts: Mapping[str, object] = field(default_factory=dict)
+    """Numbers worth showing once: examples, parameters, padding waste, share of text cut."""
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """One optimizer step was taken."""
+
+    step: int
+    epoch: float
+    loss: float
+    learning_rate: float
+    gradient_norm: float
+    examples: int
+    tokens: int
+    fraction: float
+    """How much of the whole training is done, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A split was scored at this step."""
+
+    step: int
+    split: str
+    scores: Mapping[str, float]
+    is_best: bool
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint exists at this step."""
+
+    step: int
+    path: str
+
+
+@dataclass(frozen=True)
+class Noted:
+    """Something happened that the user should know, in one sentence."""
+
+    step: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The loop is over, and why: finished, early_stopping, preempted, deadline, stop_file."""
+
+    step: int
+    reason: str
+    best_step: int | None = None
+    best_score: float | None = None
+
+
+Event = Started | Stepped | Evaluated | Saved | Noted | Ended

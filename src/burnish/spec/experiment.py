@@ -1,0 +1,102 @@
+"""The root value: what is learned. Where it runs is a Job's business."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, SkipValidation, model_validator
+
+from burnish.spec.component import Component, Slot
+from burnish.spec.interval import NEVER, Interval
+from burnish.spec.protocols import Architecture, DataSource, Metric, Optimizer, Schedule, Task, Tracker
+
+
+class Batching(Component):
+    """How many examples, or tokens, go into one optimizer step."""
+
+    shorthand = "examples"
+
+    examples: PositiveInt | None = None
+    tokens: PositiveInt | None = None
+    group_by_length: bool = True
+    """Batch examples of like length together, so that little is padding."""
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> "Batching":
+        if self.examples is not None and self.tokens is not None:
+            raise ValueError("takes `examples` or `tokens`, not both")
+        return self
+
+
+class Ema(Component):
+    """An exponential moving average of the weights, used for evaluation and the artifact."""
+
+    shorthand = "decay"
+
+    decay: Annotated[float, Field(gt=0, lt=1)] = 0.999
+
+
+class Select(Component):
+    """Which checkpoint is best."""
+
+    shorthand = "score"
+
+    score: str | None = None
+    """A score's name; by default the task's first metric."""
+    direction: Literal["auto", "max", "min"] = "auto"
+
+
+class Keep(Component):
+    """Which checkpoints stay on disk; the best one always does."""
+
+    shorthand = "last"
+
+    last: PositiveInt = 1
+    every: Interval = NEVER
+
+
+class TrainPolicy(Component):
+    """How long to train, and what happens on the way."""
+
+    length: Interval = Interval(3, "epochs")
+    evaluate_every: Interval = Interval(1, "epochs")
+    checkpoint_every: Interval = Interval(1, "epochs")
+    batch: Batching = Batching()
+    accumulate: PositiveInt = 1
+    """Micro-batches that one optimizer step is cut into; changes memory, not the result."""
+    clip: PositiveFloat | None = 1.0
+    """The largest gradient norm; null for none."""
+    ema: Ema | None = None
+    select: Select = Select()
+    patience: PositiveInt | None = None
+    """Stop after this many evaluations without strict improvement."""
+    keep: Keep = Keep()
+    max_minutes: PositiveFloat | None = None
+    """A deadline by the wall clock for this process; the run can be resumed after it."""
+
+
+class Runtime(Component):
+    """What the numbers depend on besides the experiment itself."""
+
+    seed: NonNegativeInt = 0
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
+    threads: PositiveInt | None = None
+    """CPU threads; by default the cores this process may use."""
+    deterministic: bool = True
+
+
+class Experiment(Component):
+    """What is learned, from which data, by which model, and how."""
+
+    name: str = "experiment"
+    description: str = ""
+    task: Annotated[SkipValidation[Task], Slot("tasks")]
+    data: Annotated[SkipValidation[DataSource], Slot("data", default="files")]
+    model: Annotated[SkipValidation[Architecture], Slot("models", default="transformer")]
+    optimizer: Annotated[SkipValidation[Optimizer], Slot("optimizers", default="adamw")]
+    schedule: Annotated[SkipValidation[Schedule], Slot("schedules", default="linear")]
+    train: TrainPolicy = TrainPolicy()
+    runtime: Runtime = Runtime()
+    metrics: Annotated[tuple[SkipValidation[Metric], ...] | None, Slot("metrics")] = None
+    """Scores to report; by default those of the task."""
+    track: Annotated[tuple[SkipValidation[Tracker], ...], Slot("trackers")] = ()
+    """Who else watches besides console and events.jsonl, like `tensorboard`."""

@@ -1,0 +1,199 @@
+"""What a component of each kind must be able to do; five methods at most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
+
+from burnish.spec.events import Event
+from burnish.spec.values import Draw, Head, Outcome, Profile, RowFault, Rows, Score, Splits
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    from burnish.spec.values import Array, Batch
+
+
+@runtime_checkable
+class DataSource(Protocol):
+    """Where the rows come from, already split."""
+
+    def load(self, request: DataRequest) -> Splits:
+        """Read, check and split; raise DataError with every fault that was found."""
+        ...
+
+
+class DataRequest(Protocol):
+    """What a source needs to know of the run."""
+
+    @property
+    def seed(self) -> int: ...
+    @property
+    def stratify(self) -> str | None:
+        """The column whose classes every split should hold in proportion, if any."""
+        ...
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the task uses; a source refuses a table without them, with a suggestion."""
+        ...
+
+    @property
+    def quarantine(self) -> Path | None:
+        """Where skipped rows are written, if anywhere."""
+        ...
+
+
+@runtime_checkable
+class Task(Protocol):
+    """One kind of problem."""
+
+    heads: ClassVar[tuple[str, ...]]
+
+    def profile(self, rows: Rows) -> Profile:
+        """Look at the training rows: labels, kind, statistics."""
+        ...
+
+    def head(self, profile: Profile) -> Head:
+        """Say what the network must end in."""
+        ...
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Turn rows into features and features into batches."""
+        ...
+
+    def decode(self, outputs: Mapping[str, Array], profile: Profile) -> Outcome:
+        """Turn a network's raw outputs (`logits`, `row`, and `label` if known) into decisions, one entry a row."""
+        ...
+
+    def metrics(self, profile: Profile | None) -> Sequence[Metric]:
+        """Give the metrics that make sense here; with no profile, those that any profile could give."""
+        ...
+
+
+class Encoder(Protocol):
+    """Encode batches of rows at once, and build batches from what it encoded."""
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features, for the cache: tokenizer digest, policy, version."""
+        ...
+
+    def faults(self, rows: Rows) -> Sequence[RowFault]:
+        """List the rows that cannot be used."""
+        ...
+
+    def encode(self, table: pa.Table) -> pa.Table:
+        """Give features: any columns, and always `length` (int32) and `row` (int64, position in the table)."""
+        ...
+
+    def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: Draw) -> Batch:
+        """Build one padded batch from the features at these positions."""
+        ...
+
+
+class Assets(Protocol):
+    """What a model brings besides weights: its tokenizer and its limits."""
+
+    @property
+    def max_positions(self) -> int | None: ...
+    @property
+    def digest(self) -> str:
+        """A hash of the files behind it."""
+        ...
+
+    def save(self, directory: Path) -> None:
+        """Write the files that rebuild it."""
+        ...
+
+
+@runtime_checkable
+class Architecture(Protocol):
+    """A family of networks."""
+
+    heads: ClassVar[tuple[str, ...]]
+
+    def max_positions(self) -> int | None:
+        """Tell the longest input if that is known without loading anything heavy."""
+        ...
+
+    def assets(self) -> Assets:
+        """Load the tokenizer; no weights yet."""
+        ...
+
+    def network(self, head: Head, assets: Assets) -> Any:
+        """Build a `torch.nn.Module` that maps a batch of tensors to logits."""
+        ...
+
+
+@runtime_checkable
+class Metric(Protocol):
+    """A way to score outcomes."""
+
+    better: ClassVar[Literal["higher", "lower"]]
+
+    def names(self) -> tuple[str, ...]:
+        """Name the scores it gives; the first is its headline."""
+        ...
+
+    def applies(self, kind: str) -> bool:
+        """Tell whether outcomes of this kind can be scored."""
+        ...
+
+    def scores(self, outcome: Outcome, weights: Array | None = None) -> Mapping[str, Array]:
+        """Score the whole set, once a row of `weights` [b, n]; without weights, once, every row counting 1."""
+        ...
+
+
+@runtime_checkable
+class Truncation(Protocol):
+    """Choose which tokens of a long text to keep."""
+
+    is_random: ClassVar[bool]
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
+        """Give the positions to keep, in order: one array, or one a window. Called only when length > limit."""
+        ...
+
+
+@runtime_checkable
+class Schedule(Protocol):
+    """The learning rate's course, as a pure function of progress."""
+
+    def factor(self, step: int, total_steps: int) -> float:
+        """Give what the base learning rate is multiplied by at this step (from 0)."""
+        ...
+
+
+@runtime_checkable
+class Optimizer(Protocol):
+    """How gradients change weights."""
+
+    @property
+    def learning_rate(self) -> float: ...
+
+    def build(self, network: Any, groups: Sequence[Mapping[str, Any]]) -> Any:
+        """Make the torch optimizer over parameter groups (`params`, `lr`, `weight_decay`)."""
+        ...
+
+
+@runtime_checkable
+class Tracker(Protocol):
+    """Someone who watches a run."""
+
+    def open(self, directory: Path, *, name: str) -> Watcher:
+        """Begin to watch a run."""
+        ...
+
+
+class Watcher(Protocol):
+    """A tracker at work."""
+
+    def emit(self, event: Event) -> None: ...
+    def close(self) -> None: ...
+
+
+Tables = Iterable[Rows]
+Scores = Mapping[str, Score]

@@ -1,0 +1,148 @@
+"""Immutable values that travel from one stage of a run to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+
+    Array = np.ndarray[Any, Any]
+    Batch = Mapping[str, Array]
+    """Arrays that go into a network together, one row an example (or a window of one)."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A table and the place each of its rows was read from."""
+
+    table: pa.Table
+    places: Places
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+
+@dataclass(frozen=True)
+class Places:
+    """Tell file and line of a row; `numbers[i]` is the row's ordinal (from 0) in its file."""
+
+    files: tuple[str, ...]
+    """Readable names, in the order they were read."""
+    file_of: Array
+    """For each row, an index into `files`."""
+    numbers: Array
+    first_lines: tuple[int, ...]
+    """For each file, the line on which its ordinal 0 stands (2 after a header); 0 if lines mean nothing there."""
+
+    def describe(self, row: int) -> str:
+        """Say where a row stands, like `train.csv:17`."""
+        which = int(self.file_of[row])
+        number = int(self.numbers[row])
+        first = self.first_lines[which]
+        return f"{self.files[which]}:{first + number}" if first else f"{self.files[which]} row {number + 1}"
+
+
+@dataclass(frozen=True)
+class Splits:
+    """The parts of the data. Test is never used for selection."""
+
+    train: Rows
+    validation: Rows
+    test: Rows | None = None
+    facts: Mapping[str, object] = field(default_factory=dict)
+    """What the reader did: rows a split, rows skipped, how validation was carved."""
+    fingerprint: str = ""
+    """A digest of the bytes read and of every option that shapes the rows."""
+
+
+@dataclass(frozen=True)
+class RowFault:
+    """A row that cannot be used, and why, like `label 'maybe' is not one of neg, pos`."""
+
+    row: int
+    what: str
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What the training rows looked like; plain JSON, kept in the run and in the artifact."""
+
+    kind: str
+    """The task's flavour: binary, multiclass, multilabel, regression …"""
+    labels: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Anything else that the task needs again when serving; JSON values only."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """A loss by name, with its numbers; the engine owns the arithmetic."""
+
+    name: Literal["cross_entropy", "binary_cross_entropy", "mean_squared_error", "focal"]
+    class_weights: tuple[float, ...] | None = None
+    label_smoothing: float = 0.0
+    gamma: float = 2.0
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a network must end in."""
+
+    kind: str
+    """The sort of output that an architecture lists in `heads`, like `sequence_classification`."""
+    size: int
+    objective: Objective
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Draw:
+    """The key of everything random about an example: a pure function of these and its index."""
+
+    seed: int
+    epoch: int
+    is_training: bool
+    view: int = 0
+    """Which of several random views, when a prediction averages over views."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Outputs beside the truth, one entry a row; `rows` makes the order irrelevant."""
+
+    kind: str
+    """As in Profile: binary, multiclass, multilabel, regression."""
+    rows: Array
+    outputs: Array
+    """Probabilities [n, k]; for regression, values [n]."""
+    decisions: Array
+    """Class indices [n], 0/1 [n, k] when multilabel, values [n] for regression."""
+    truth: Array | None
+    """As `decisions`; None when labels are unknown."""
+    labels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Score:
+    """A figure with its 95% interval."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What one optimizer step did."""
+
+    loss: float
+    gradient_norm: float
+    examples: int
+    tokens: int
+
+
+Ids = Sequence[int]
