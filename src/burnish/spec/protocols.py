@@ -52,6 +52,26 @@ class Task(Protocol):
 
     heads: ClassVar[tuple[str, ...]]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Name the columns that training reads."""
+        ...
+
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """Name the columns that prediction needs."""
+        ...
+
+    @property
+    def stratify(self) -> str | None:
+        """Name the column whose classes every split should hold in proportion, if any."""
+        ...
+
+    @property
+    def num_views(self) -> int:
+        """Say how many random views of a row a prediction averages."""
+        ...
+
     def profile(self, rows: Rows) -> Profile:
         """Look at the training rows: labels, kind, statistics."""
         ...
@@ -127,6 +147,14 @@ class Architecture(Protocol):
         """Build a `torch.nn.Module` that maps a batch of tensors to logits."""
         ...
 
+    def save(self, network: Any, directory: Path) -> None:
+        """Write a network's weights and shape into an artifact."""
+        ...
+
+    def load(self, directory: Path, head: Head) -> Any:
+        """Rebuild a network from an artifact, whatever it was first made from."""
+        ...
+
 
 @runtime_checkable
 class Metric(Protocol):
@@ -173,6 +201,8 @@ class Optimizer(Protocol):
 
     @property
     def learning_rate(self) -> float: ...
+    @property
+    def weight_decay(self) -> float: ...
 
     def build(self, network: Any, groups: Sequence[Mapping[str, Any]]) -> Any:
         """Make the torch optimizer over parameter groups (`params`, `lr`, `weight_decay`)."""

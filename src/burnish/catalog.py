@@ -1,0 +1,77 @@
+"""The names that Burnish itself provides: kind → name → address. Nothing is imported here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where a component lives, and the short names it also answers to."""
+
+    address: str
+    aliases: tuple[str, ...] = ()
+
+
+_METRICS = "burnish.metrics"
+_OPTIM = "burnish.optim"
+
+CATALOG: Mapping[str, Mapping[str, Entry]] = {
+    "tasks": {
+        "text_classification": Entry("burnish.tasks.text_classification:TextClassification"),
+    },
+    "data": {
+        "files": Entry("burnish.data.files:Files"),
+        "hub": Entry("burnish.data.hub:Hub"),
+        "glue": Entry("burnish.data.glue:Glue"),
+    },
+    "models": {
+        "transformer": Entry("burnish.models.transformer:Transformer"),
+    },
+    "truncations": {
+        "head": Entry("burnish.data.truncation:Head"),
+        "tail": Entry("burnish.data.truncation:Tail"),
+        "head_tail": Entry("burnish.data.truncation:HeadTail", ("ht",)),
+        "random_spans": Entry("burnish.data.truncation:RandomSpans", ("rs",)),
+        "random_spans_overlapping": Entry("burnish.data.truncation:RandomSpansOverlapping", ("rso",)),
+        "random_spans_deleting": Entry("burnish.data.truncation:RandomSpansDeleting", ("rsd",)),
+        "windows": Entry("burnish.data.truncation:Windows"),
+    },
+    "optimizers": {
+        "adamw": Entry(f"{_OPTIM}.optimizers:AdamW"),
+        "adam": Entry(f"{_OPTIM}.optimizers:Adam"),
+        "adafactor": Entry(f"{_OPTIM}.optimizers:Adafactor"),
+        "sgd": Entry(f"{_OPTIM}.optimizers:Sgd"),
+        "lamb": Entry(f"{_OPTIM}.optimizers:Lamb"),
+        "lion": Entry(f"{_OPTIM}.optimizers:Lion"),
+    },
+    "schedules": {
+        "constant": Entry(f"{_OPTIM}.schedules:Constant"),
+        "linear": Entry(f"{_OPTIM}.schedules:Linear"),
+        "cosine": Entry(f"{_OPTIM}.schedules:Cosine"),
+        "cosine_restarts": Entry(f"{_OPTIM}.schedules:CosineRestarts"),
+        "polynomial": Entry(f"{_OPTIM}.schedules:Polynomial"),
+        "exponential": Entry(f"{_OPTIM}.schedules:Exponential"),
+        "stepwise": Entry(f"{_OPTIM}.schedules:Stepwise"),
+        "inverse_sqrt": Entry(f"{_OPTIM}.schedules:InverseSqrt"),
+    },
+    "metrics": {
+        "accuracy": Entry(f"{_METRICS}.classification:Accuracy"),
+        "f1": Entry(f"{_METRICS}.classification:F1"),
+        "precision": Entry(f"{_METRICS}.classification:Precision"),
+        "recall": Entry(f"{_METRICS}.classification:Recall"),
+        "matthews": Entry(f"{_METRICS}.classification:Matthews"),
+        "confusion": Entry(f"{_METRICS}.classification:Confusion"),
+        "log_loss": Entry(f"{_METRICS}.probabilistic:LogLoss"),
+        "calibration_error": Entry(f"{_METRICS}.probabilistic:CalibrationError"),
+        "roc_auc": Entry(f"{_METRICS}.ranking:RocAuc"),
+        "pr_auc": Entry(f"{_METRICS}.ranking:PrAuc"),
+        "pearson": Entry(f"{_METRICS}.regression:Pearson"),
+        "spearman": Entry(f"{_METRICS}.regression:Spearman"),
+        "mse": Entry(f"{_METRICS}.regression:Mse"),
+        "mae": Entry(f"{_METRICS}.regression:Mae"),
+        "r2": Entry(f"{_METRICS}.regression:R2"),
+    },
+    "trackers": {
+        "tensorboard": Entry("burnish.tracking.tensorboard:TensorBoard"),
+    },
+}

@@ -1,0 +1,23 @@
+"""From layers of YAML to a checked experiment that knows where each value came from, and back."""
+
+from burnish.config.locate import ExperimentListing, Located, experiments, locate
+from burnish.config.origins import DEFAULT, Origin
+from burnish.config.render import Difference, diff, fingerprint, render
+from burnish.config.resolve import Resolved, load
+from burnish.config.schema import schema
+
+__all__ = [
+    "DEFAULT",
+    "Difference",
+    "ExperimentListing",
+    "Located",
+    "Origin",
+    "Resolved",
+    "diff",
+    "experiments",
+    "fingerprint",
+    "load",
+    "locate",
+    "render",
+    "schema",
+]

@@ -1,0 +1,148 @@
+"""Turns what pydantic says into our sentences: the path, what is right, the value, where it came from."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pydantic_core import ErrorDetails
+
+from burnish.config.nodes import Branch, Items, Leaf, Node, Path, child, dotted, find, one_line
+from burnish.config.origins import Origin
+from burnish.errors import Problem
+from burnish.registry import nearest
+
+_WANTED: Mapping[str, str] = {
+    "int_parsing": "a whole number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing_size": "a whole number of ordinary size",
+    "float_parsing": "a number",
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_parsing": "true or false",
+    "bool_type": "true or false",
+    "string_type": "text",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "set_type": "a list of different values",
+    "dict_type": "a mapping",
+    "model_type": "a section of options",
+    "model_attributes_type": "a section of options",
+    "less_than_equal": "at most {le}",
+    "less_than": "less than {lt}",
+    "greater_than_equal": "at least {ge}",
+    "greater_than": "more than {gt}",
+    "multiple_of": "a multiple of {multiple_of}",
+    "string_too_short": "at least {min_length} characters long",
+    "string_too_long": "at most {max_length} characters long",
+    "string_pattern_mismatch": "text that matches {pattern}",
+    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
+    "literal_error": "one of {expected}",
+    "enum": "one of {expected}",
+    "none_required": "null",
+}
+"""What each of pydantic's complaints wants, to follow "must be"."""
+
+
+def complaints(errors: Iterable[ErrorDetails], branch: Branch, *, path: Path) -> list[Problem]:
+    """Write one problem a place; the forms of a union that all failed are joined by "or"."""
+    places: dict[Path, list[ErrorDetails]] = {}
+    for error in errors:
+        places.setdefault(_place(error, branch), []).append(error)
+    return [_problem(group, branch, place=place, path=path) for place, group in places.items()]
+
+
+def origins(node: Node | None) -> tuple[str, ...]:
+    """Say where a node came from; nothing for what nobody wrote."""
+    return node.origin.lines() if node is not None else ()
+
+
+def _place(error: ErrorDetails, branch: Branch) -> Path:
+    """Follow an error's location through what was written; parts that name a form of a union lead nowhere."""
+    place: list[str | int] = []
+    node: Node | None = branch
+    for part in error["loc"]:
+        below = child(node, part)
+        if below is not None:
+            place.append(part)
+            node = below
+        elif part == error["loc"][-1] and error["type"] in ("missing", "extra_forbidden"):
+            place.append(part)
+    return tuple(place)
+
+
+def _problem(errors: list[ErrorDetails], branch: Branch, *, place: Path, path: Path) -> Problem:
+    name = dotted((*path, *place)) or "the experiment"
+    node = find(branch, place)
+    if errors[0]["type"] == "missing":
+        return Problem(f"{name} is required", _section(find(branch, place[:-1])))
+    if not place:
+        return Problem("; ".join(f"{name} {_said(error)}" for error in errors), _members(branch))
+    return Problem(_sentence(name, errors, node), origins(node))
+
+
+def _sentence(name: str, errors: list[ErrorDetails], node: Node | None) -> str:
+    wanted = dict.fromkeys(filter(None, map(_wanted, errors)))
+    said = dict.fromkeys(_said(error) for error in errors if _wanted(error) is None)
+    if wanted:
+        said = {f"must be {' or '.join(wanted)}": None, **said}
+    return f"{name} {'; or '.join(said)}{_got(node)}{_meant(errors, node)}"
+
+
+def _wanted(error: ErrorDetails) -> str | None:
+    template = _WANTED.get(error["type"])
+    context = dict(error.get("ctx", {}))
+    if "expected" in context:
+        context["expected"] = ", ".join(_choices(error))
+    return template.format_map({key: _number(value) for key, value in context.items()}) if template else None
+
+
+def _said(error: ErrorDetails) -> str:
+    """Give a validator's own sentence, or pydantic's for what we have no words for."""
+    cause = error.get("ctx", {}).get("error")
+    if isinstance(cause, Exception) and str(cause):
+        return str(cause)
+    return f"is refused: {error['msg'][:1].lower()}{error['msg'][1:]}"
+
+
+def _choices(error: ErrorDetails) -> list[str]:
+    """Read the choices from pydantic's text: `'a', 'b' or 'c'`."""
+    expected = str(error.get("ctx", {}).get("expected", ""))
+    return [choice.strip().strip("'") for choice in expected.replace(" or ", ", ").split(", ")]
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _got(node: Node | None) -> str:
+    if isinstance(node, Leaf):
+        return f", got {shown(node.value)}"
+    return f", got a {'list' if isinstance(node, Items) else 'mapping'}" if node is not None else ""
+
+
+def shown(text: str | None) -> str:
+    """Show a written scalar: numbers bare, text in quotes."""
+    if text is None:
+        return "null"
+    try:
+        float(text)
+    except ValueError:
+        return f"'{one_line(text)}'"
+    return text.strip()
+
+
+def _meant(errors: list[ErrorDetails], node: Node | None) -> str:
+    choices = [choice for error in errors if error["type"] in ("literal_error", "enum") for choice in _choices(error)]
+    close = nearest(node.value, choices) if isinstance(node, Leaf) and node.value else None
+    return f". Did you mean `{close}`?" if close else ""
+
+
+def _section(node: Node | None) -> tuple[str, ...]:
+    origin: Origin | None = node.origin if node is not None else None
+    return (f"in the section {origin}",) if origin and not origin.is_default else ()
+
+
+def _members(branch: Branch) -> tuple[str, ...]:
+    """Say where each option of a section came from, for a complaint about several of them."""
+    return tuple(f"`{key}` {node.origin}" for key, node in branch.nodes.items() if not node.origin.is_default)

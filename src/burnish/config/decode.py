@@ -1,0 +1,158 @@
+"""Makes an experiment of a merged tree, or one error with every problem in it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from burnish.config.complaints import complaints, origins, shown
+from burnish.config.nodes import Branch, Items, Leaf, Node, Path, dotted, plain
+from burnish.config.origins import DEFAULT
+from burnish.config.shape import Shape, shapes_of
+from burnish.config.suggest import Option, suggestion
+from burnish.errors import ConfigError, Problem
+from burnish.registry import Registry, nearest
+from burnish.spec.component import Component, Slot
+from burnish.spec.experiment import Experiment
+
+_FAILED: Any = object()
+_ABSENT: Any = object()
+_POISON = "\0"
+"""A key that no component has: it keeps a component's own checks from running on half of its options."""
+
+
+def decode(tree: Branch, *, registry: Registry) -> Experiment:
+    """Build the experiment that a normalised tree describes."""
+    decoder = _Decoder(registry, tree)
+    experiment = decoder.component(Experiment, tree, ())
+    if decoder.problems:
+        raise ConfigError(decoder.problems)
+    assert isinstance(experiment, Experiment)  # no problems means a value
+    return experiment
+
+
+@dataclass
+class _Decoder:
+    """Walk tree and classes together, collecting problems."""
+
+    registry: Registry
+    tree: Branch
+    problems: list[Problem] = field(default_factory=list)
+
+    def component(self, cls: type[Component], branch: Branch, path: Path) -> Any:
+        shapes = shapes_of(cls)
+        extra = ("type",) if branch.type is not None else ()
+        self._refuse_unknown(cls, branch, path=path, extra=extra)
+        values = {name: self._value(shape, branch.nodes.get(name), path) for name, shape in shapes.items()}
+        failed = {name for name, value in values.items() if value is _FAILED}
+        given = {name: value for name, value in values.items() if value is not _ABSENT and value is not _FAILED}
+        if failed or not {*shapes, *extra}.issuperset(branch.nodes):
+            given[_POISON] = None
+        try:
+            return cls.model_validate(given)
+        except ValidationError as error:
+            ignored = {_POISON, *failed}
+            errors = [each for each in error.errors(include_url=False) if not ignored.intersection(each["loc"][:1])]
+            self.problems += complaints(errors, branch, path=path)
+            return _FAILED
+
+    def _value(self, shape: Shape, node: Node | None, path: Path) -> Any:
+        path = (*path, shape.name)
+        if node is None:
+            return self._absent(shape, path)
+        if shape.is_plain:
+            return _plain_value(shape, node)
+        if isinstance(node, Leaf) and node.value is None:
+            return None if _takes_null(shape) else self._refuse(path, "must not be null", node)
+        if not shape.is_many:
+            return self._one(shape, node, path)
+        elements = node.nodes if isinstance(node, Items) else (node,)
+        values = [self._one(shape, each, (*path, index)) for index, each in enumerate(elements)]
+        return _FAILED if _FAILED in values else tuple(values)
+
+    def _absent(self, shape: Shape, path: Path) -> Any:
+        if shape.slot is None or not shape.info.is_required():
+            return _ABSENT  # pydantic has the default, or says that one is missing
+        if shape.slot.default is None:
+            names = ", ".join(each.name for each in self.registry.names(shape.slot.kind))
+            return self._refuse(path, f"is required; choose one of {names}", None)
+        return self._filled(shape.slot, Branch({}, DEFAULT, type=shape.slot.default), path)
+
+    def _one(self, shape: Shape, node: Node, path: Path) -> Any:
+        if not isinstance(node, Branch):
+            got = shown(node.value) if isinstance(node, Leaf) else "a list"
+            return self._refuse(path, f"must be a section of options, got {got}", node)
+        if shape.slot is not None:
+            return self._filled(shape.slot, node, path)
+        assert shape.component is not None  # a shape that is not plain has one or the other
+        return self.component(shape.component, node, path)
+
+    def _filled(self, slot: Slot, branch: Branch, path: Path) -> Any:
+        written = branch.nodes.get("type")
+        typo = None if written else next((key for key in branch.nodes if _means_type(key, slot, self.registry)), None)
+        if typo is not None:
+            sentence = f": no such option. Did you mean `{dotted((*path, 'type'))}`?"
+            return self._refuse((*path, typo), sentence, branch.nodes[typo])
+        if written is not None and not (isinstance(written, Leaf) and written.value):
+            return self._refuse((*path, "type"), "must be the name of a component", written)
+        name = written.value if isinstance(written, Leaf) and written.value else slot.default
+        if name is None:
+            names = ", ".join(each.name for each in self.registry.names(slot.kind))
+            return self._refuse((*path, "type"), f"is required; choose one of {names}", branch)
+        try:
+            cls = self.registry.load(slot.kind, name)
+        except ConfigError as error:
+            return self._refuse((*path, "type"), f": {error.problems[0].message}", written)
+        return self.component(cls, branch, path)
+
+    def _refuse_unknown(self, cls: type[Component], branch: Branch, *, path: Path, extra: tuple[str, ...]) -> None:
+        here = dotted(path)
+        siblings = [Option(here, key) for key in (*shapes_of(cls), *extra)]
+        for key, node in branch.nodes.items():
+            if Option(here, key) not in siblings:
+                hint = suggestion(key, siblings=siblings, everywhere=list(self._everywhere(Experiment, self.tree, ())))
+                self._refuse((*path, key), f": no such option. {hint}", node)
+
+    def _refuse(self, path: Path, sentence: str, node: Node | None) -> Any:
+        space = "" if sentence.startswith(":") else " "
+        self.problems.append(Problem(f"{dotted(path)}{space}{sentence}", origins(node)))
+        return _FAILED
+
+    def _everywhere(self, cls: type[Component], branch: Node | None, path: Path) -> Iterator[Option]:
+        """Give every option that is legal with the types this tree names."""
+        for name, shape in shapes_of(cls).items():
+            yield Option(dotted(path), name)
+            below = branch.nodes.get(name) if isinstance(branch, Branch) else None
+            inner = None if shape.is_many else shape.component or self._class(shape.slot, below)
+            if inner is not None:
+                yield from self._everywhere(inner, below, (*path, name))
+
+    def _class(self, slot: Slot | None, node: Node | None) -> type[Component] | None:
+        name = (node.type if isinstance(node, Branch) else None) or (slot.default if slot else None)
+        try:
+            return self.registry.load(slot.kind, name) if slot and name else None
+        except ConfigError:
+            return None  # reported where the tree names it
+
+
+def _plain_value(shape: Shape, node: Node) -> Any:
+    """Give pydantic what was written: text, which the field's type converts."""
+    if not isinstance(node, Leaf) or node.value is None:
+        return plain(node)
+    value = shape.literals().get(node.value, node.value)
+    return [value] if shape.wants_list else value
+
+
+def _takes_null(shape: Shape) -> bool:
+    return type(None) in getattr(shape.info.annotation, "__args__", ())
+
+
+def _means_type(key: str, slot: Slot, registry: Registry) -> bool:
+    """Tell a misspelt `type` from an option; without its type, no option of a section can be judged."""
+    if nearest(key, ["type"]) is None:
+        return False
+    try:
+        return slot.default is None or key not in shapes_of(registry.load(slot.kind, slot.default))
+    except ConfigError:
+        return True

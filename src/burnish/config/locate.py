@@ -1,0 +1,129 @@
+"""Finds experiments: those shipped as package data, those of plug-ins, and files by path."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from importlib.resources import files
+from pathlib import Path
+from types import ModuleType
+
+from burnish.config.nodes import Leaf
+from burnish.config.reader import read_file
+from burnish.errors import ConfigError, Problem
+from burnish.registry import Registry, default_registry, nearest
+
+SUFFIXES = (".yaml", ".yml")
+PLAN = "plan.yaml"
+
+
+@dataclass(frozen=True)
+class Located:
+    """An experiment file: its name, the name its origins show, and who provides it."""
+
+    name: str
+    source: str
+    path: Path
+    provider: str
+
+
+@dataclass(frozen=True)
+class ExperimentListing:
+    """A named experiment with the line that describes it."""
+
+    name: str
+    description: str
+    provider: str
+    path: Path | None
+
+
+def locate(name: str, *, registry: Registry | None = None) -> Located:
+    """Find an experiment by name, by path to a YAML file, or by a run directory that holds a plan."""
+    if name.endswith(SUFFIXES):
+        path = Path(name)
+        return Located(path.stem if path.name != PLAN else path.parent.name, name, path, provider="file")
+    registry = registry or default_registry()
+    found = [*_shipped(only=name), *_plugged(name, registry)]
+    if len(found) > 1:
+        raise _refusal(f"the experiment '{name}' is provided twice, by {' and '.join(each.provider for each in found)}")
+    if found:
+        return found[0]
+    plan = Path(name, PLAN)
+    if plan.is_file():
+        return Located(Path(name).name, str(plan), plan, provider="run")
+    raise _refusal(_unknown(name, registry))
+
+
+def experiments(*, registry: Registry | None = None) -> list[ExperimentListing]:
+    """List every named experiment; one that cannot be read says so in its description."""
+    registry = registry or default_registry()
+    listed = [_listing(each) for each in _shipped()]
+    for point in registry.entry_points("experiments"):
+        try:
+            listed.extend(_listing(each) for each in _of_entry_point(point))
+        except ConfigError as error:
+            listed.append(ExperimentListing(point.name, error.problems[0].message, _provider(point), None))
+    return listed
+
+
+def _shipped(*, only: str | None = None) -> Iterator[Located]:
+    root = Path(str(files("burnish"))) / "experiments"
+    return (each for each in _inside(root, prefix="", provider="burnish") if only in (None, each.name))
+
+
+def _plugged(name: str, registry: Registry) -> Iterator[Located]:
+    """Look only into the plug-in that the name begins with: a broken one must not break the others."""
+    for point in registry.entry_points("experiments"):
+        if name.partition("/")[0] == point.name:
+            yield from (each for each in _of_entry_point(point) if each.name == name)
+
+
+def _of_entry_point(point: EntryPoint) -> Iterator[Located]:
+    return _inside(_directory(point), prefix=f"{point.name}/", provider=_provider(point))
+
+
+def _directory(point: EntryPoint) -> Path:
+    try:
+        target = point.load()
+    except Exception as error:  # a plug-in may fail in any way; it must break only who asked for it
+        raise _refusal(
+            f"the experiments of {_provider(point)} cannot be loaded: {type(error).__name__}: {error}"
+        ) from error
+    directory = Path(str(files(target))) if isinstance(target, ModuleType) else Path(str(target))
+    if not directory.is_dir():
+        raise _refusal(f"the experiments of {_provider(point)} cannot be loaded: {point.value} names no directory")
+    return directory
+
+
+def _inside(root: Path, *, prefix: str, provider: str) -> Iterator[Located]:
+    for path in sorted(root.rglob("*.yaml")):
+        name = prefix + path.relative_to(root).with_suffix("").as_posix()
+        yield Located(name, f"{name}.yaml", path, provider)
+
+
+def _listing(located: Located) -> ExperimentListing:
+    return ExperimentListing(located.name, _description(located), located.provider, located.path)
+
+
+def _description(located: Located) -> str:
+    try:
+        node = read_file(located.path, source=located.source).nodes.get("description")
+    except ConfigError as error:
+        return error.problems[0].message
+    return (node.value or "") if isinstance(node, Leaf) else ""
+
+
+def _unknown(name: str, registry: Registry) -> str:
+    names = [each.name for each in experiments(registry=registry)]
+    close = nearest(name, names) or nearest(name, [each.rpartition("/")[2] for each in names])
+    meant = next((each for each in names if close and each.endswith(close)), None)
+    hint = f" Did you mean `{meant}`?" if meant else ""
+    known = f"There are {', '.join(names)}; a file of your own is named by its path, ending in .yaml."
+    return f"no experiment is called '{name}'.{hint} {known}"
+
+
+def _provider(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.module.partition(".")[0]
+
+
+def _refusal(sentence: str) -> ConfigError:
+    return ConfigError([Problem(sentence)], subject="the request")

@@ -1,0 +1,58 @@
+"""Loads an experiment: layers in, a checked value out, with the origin of each of its parts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from burnish.config.decode import decode
+from burnish.config.merge import merge
+from burnish.config.nodes import Branch, Leaf, dotted, find, undotted
+from burnish.config.normalise import normalise
+from burnish.config.origins import DEFAULT, Origin
+from burnish.config.render import document, leaves
+from burnish.config.sources import layers
+from burnish.errors import Problem
+from burnish.registry import Registry, default_registry
+from burnish.spec.experiment import Experiment
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """An experiment and the tree it was read from."""
+
+    experiment: Experiment
+    tree: Branch
+    registry: Registry
+
+    def origin(self, path: str) -> Origin:
+        """Say where the value at a path came from."""
+        parts = undotted(path)
+        for end in range(len(parts), 0, -1):
+            node = find(self.tree, parts[:end])
+            if node is not None:
+                is_whole = end == len(parts) or isinstance(node, Leaf)
+                return node.origin if is_whole else DEFAULT
+        return DEFAULT
+
+    def paths(self) -> tuple[str, ...]:
+        """List every option of the experiment, those at their default too."""
+        return tuple(dotted(path) for path, _ in leaves(document(self.experiment, registry=self.registry)))
+
+    def problem(self, path: str, message: str) -> Problem:
+        """Complain about the value at a path, naming where it came from."""
+        return Problem(f"{path} {message}", self.origin(path).lines())
+
+
+def load(
+    name: str, *, configs: Sequence[str] = (), overrides: Sequence[str] = (), registry: Registry | None = None
+) -> Resolved:
+    """Resolve an experiment by name or path; raise one ConfigError with every problem."""
+    registry = registry or default_registry()
+    return resolve(layers(name, configs=configs, overrides=overrides, registry=registry), registry=registry)
+
+
+def resolve(stack: Sequence[Branch], *, registry: Registry) -> Resolved:
+    """Merge layers, lowest first, and decode the result."""
+    tree = Branch({}, DEFAULT)
+    for layer in stack:
+        tree = merge(tree, normalise(layer, tree, root=Experiment, registry=registry))
+    return Resolved(decode(tree, registry=registry), tree, registry)

@@ -1,0 +1,81 @@
+"""What a component class accepts: its fields, seen as slots, sections and plain options."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+
+from burnish.spec.component import Component, Slot
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One field of a component."""
+
+    name: str
+    info: FieldInfo
+    slot: Slot | None
+    """The kind of component it takes, written as `type:` + options."""
+    component: type[Component] | None
+    """The one class it takes, written as a section of options."""
+    is_many: bool
+    """Whether it takes a list of such components."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Tell whether the field is an ordinary value, which pydantic reads alone."""
+        return self.slot is None and self.component is None
+
+    @property
+    def wants_list(self) -> bool:
+        """Tell whether every form of the value is a list."""
+        forms = [form for form in _alternatives(self.info.annotation) if form is not NoneType]
+        return bool(forms) and all((get_origin(form) or form) in (tuple, list, set, frozenset) for form in forms)
+
+    def literals(self) -> dict[str, object]:
+        """Give the fixed values that are not text, by the text a user would write."""
+        forms = (form for form in _alternatives(self.info.annotation) if get_origin(form) is Literal)
+        return {str(value): value for form in forms for value in get_args(form) if not isinstance(value, str)}
+
+
+@cache
+def shapes_of(cls: type[Component]) -> Mapping[str, Shape]:
+    """Give the fields of a component class by name."""
+    return {name: _shape(name, info) for name, info in cls.model_fields.items()}
+
+
+def _shape(name: str, info: FieldInfo) -> Shape:
+    forms = [form for form in _alternatives(info.annotation) if form is not NoneType]
+    slots = [*(each for each in info.metadata if isinstance(each, Slot)), *_slots(info.annotation)]
+    slot = slots[0] if slots else None
+    only = forms[0] if len(forms) == 1 else None
+    is_many = get_origin(only) is tuple and get_args(only)[-1] is Ellipsis
+    inner = _bare(get_args(only)[0]) if is_many else only
+    component = inner if slot is None and isinstance(inner, type) and issubclass(inner, Component) else None
+    return Shape(name, info, slot=slot, component=component, is_many=is_many and bool(slot or component))
+
+
+def _alternatives(annotation: Any) -> Iterator[Any]:
+    """Give the forms of a union, with annotations stripped; a single form is a union of one."""
+    bare = _bare(annotation)
+    if get_origin(bare) in (Union, UnionType):
+        for form in get_args(bare):
+            yield from _alternatives(form)
+    else:
+        yield bare
+
+
+def _bare(annotation: Any) -> Any:
+    return _bare(get_args(annotation)[0]) if get_origin(annotation) is Annotated else annotation
+
+
+def _slots(annotation: Any) -> Iterator[Slot]:
+    """Find slot marks inside a union, like `Annotated[Truncation, Slot(…)] | None`."""
+    for part in get_args(annotation):
+        if isinstance(part, Slot):
+            yield part
+        elif get_origin(part) is Annotated or get_origin(annotation) in (Union, UnionType):
+            yield from _slots(part)

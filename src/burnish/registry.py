@@ -1,0 +1,204 @@
+"""Finds a component by kind and name: ours, a plug-in's, or a full address."""
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import lru_cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from typing_extensions import get_protocol_members
+
+from burnish.catalog import CATALOG, Entry
+from burnish.errors import BurnishError, ConfigError, Problem
+from burnish.spec import protocols
+from burnish.spec.component import Component
+
+EntryPoints = Callable[[str], Iterable[EntryPoint]]
+"""Give the entry points of a group, without importing what they point to."""
+
+_ADDRESS = re.compile(r"[\w.]+:[A-Za-z_]\w*")
+_NOUNS = {"data": "data source"}
+_PROTOCOLS: Mapping[str, type[Any]] = {
+    "tasks": protocols.Task,
+    "data": protocols.DataSource,
+    "models": protocols.Architecture,
+    "truncations": protocols.Truncation,
+    "optimizers": protocols.Optimizer,
+    "schedules": protocols.Schedule,
+    "metrics": protocols.Metric,
+    "trackers": protocols.Tracker,
+}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A name of one kind, who provides it and where it lives."""
+
+    name: str
+    provider: str
+    address: str
+    aliases: tuple[str, ...] = ()
+
+
+@lru_cache(maxsize=1)
+def default_registry() -> "Registry":
+    """Give the registry of this Python environment."""
+    return Registry()
+
+
+class Registry:
+    """Map kind and name to a class; know every name without importing anything."""
+
+    def __init__(
+        self,
+        *,
+        entry_points: EntryPoints = lambda group: entry_points(group=group),
+        catalog: Mapping[str, Mapping[str, Entry]] = CATALOG,
+    ) -> None:
+        self._catalog = catalog
+        self._entry_points = lru_cache(maxsize=None)(lambda group: tuple(entry_points(group)))
+        self._names = lru_cache(maxsize=None)(self._list)
+
+    def kinds(self) -> list[str]:
+        """List the kinds of component that Burnish itself provides."""
+        return list(self._catalog)
+
+    def entry_points(self, group: str) -> tuple[EntryPoint, ...]:
+        """Give the entry points of `burnish.<group>`."""
+        return tuple(self._entry_points(f"burnish.{group}"))
+
+    def names(self, kind: str) -> list[Listing]:
+        """List every name of a kind with its provider; ours first."""
+        return list(self._names(kind))
+
+    def knows(self, kind: str, name: str) -> bool:
+        """Tell whether someone provides this name, or it is a full address."""
+        return bool(self._providers(kind, name)) or is_address(name)
+
+    def canonical(self, kind: str, name: str) -> str:
+        """Give the one name that an alias or address stands for; an unknown name stands for itself."""
+        found = self._providers(kind, name) or [each for each in self._names(kind) if each.address == name]
+        return found[0].name if found else name
+
+    def load(self, kind: str, name: str) -> type[Component]:
+        """Import the class behind a name; raise ConfigError with a sentence if that cannot be done."""
+        address = self._address(kind, name)
+        cls = _imported(address, what=f"{_noun(kind)} '{name}'")
+        if not (isinstance(cls, type) and issubclass(cls, Component)):
+            raise _refusal(f"{address} is not a component: it must be a class that derives from Component")
+        lacking = _lacking(kind, cls)
+        if lacking:
+            raise _refusal(f"{address} is no {_noun(kind)}: it lacks {', '.join(f'`{each}`' for each in lacking)}")
+        return cls
+
+    def name_of(self, kind: str, cls: type) -> str:
+        """Give the canonical name of a class; its address if nobody lists it."""
+        for listing in self._names(kind):
+            if _is_behind(listing.address, cls) and len(self._providers(kind, listing.name)) == 1:
+                return listing.name
+        return f"{cls.__module__}:{cls.__qualname__}"
+
+    def summary(self, kind: str, name: str) -> str:
+        """Give the first line of a component's docstring; imports its module."""
+        return next(iter((self.load(kind, name).__doc__ or "").strip().splitlines()), "")
+
+    def _list(self, kind: str) -> tuple[Listing, ...]:
+        ours = [
+            Listing(name, "burnish", entry.address, entry.aliases)
+            for name, entry in self._catalog.get(kind, {}).items()
+        ]
+        theirs = (Listing(point.name, _provider(point), point.value) for point in self.entry_points(kind))
+        return tuple(dict.fromkeys([*ours, *theirs]))  # the same distribution found twice on the path is no clash
+
+    def _providers(self, kind: str, name: str) -> list[Listing]:
+        return [each for each in self._names(kind) if name == each.name or name in each.aliases]
+
+    def _address(self, kind: str, name: str) -> str:
+        found = self._providers(kind, name)
+        if len(found) > 1:
+            places = " and ".join(f"{each.provider} ({each.address})" for each in found)
+            raise _refusal(f"the {_noun(kind)} '{name}' is provided twice, by {places}; write the address you mean")
+        if found:
+            return found[0].address
+        if is_address(name):
+            return name
+        raise _refusal(self._unknown(kind, name))
+
+    def _unknown(self, kind: str, name: str) -> str:
+        listings = self._names(kind)
+        close = nearest(name, (word for each in listings for word in (each.name, *each.aliases)))
+        names = ", ".join(each.name for each in listings) or "none"
+        hint = f"Did you mean `{close}`?" if close else f"Known are {names}."
+        return f"no {_noun(kind)} is called '{name}'. {hint}"
+
+
+def is_address(text: str) -> bool:
+    """Tell whether a text is `module:attribute`; `package:` begins a location, never an address."""
+    return _ADDRESS.fullmatch(text) is not None and not text.startswith("package:")
+
+
+def nearest(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
+    """Find the known word that was most likely meant: a slip of the fingers away, or else alike enough."""
+    words = list(dict.fromkeys(known))
+    if not words:
+        return None
+    best = min(words, key=lambda each: _edits(word, each))
+    if _edits(word, best) <= max(1, len(word) // 4):
+        return best
+    return next(iter(get_close_matches(word, words, n=1, cutoff=likeness)), None)
+
+
+def _edits(left: str, right: str) -> int:
+    """Count insertions, deletions, substitutions and swaps of neighbours between two words."""
+    before: list[int] = []
+    row = list(range(len(right) + 1))
+    for i, a in enumerate(left, start=1):
+        older, before, row = before, row, [i]
+        for j, b in enumerate(right, start=1):
+            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
+            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
+                cost = min(cost, older[j - 2] + 1)
+            row.append(cost)
+    return row[-1]
+
+
+def _imported(address: str, *, what: str) -> object:
+    module, _, attribute = address.partition(":")
+    try:
+        found: object = import_module(module)
+        for part in attribute.split(".") if attribute else ():
+            found = getattr(found, part)
+    except BurnishError:
+        raise
+    except Exception as error:  # a plug-in may fail in any way; it must break only who asked for it
+        raise _refusal(f"the {what} could not be imported from {address}: {type(error).__name__}: {error}") from error
+    return found
+
+
+def _lacking(kind: str, cls: type[Component]) -> list[str]:
+    """List the members of the kind's protocol that a class has neither as attribute nor as field."""
+    protocol = _PROTOCOLS.get(kind)
+    members = get_protocol_members(protocol) if protocol else frozenset()
+    return sorted(each for each in members if not hasattr(cls, each) and each not in cls.model_fields)
+
+
+def _is_behind(address: str, cls: type) -> bool:
+    """Tell whether an address leads to this class, looking only at what is imported already."""
+    module, _, attribute = address.partition(":")
+    return getattr(sys.modules.get(module), attribute, None) is cls
+
+
+def _provider(point: EntryPoint) -> str:
+    return point.dist.name if point.dist is not None else point.value.partition(":")[0].partition(".")[0]
+
+
+def _noun(kind: str) -> str:
+    return _NOUNS.get(kind, kind.removesuffix("s"))
+
+
+def _refusal(sentence: str) -> ConfigError:
+    return ConfigError([Problem(sentence)])

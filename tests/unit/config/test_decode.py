@@ -1,0 +1,145 @@
+from pathlib import Path
+
+import pytest
+
+from burnish.config.nodes import Branch
+from burnish.config.resolve import resolve
+from burnish.config.sources import override
+from burnish.errors import ConfigError
+from burnish.spec.experiment import Experiment
+from tests.unit.config import fakes
+from tests.unit.config.fakes import fake_registry, layer
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "config"
+
+
+def decoded(text: str, *overrides: str) -> Experiment:
+    stack: list[Branch] = [layer(text), *map(override, overrides)]
+    return resolve(stack, registry=fake_registry()).experiment
+
+
+def problems(text: str, *overrides: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        decoded(text, *overrides)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def only(text: str, *overrides: str) -> str:
+    (problem,) = problems(text, *overrides)
+    return problem
+
+
+def test_defaults_fill_what_nobody_wrote() -> None:
+    experiment = decoded("task: guess")
+    assert (type(experiment.data), type(experiment.model)) == (fakes.Table, fakes.Net)
+    assert type(experiment.task.truncation) is fakes.Front  # type: ignore[attr-defined]
+
+
+def test_the_fields_type_decides_how_text_is_read() -> None:
+    experiment = decoded(
+        "task: {type: guess, text: no, labels: [on, 1], views: 3, weights: [1, 2.5]}\n"
+        "optimizer: {learning_rate: 3e-5}\ndata: {header: no, path: 1e3}\ntrain: {length: 500 steps, patience: null}"
+    )
+    task, data = experiment.task, experiment.data
+    assert (task.text, task.labels, task.views, task.weights) == ("no", ("on", "1"), 3, (1.0, 2.5))  # type: ignore[attr-defined]
+    assert (data.header, data.path, experiment.optimizer.learning_rate) == (False, "1e3", 3e-5)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("word", "value"), [("true", True), ("yes", True), ("on", True), ("false", False), ("no", False), ("off", False)]
+)
+def test_yes_and_no_may_be_written_in_many_ways(word: str, value: bool) -> None:
+    assert decoded("task: guess", f"data.header={word}").data.header is value  # type: ignore[attr-defined]
+
+
+def test_a_scalar_is_a_list_of_one() -> None:
+    experiment = decoded("task: {type: guess, labels: good}", "metrics=right", "data.cuts=7")
+    assert experiment.task.labels == ("good",)  # type: ignore[attr-defined]
+    assert experiment.metrics == (fakes.Right(),)
+    assert experiment.data.cuts == (fakes.Cut(rows=7),)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("task.max_length=900", "task.max_length must be at most 512, got 900"),
+        ("task.max_length=0", "task.max_length must be at least 1, got 0"),
+        ("task.max_length=1.5", "task.max_length must be a whole number, got 1.5"),
+        ("task.max_length=null", "task.max_length must be a whole number, got null"),
+        ("optimizer.learning_rate=fast", "optimizer.learning_rate must be a number, got 'fast'"),
+        ("optimizer.learning_rate=0", "optimizer.learning_rate must be more than 0, got 0"),
+        ("optimizer.betas=[1,x]", "optimizer.betas[1] must be a number, got 'x'"),
+        ("data.header=maybe", "data.header must be true or false, got 'maybe'"),
+        ("runtime.device=cude", "runtime.device must be one of auto, cpu, cuda, mps, got 'cude'. Did you mean `cuda`?"),
+        ("runtime.precision=[1]", "runtime.precision must be one of auto, fp32, bf16, got a list"),
+        ("task.views=2", "task.views must be one of 1, 3, got 2"),
+        ("task.weights=heavy", "task.weights must be one of none, balanced or a list, got 'heavy'"),
+        ("task.text=[a]", "task.text must be text, got a list"),
+        ("data.filter=x", "data.filter must be a mapping, got 'x'"),
+        ("train.length=3", 'train.length must be a number with a unit, like "500 steps"'),
+        ("train.ema=2", "train.ema.decay must be less than 1, got 2"),
+        ("train.batch=[1]", "train.batch must be a section of options, got a list"),
+        ("train=5", "train must be a section of options, got 5"),
+        ("train=null", "train must not be null"),
+        ("model=null", "model must not be null"),
+        ("model.type=null", "model.type must be the name of a component"),
+        ("data={cut: {seed: 1}}", "data.cut.rows is required"),
+        ("data=named", "data.set is required"),
+        ("schedule=liner", "schedule.type: no schedule is called 'liner'. Did you mean `linear`?"),
+        ("schedule={low: 3, high: 2}", "schedule needs `low` to be at most `high`"),
+        ("train.batch={examples: 3, tokens: 4}", "train.batch takes `examples` or `tokens`, not both"),
+        ("metrics=[right, {type: mean, average: x}]", "metrics[1].average must be one of micro, macro, got 'x'"),
+        ("metrics=[wrong]", "metrics[0].type: no metric is called 'wrong'"),
+        ("train.batch_size=3", "train.batch_size: no such option. Did you mean `train.batch`?"),
+        ("batch_size=3", "batch_size: no such option. Did you mean `train.batch`?"),
+        ("train.seed=3", "train.seed: no such option. Did you mean `runtime.seed` or `data.cut.seed`?"),
+        ("task.truncation.shar=0.1", "task.truncation.shar: no such option. "),
+        ("model={tpye: line}", "model.tpye: no such option. Did you mean `model.type`?"),
+        ("task.metrics.0=x", "task.metrics: no such option. Did you mean `metrics`?"),
+    ],
+)  # fmt: skip
+def test_a_problem_is_a_sentence_with_its_origin(change: str, said: str) -> None:
+    problem = only("task: guess", change)
+    assert problem.startswith(said)
+    assert f"set by {change} on the command line" in problem
+
+
+def test_a_task_is_required() -> None:
+    assert only("name: x") == "task is required; choose one of guess"
+    assert only("task: {max_length: 3}").startswith("task.type is required; choose one of guess")
+
+
+def test_all_problems_are_told_at_once_and_checks_of_whole_sections_wait() -> None:
+    told = problems(
+        "task: guess", "schedule={low: 3, high: 2, warmpu: 1}", "optimizer.learning_rate=x", "runtme.seed=1"
+    )
+    assert [problem.split(":")[0].split(" ")[0] for problem in told] == [
+        "runtme",
+        "optimizer.learning_rate",
+        "schedule.warmpu",
+    ]
+
+
+def test_what_was_replaced_is_told() -> None:
+    problem = only("task:\n  type: guess\n  max_length: 128", "task.max_length=900")
+    assert problem.splitlines() == [
+        "task.max_length must be at most 512, got 900",
+        "  set by task.max_length=900 on the command line",
+        "  replacing 128 from base.yaml:3",
+    ]
+
+
+def test_a_complaint_about_several_options_tells_where_each_was_set() -> None:
+    problem = only("task: guess\ntrain:\n  batch: 32", "train.batch.tokens=4096")
+    assert problem.splitlines()[1:] == [
+        "  `examples` set by base.yaml:3",
+        "  `tokens` set by train.batch.tokens=4096 on the command line",
+    ]
+
+
+def test_the_error_reads_as_the_golden_file_says() -> None:
+    mine = layer("train:\n  batch_siz: 32\noptimizer: {learning_rate: fast}", source="mine.yaml")
+    base = layer("task:\n  type: guess\n  max_length: 128", source="glue/sst2.yaml")
+    with pytest.raises(ConfigError) as caught:
+        resolve([base, mine, override("task.max_length=900")], registry=fake_registry())
+    assert f"error: {caught.value}\n" == (GOLDEN / "error.txt").read_text()

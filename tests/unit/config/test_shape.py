@@ -1,0 +1,37 @@
+from typing import Annotated, Literal
+
+from burnish.config.shape import shapes_of
+from burnish.spec.component import Component, Slot
+from burnish.spec.experiment import Experiment
+from tests.unit.config.fakes import Cut, Guess, Net, Table
+
+
+def test_the_slots_of_an_experiment_are_seen() -> None:
+    shapes = shapes_of(Experiment)
+    kinds = {name: (shape.slot.kind, shape.is_many) for name, shape in shapes.items() if shape.slot}
+    assert kinds["task"] == ("tasks", False)
+    assert kinds["metrics"] == ("metrics", True)
+    assert kinds["track"] == ("trackers", True)
+    assert shapes["name"].is_plain
+
+
+def test_sections_and_lists_of_sections_are_seen() -> None:
+    shapes = shapes_of(Table)
+    assert (shapes["cut"].component, shapes["cut"].is_many) == (Cut, False)
+    assert (shapes["cuts"].component, shapes["cuts"].is_many) == (Cut, True)
+    assert shapes["filter"].is_plain
+
+
+def test_a_slot_inside_a_union_or_a_component_is_seen() -> None:
+    assert shapes_of(Net)["fallback"].slot == Slot("truncations")
+    assert shapes_of(Guess)["truncation"].slot == Slot("truncations", default="front")
+
+
+def test_a_list_of_plain_values_is_told_from_a_choice_of_forms() -> None:
+    class Sample(Component):
+        names: tuple[str, ...] | None = None
+        weights: Literal["none"] | tuple[float, ...] = "none"
+        marked: Annotated[frozenset[int], "why"] = frozenset()
+
+    shapes = shapes_of(Sample)
+    assert [shapes[name].wants_list for name in ("names", "weights", "marked")] == [True, False, True]

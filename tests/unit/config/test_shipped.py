@@ -1,0 +1,141 @@
+"""What holds of every experiment that Burnish ships."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path as FilePath
+
+import pytest
+
+from burnish.config.locate import experiments, locate
+from burnish.config.nodes import Branch, Node, Path, dotted, find
+from burnish.config.reader import read_file
+from burnish.config.render import document, fingerprint, render
+from burnish.config.resolve import load, resolve
+from burnish.errors import ConfigError
+from burnish.registry import Registry
+
+REGISTRY = Registry(entry_points=lambda group: [])
+NAMES = [each.name for each in experiments(registry=REGISTRY)]
+GOLDEN = FilePath(__file__).parents[2] / "golden" / "config"
+COLUMNS = {("data", "filter")}
+"""Mappings whose keys are columns of the data: only the data can refuse those."""
+HEAVY = ("torch", "transformers", "pyarrow", "datasets")
+WRONG = """
+import sys, time
+from burnish.commands.config import check
+from burnish.errors import ConfigError
+try:
+    check(sys.argv[1], overrides=["train.batch_siz=3", "optimizer.learning_rate=fast"])
+except ConfigError as error:
+    assert len(error.problems) == 2, error
+    print(time.process_time(), *(m for m in sys.argv[2:] if m in sys.modules))
+"""
+
+
+def test_the_promised_experiments_are_there() -> None:
+    glue = [f"glue/{each}" for each in ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb", "wnli")]
+    assert {"demo/reviews", "imdb", *glue} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_resolves_and_its_canonical_form_loads_back(name: str, tmp_path: FilePath) -> None:
+    resolved = load(name, registry=REGISTRY)
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(render(resolved.experiment, origin=resolved.origin, registry=REGISTRY))
+    again = load(str(plan), registry=REGISTRY).experiment
+    assert again == resolved.experiment
+    assert fingerprint(again, registry=REGISTRY) == fingerprint(resolved.experiment, registry=REGISTRY)
+
+
+@pytest.mark.parametrize("name", ["demo/reviews", "glue/sst2", "glue/stsb", "imdb"])
+def test_it_resolves_to_its_golden_file(name: str) -> None:
+    resolved = load(name, registry=REGISTRY)
+    golden = GOLDEN / f"{name.replace('/', '-')}.yaml"
+    remake = f"if that is meant: burnish config show {name} --origins > {golden}"
+    assert render(resolved.experiment, origin=resolved.origin, registry=REGISTRY) == golden.read_text(), remake
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_selects_by_its_first_metric(name: str) -> None:
+    experiment = load(name, registry=REGISTRY).experiment
+    assert experiment.metrics
+    assert experiment.train.select.score == experiment.metrics[0].names()[0]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_slip_in_a_key_is_refused_with_the_key_that_was_meant(name: str) -> None:
+    located = locate(name, registry=REGISTRY)
+    tree = read_file(located.path, source=located.source)
+    written = document(load(name, registry=REGISTRY).experiment, registry=REGISTRY)
+    count = 0
+    for path, key in keys_of(tree):
+        legal = legal_keys(written, path)
+        for slip in slips(key):
+            if slip not in legal:
+                assert_refused(renamed(tree, path, key=key, slip=slip), (*path, slip), meant=(*path, key))
+                count += 1
+    assert count > 100
+
+
+def keys_of(node: Node, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    if isinstance(node, Branch) and path not in COLUMNS:
+        for key, below in node.nodes.items():
+            yield path, key
+            yield from keys_of(below, (*path, key))
+
+
+def legal_keys(written: object, path: Path) -> set[str]:
+    for part in path:
+        written = written[part]  # type: ignore[index]
+    assert isinstance(written, dict)
+    return set(written)
+
+
+def slips(word: str) -> list[str]:
+    """Drop, change, add and swap a letter at every position."""
+    cuts = [(word[:at], word[at:]) for at in range(len(word) + 1)]
+    dropped = [left + right[1:] for left, right in cuts if right]
+    changed = [left + ("x" if right[0] != "x" else "z") + right[1:] for left, right in cuts if right]
+    added = [left + "aeiou_st"[len(left) % 8] + right for left, right in cuts]
+    swapped = [left + right[1] + right[0] + right[2:] for left, right in cuts if len(right) > 1]
+    return [slip for slip in dict.fromkeys([*dropped, *changed, *added, *swapped]) if slip != word]
+
+
+def renamed(tree: Branch, path: Path, *, key: str, slip: str) -> Branch:
+    if path:
+        head, *rest = path
+        below = tree.nodes[str(head)]
+        assert isinstance(below, Branch)
+        return replace(tree, nodes={**tree.nodes, str(head): renamed(below, tuple(rest), key=key, slip=slip)})
+    return replace(tree, nodes={slip if each == key else each: node for each, node in tree.nodes.items()})
+
+
+def assert_refused(tree: Branch, path: Path, *, meant: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        resolve([tree], registry=REGISTRY)
+    node = find(tree, path)
+    assert node is not None
+    (problem,) = [each for each in caught.value.problems if each.message.startswith(f"{dotted(path)}: no such option")]
+    assert f"`{dotted(meant)}`" in problem.message, problem.message
+    assert problem.details == (f"set by {node.origin.place}",)
+
+
+@pytest.mark.parametrize("name", ["demo/reviews", "glue/sst2"])
+def test_a_wrong_config_is_refused_quickly_and_without_the_heavy_packages(name: str) -> None:
+    runs = [
+        subprocess.run([sys.executable, "-c", WRONG, name, *HEAVY], capture_output=True, text=True) for _ in range(3)
+    ]
+    assert not any(run.returncode for run in runs), runs[0].stderr
+    seconds, *heavy = zip(*(run.stdout.split() for run in runs), strict=True)
+    assert heavy == []
+    assert min(map(float, seconds)) < 0.5
+
+
+def test_resolving_takes_little_of_that_time() -> None:
+    load("glue/sst2", registry=REGISTRY)
+    started = time.process_time()
+    load("glue/sst2", registry=REGISTRY)
+    assert time.process_time() - started < 0.2
