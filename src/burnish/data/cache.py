@@ -1,0 +1,241 @@
+"""Keeps encoded features on disk, keyed by the content of everything that shaped them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkstemp
+from typing import IO, Any
+
+import pyarrow as pa
+
+from burnish.errors import DataError
+
+Key = Mapping[str, object]
+
+_FEATURES = "features.arrow"
+_COMMIT = "key.json"
+_DEFAULT_MAX_BYTES = 20 * 2**30
+_ABANDONED_AFTER_SECONDS = 24 * 3600
+
+
+def cache_root(environment: Mapping[str, str] = os.environ) -> Path:
+    """Tell where the cache lives: $BURNISH_CACHE, or ~/.cache/burnish."""
+    named = environment.get("BURNISH_CACHE")
+    return Path(named).expanduser() if named else Path.home() / ".cache" / "burnish"
+
+
+@dataclass(frozen=True)
+class CacheEntry:
+    """One table of features that is there in full."""
+
+    digest: str
+    key: Mapping[str, Any]
+    num_bytes: int
+    last_used: float
+    """Seconds since 1970."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A field in which two keys differ; a field that one of them lacks is None there."""
+
+    field: str
+    wanted: object
+    cached: object
+
+    def __str__(self) -> str:
+        return f"{self.field} is {_brief(self.wanted)} here and {_brief(self.cached)} there"
+
+
+@dataclass(frozen=True)
+class Miss:
+    """Why a table is not in the cache, and the entry that comes nearest."""
+
+    nearest: CacheEntry | None
+    differences: tuple[Difference, ...]
+
+    def __str__(self) -> str:
+        if self.nearest is None:
+            return "nothing is cached yet"
+        return f"the nearest entry, {self.nearest.digest[:12]}, differs: " + "; ".join(map(str, self.differences))
+
+
+@dataclass(frozen=True)
+class FeatureCache:
+    """Find or make tables under `root/features/<sha256 of the key>/`; an entry exists when its key.json does."""
+
+    root: Path
+    max_bytes: int = _DEFAULT_MAX_BYTES
+    """Room for all entries; the least recently used go first."""
+    now: Callable[[], float] = time.time
+
+    def fetch(self, key: Key, make: Callable[[], pa.Table | Iterable[pa.Table]]) -> pa.Table:
+        """Give the memory-mapped table of this key; on a miss, write what `make` gives, whole or part by part."""
+        folder = self._folder(key)
+        found = self._open(folder)
+        if found is None:
+            made = make()
+            with _explain_unwritable(self.root):
+                _write(folder, key, (made,) if isinstance(made, pa.Table) else made)
+            found = self._open(folder)
+            self.prune(self.max_bytes, spare=folder.name)
+        if found is None:
+            raise DataError(
+                f"{folder} vanished as soon as it was written, so another process empties this cache; "
+                f"set BURNISH_CACHE to a folder that this run has to itself"
+            )
+        return found
+
+    def has(self, key: Key) -> bool:
+        """Tell whether a fetch of this key would find it."""
+        return _read_entry(self._folder(key)) is not None
+
+    def entries(self) -> tuple[CacheEntry, ...]:
+        """List what is there in full, most recently used first."""
+        found = (_read_entry(folder) for folder in self._folders())
+        return tuple(sorted((entry for entry in found if entry), key=lambda entry: -entry.last_used))
+
+    def why_miss(self, key: Key) -> Miss | None:
+        """Name the fields in which the nearest entry differs; None when the key would be found."""
+        if self.has(key):
+            return None
+        wanted = json.loads(_canonical(key))
+        compared = [(entry, tuple(_differences(wanted, entry.key))) for entry in self.entries()]
+        # An entry of this very key that is damaged is not among the entries, so every one here differs somewhere.
+        nearest = min(compared, key=lambda pair: len(pair[1]), default=(None, ()))
+        return Miss(*nearest)
+
+    def prune(self, max_bytes: int, *, spare: str | None = None) -> tuple[CacheEntry, ...]:
+        """Remove the least recently used entries beyond `max_bytes`, and what crashed writers left; tell which went."""
+        self._sweep()
+        removed: list[CacheEntry] = []
+        total = 0
+        for entry in sorted(self.entries(), key=lambda entry: entry.digest != spare):
+            total += entry.num_bytes
+            if total > max_bytes and entry.digest != spare:
+                _remove(self.root / "features" / entry.digest)
+                removed.append(entry)
+                total -= entry.num_bytes
+        return tuple(removed)
+
+    def _folder(self, key: Key) -> Path:
+        return self.root / "features" / hashlib.sha256(_canonical(key).encode()).hexdigest()
+
+    def _folders(self) -> Iterator[Path]:
+        with suppress(FileNotFoundError):
+            yield from sorted(path for path in (self.root / "features").iterdir() if path.is_dir())
+
+    def _open(self, folder: Path) -> pa.Table | None:
+        if _read_entry(folder) is None:
+            return None
+        try:
+            table = pa.ipc.open_file(pa.memory_map(str(folder / _FEATURES))).read_all()
+        except (OSError, pa.ArrowInvalid):
+            return None
+        with suppress(OSError):  # a cache that may only be read still serves
+            os.utime(folder / _COMMIT, (self.now(), self.now()))
+        return table
+
+    def _sweep(self) -> None:
+        for folder in self._folders():
+            with suppress(OSError):
+                if _read_entry(folder) is None and self.now() - folder.stat().st_mtime > _ABANDONED_AFTER_SECONDS:
+                    _remove(folder)
+
+
+def _write(folder: Path, key: Key, parts: Iterable[pa.Table]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    with _committed(folder / _FEATURES) as file:
+        _write_parts(file, parts)
+        num_bytes = file.tell()
+    # Last, for it is the commit point: a reader believes a table only when its size stands here.
+    with _committed(folder / _COMMIT) as file:
+        file.write(_canonical({"num_bytes": num_bytes, "key": key}).encode())
+
+
+def _write_parts(file: IO[bytes], parts: Iterable[pa.Table]) -> None:
+    writer = None
+    for part in parts:
+        writer = writer or pa.ipc.new_file(file, part.schema)
+        writer.write_table(part)
+    assert writer is not None, "features have at least one part, be it empty"
+    writer.close()
+
+
+@contextmanager
+def _committed(path: Path) -> Iterator[IO[bytes]]:
+    """Write beside `path` and move there when all is on disk; writers at the same time do not see each other."""
+    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+        _sync_folder(path.parent)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _read_entry(folder: Path) -> CacheEntry | None:
+    """Read an entry that is committed and has its full size; anything else counts as absent."""
+    try:
+        commit = json.loads((folder / _COMMIT).read_bytes())
+        num_bytes, key = int(commit["num_bytes"]), dict(commit["key"])
+        if (folder / _FEATURES).stat().st_size != num_bytes:
+            return None
+        return CacheEntry(folder.name, key, num_bytes, (folder / _COMMIT).stat().st_mtime)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _remove(folder: Path) -> None:
+    with suppress(OSError):
+        (folder / _COMMIT).unlink()  # first: a half-removed entry must read as absent
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _canonical(key: Key) -> str:
+    return json.dumps(key, sort_keys=True, ensure_ascii=False, default=dict)  # any Mapping counts as a dict
+
+
+def _differences(wanted: object, cached: object, *, field: str = "") -> Iterator[Difference]:
+    if isinstance(wanted, dict) and isinstance(cached, dict):
+        for name in sorted(wanted.keys() | cached.keys()):
+            yield from _differences(wanted.get(name), cached.get(name), field=f"{field}.{name}".lstrip("."))
+    elif wanted != cached:
+        yield Difference(field, wanted, cached)
+
+
+def _brief(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 40 else f"{text[:24]}…"
+
+
+@contextmanager
+def _explain_unwritable(root: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise DataError(
+            f"the feature cache in {root} cannot be written ({error.strerror or error}); "
+            f"free some space, or set BURNISH_CACHE to a folder with room"
+        ) from error

@@ -1,0 +1,106 @@
+"""Decides what becomes of rows that cannot be used: refuse them all at once, or set them aside and say how many."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from burnish.data.rows import keep
+from burnish.errors import DataError
+from burnish.spec.values import RowFault, Rows
+
+Policy = Literal["error", "skip"]
+_SHOWN = 10
+_TEXT_KEPT = 2000
+
+
+@dataclass(frozen=True)
+class BadRow:
+    """A row that cannot be used: where it stands, why, and what stands there."""
+
+    file: str
+    line: int | None
+    why: str
+    text: str
+
+    def __str__(self) -> str:
+        place = self.file if self.line is None else f"{self.file}:{self.line}"
+        return f"{place}: {self.why}"
+
+
+def settle(
+    rows: Rows, faults: Sequence[RowFault], *, policy: Policy, share: float, quarantine: Path | None, split: str
+) -> Rows:
+    """Drop the faulty rows if the policy allows, else refuse; what is dropped is written to `quarantine`."""
+    if not faults:
+        return rows
+    whys: dict[int, str] = {}
+    for fault in faults:
+        whys[fault.row] = f"{whys[fault.row]}; {fault.what}" if fault.row in whys else fault.what
+    bad = [_bad_row(rows, row, why) for row, why in sorted(whys.items())]
+    judge(bad, total=len(rows), policy=policy, share=share, quarantine=quarantine, split=split)
+    mask = np.ones(len(rows), dtype=bool)
+    mask[list(whys)] = False
+    return keep(rows, mask)
+
+
+def judge(
+    bad: Sequence[BadRow], *, total: int, policy: Policy, share: float, quarantine: Path | None, split: str
+) -> None:
+    """Refuse bad rows, or write them down if they may be skipped and are few enough."""
+    if not bad:
+        return
+    if policy == "error":
+        raise DataError(_refusal(bad, total=total, split=split))
+    if quarantine is not None:
+        _set_aside(bad, quarantine, split=split)
+    if len(bad) > share * total:
+        raise DataError(_too_many(bad, total=total, share=share, split=split, quarantine=quarantine))
+
+
+def _refusal(bad: Sequence[BadRow], *, total: int, split: str) -> str:
+    count = f"{len(bad):,} of {total:,} rows" if total > 1 else "the only row"
+    return "\n".join(
+        [
+            f"{count} of the {split} split cannot be used",
+            *_listed(bad),
+            "mend them, or set data.bad_rows: skip to go on without them",
+        ]
+    )
+
+
+def _too_many(bad: Sequence[BadRow], *, total: int, share: float, split: str, quarantine: Path | None) -> str:
+    written = f"; all of them are in {quarantine}" if quarantine else ""
+    return "\n".join(
+        [
+            f"{len(bad):,} of {total:,} rows of the {split} split cannot be used: {len(bad) / total:.2%}, "
+            f"and data.max_bad_share allows {share:.2%}",
+            *_listed(bad),
+            f"mend them, or raise data.max_bad_share if you can do without them{written}",
+        ]
+    )
+
+
+def _listed(bad: Sequence[BadRow]) -> list[str]:
+    shown = [f"  {row}" for row in bad[:_SHOWN]]
+    return shown if len(bad) <= _SHOWN else [*shown, f"  … and {len(bad) - _SHOWN:,} more"]
+
+
+def _set_aside(bad: Sequence[BadRow], quarantine: Path, *, split: str) -> None:
+    quarantine.parent.mkdir(parents=True, exist_ok=True)
+    with quarantine.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+        for row in bad:
+            stream.write(json.dumps({"split": split, **asdict(row)}, ensure_ascii=False) + "\n")
+
+
+def _bad_row(rows: Rows, row: int, why: str) -> BadRow:
+    place = rows.places
+    which = int(place.file_of[row])
+    first = place.first_lines[which]
+    name = place.files[which] if first else place.describe(row)
+    line = first + int(place.numbers[row]) if first else None
+    values = rows.table.slice(row, 1).to_pylist()[0]
+    return BadRow(name, line, why, json.dumps(values, ensure_ascii=False, default=str)[:_TEXT_KEPT])

@@ -1,0 +1,85 @@
+"""Rows from files: local, in a package, or behind a URL."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field, field_validator, model_validator
+
+from burnish.data.options import Limit, Names, SplitPlan, Values
+from burnish.spec.component import Component
+from burnish.spec.protocols import DataRequest
+from burnish.spec.values import Splits
+
+Format = Literal["auto", "csv", "tsv", "jsonl", "json", "parquet", "arrow", "text", "folders"]
+LAYOUTS: Mapping[str, tuple[str, ...]] = {
+    "id_label_alpha_text": ("id", "label", "alpha", "text"),
+    "id_alpha_label_text_a_text_b": ("id", "alpha", "label", "text_a", "text_b"),
+}
+
+
+class Files(Component):
+    """Read CSV, TSV, JSON, Parquet, Arrow, text or class folders, and split the rows."""
+
+    shorthand = "train"
+
+    dir: str | None = None
+    """Where relative paths start: a folder, a `package:` address or a URL."""
+    train: Names
+    """Paths, globs, `package:module/file` addresses or URLs."""
+    validation: Names = ()
+    test: Names = ()
+    format: Format = "auto"
+    """By default what the suffix says, after .gz or .zst."""
+    header: Literal["auto"] | bool = "auto"
+    """Whether the first line of a CSV or TSV file names its columns; `auto`: unless `columns` does."""
+    columns: Names = ()
+    """Names for the columns of a CSV or TSV file without a header."""
+    layout: Literal["id_label_alpha_text", "id_alpha_label_text_a_text_b"] | None = None
+    """A TSV file without header or quoting whose columns are these; further ones are dropped."""
+    quoting: bool | None = None
+    """Whether double quotes enclose fields; by default yes in CSV and no in TSV, where they are plain text."""
+    delimiter: str | None = None
+    """What stands between fields; by default a comma in CSV and a tab in TSV."""
+    split: SplitPlan = SplitPlan()
+    limit: Limit = Limit()
+    filter: Mapping[str, Values] = {}
+    """Column to value or values: only rows that hold one of them are used."""
+    bad_rows: Literal["error", "skip"] = "error"
+    max_bad_share: Annotated[float, Field(ge=0, le=1)] = 0.01
+    """With `bad_rows: skip`, refuse if more than this share of a split is bad."""
+
+    @field_validator("train")
+    @classmethod
+    def _some(cls, train: tuple[str, ...]) -> tuple[str, ...]:
+        if not train:
+            raise ValueError("must name at least one file")
+        return train
+
+    @field_validator("delimiter")
+    @classmethod
+    def _one_character(cls, delimiter: str | None) -> str | None:
+        delimiter = "\t" if delimiter == "\\t" else delimiter
+        if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
+            raise ValueError("must be one ASCII character, and no quote or line end")
+        return delimiter
+
+    @model_validator(mode="after")
+    def _one_way_to_split(self) -> "Files":
+        for name in ("validation", "test"):
+            if getattr(self, name) and getattr(self.split, name) is not None:
+                raise ValueError(f"takes `{name}` (files) or `split.{name}` (a part of train), not both")
+            if getattr(self, name) and self.split.by is not None:
+                raise ValueError(f"takes `{name}` (files) or `split.by` (a column), not both")
+        return self
+
+    @model_validator(mode="after")
+    def _layout_alone(self) -> "Files":
+        if self.layout and (self.columns or self.header is True or self.format not in ("auto", "tsv")):
+            raise ValueError("`layout` means a TSV file without header: give no `columns`, `header` or other `format`")
+        return self
+
+    def load(self, request: DataRequest) -> Splits:
+        """Read, check and split; raise DataError with every fault that was found."""
+        from burnish.data.load_files import load_files  # keeps checking a configuration light
+
+        return load_files(self, request)

@@ -1,0 +1,36 @@
+"""Rows from a data set by its hub name, through the `datasets` package."""
+
+from collections.abc import Mapping
+
+from burnish.data.options import Limit, SplitPlan, Values
+from burnish.spec.component import Component
+from burnish.spec.protocols import DataRequest
+from burnish.spec.values import Splits
+
+
+class Hub(Component):
+    """Read a hub data set by name (or a local copy of one), and split the rows."""
+
+    shorthand = "name"
+
+    name: str
+    """Like `stanfordnlp/imdb`, or a directory laid out as a hub data set."""
+    config: str | None = None
+    """Which of the data set's configurations, like `sst2` of `nyu-mll/glue`."""
+    revision: str | None = None
+    train: str = "train"
+    """The hub's name of the split to train on."""
+    validation: str | None = None
+    """By default the one called validation, valid or dev, if there is one."""
+    test: str | None = None
+    """By default the one called test, if there is one and its labels are known."""
+    split: SplitPlan = SplitPlan()
+    limit: Limit = Limit()
+    filter: Mapping[str, Values] = {}
+    cache_dir: str | None = None
+
+    def load(self, request: DataRequest) -> Splits:
+        """Download or reuse the cache, and split; raise DataError if it cannot be had."""
+        from burnish.data.load_hub import load_hub  # keeps checking a configuration light
+
+        return load_hub(self, request)

@@ -1,0 +1,163 @@
+"""Looks at a data file the way a person would: what each column holds, and which files lie beside it."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.address import DataFile, find
+from burnish.data.arrange import SPELLINGS
+from burnish.data.contents import local, text_body, unpacked
+from burnish.data.files import Files
+from burnish.data.read import Reading, dialect, format_of, read
+from burnish.data.rows import codes
+from burnish.data.scan import decoded, records
+from burnish.data.splits import sample
+
+_SAMPLED = 5000
+_HEAD = 1 << 16
+_SEPARATORS = (";", "|", ",")
+_MOST_TAGS = 200
+_PROSE_WORDS = 6
+_MOST_REPEATING = 0.9
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What one column holds."""
+
+    name: str
+    num_distinct: int
+    share_distinct: float
+    mean_words: float
+    long_words: int
+    """Words that 95 of 100 cells do not exceed."""
+    is_number: bool
+    is_whole: bool
+    is_list: bool
+    separator: str | None
+    """What joins several tags in one cell, if that is what it looks like."""
+    values: tuple[str, ...]
+    """The distinct values, most frequent first, as far as sampled."""
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What a data file holds, and the options that read it right."""
+
+    options: Files
+    columns: tuple[ColumnFacts, ...]
+    num_rows: int
+    num_bad: int
+    has_header: bool
+
+
+def look(path: str) -> FileFacts:
+    """Read a file and describe its columns."""
+    file = find(path, option="the data file")[0]
+    options = _options(path, file)
+    reading = read(file, options)
+    has_header = options.header is not False
+    return FileFacts(options, _columns(reading), len(reading.rows), len(reading.bad), has_header)
+
+
+def siblings(path: str) -> dict[str, str]:
+    """Find the splits beside a file called train, dev, test or the like; none if it is called nothing such."""
+    trimmed = path.rstrip("/")
+    folder, name = os.path.split(trimmed)
+    if not _split_in(name) or not os.path.isdir(folder or "."):
+        return {}
+    shape = _shape(name)
+    there = [entry for entry in sorted(os.listdir(folder or ".")) if _shape(entry) == shape]
+    found = {_split_in(entry): os.path.join(folder, entry) for entry in reversed(there)}
+    found[_split_in(name)] = trimmed
+    return {split: found[split] for split in ("train", "validation", "test") if split in found}
+
+
+def _split_in(name: str) -> str:
+    return next((SPELLINGS[word] for word in re.split(r"[-_.]", name.lower()) if word in SPELLINGS), "")
+
+
+def _shape(name: str) -> str:
+    return re.sub(r"[^-_.]+", lambda word: "*" if word[0].lower() in SPELLINGS else word[0], name)
+
+
+def _options(path: str, file: DataFile) -> Files:
+    options = Files(train=path)
+    kind = format_of(file, options)
+    if kind not in ("csv", "tsv"):
+        return options
+    with local(file) as at:
+        body = text_body(unpacked(at, file=file), name=file.name)
+    head = decoded(body[: min(_HEAD, body.size)].to_pybytes())
+    if kind == "csv" and ";" in head.split("\n")[0] and "," not in head.split("\n")[0]:
+        options = Files(train=path, delimiter=";")
+    first = next(records(head, dialect(kind, options)), None)
+    if first is None or not _is_row(first.fields):
+        return options
+    return Files(train=path, header=False, delimiter=options.delimiter)
+
+
+def _is_row(fields: Sequence[str]) -> bool:
+    """Tell whether a first line is data: names are neither numbers nor sentences, nor the same twice."""
+    return any(_is_number(field) or len(field.split()) >= _PROSE_WORDS for field in fields)
+
+
+def _columns(reading: Reading) -> tuple[ColumnFacts, ...]:
+    rows = reading.rows
+    mask = sample(len(rows), _SAMPLED, seed=0, purpose=9)
+    few = rows.table.filter(pa.array(mask))
+    return tuple(
+        _facts(name, few.column(name).to_pylist(), num_distinct=codes(rows.table.column(name))[1], num_rows=len(rows))
+        for name in rows.table.column_names
+    )
+
+
+def _facts(name: str, cells: Sequence[object], *, num_distinct: int, num_rows: int) -> ColumnFacts:
+    is_list = any(isinstance(cell, list) for cell in cells)
+    filled = [_text(cell) for cell in cells if cell is not None and cell not in ("", [])]
+    words = np.array([len(text.split()) for text in filled] or [0])
+    is_number = not is_list and bool(filled) and all(map(_is_number, filled))
+    return ColumnFacts(
+        name=name,
+        num_distinct=num_distinct,
+        share_distinct=num_distinct / max(1, num_rows),
+        mean_words=float(words.mean()),
+        long_words=int(np.quantile(words, 0.95)),
+        is_number=is_number,
+        is_whole=is_number and all(float(text).is_integer() for text in filled),
+        is_list=is_list,
+        separator=None if is_number or is_list else _separator(filled),
+        values=tuple(value for value, _ in Counter(filled).most_common(1000)),
+    )
+
+
+def _text(cell: object) -> str:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return ", ".join(map(_text, cell)) if isinstance(cell, list) else str(cell)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _separator(cells: Sequence[str]) -> str | None:
+    """Find what joins tags: cells come back, and come apart into fewer kinds of short pieces than there are cells."""
+    kinds = set(cells)
+    if len(kinds) > _MOST_REPEATING * len(cells):
+        return None
+    for separator in _SEPARATORS:
+        joined = [cell for cell in cells if separator in cell]
+        pieces = {piece.strip() for cell in kinds for piece in cell.split(separator)}
+        are_tags = len(pieces) <= min(_MOST_TAGS, len(kinds)) and all(len(piece.split()) <= 3 for piece in pieces)
+        if len(joined) >= 0.05 * len(cells) > 0 and are_tags:
+            return separator
+    return None

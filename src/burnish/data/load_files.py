@@ -1,0 +1,94 @@
+"""Goes from a list of paths to splits: find, read, judge, filter, arrange."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+
+from burnish.data.address import DataFile, find
+from burnish.data.arrange import NAMES, arrange, finish
+from burnish.data.faults import judge
+from burnish.data.files import Files
+from burnish.data.read import Reading, read
+from burnish.data.rows import join, matching
+from burnish.errors import DataError
+from burnish.spec.protocols import DataRequest
+from burnish.spec.values import Rows, Splits
+
+_SHAPING = {"format", "header", "columns", "layout", "quoting", "delimiter", "split", "limit", "filter", "bad_rows"}
+
+
+def load_files(options: Files, request: DataRequest) -> Splits:
+    """Read every file that the options name, and split the rows."""
+    files = _find(options)
+    if request.quarantine is not None:
+        request.quarantine.unlink(missing_ok=True)  # what an earlier attempt skipped is found again below
+    readings = {name: [read(file, options) for file in found] for name, found in files.items()}
+    parts = _accepted(readings, options, request=request)
+    arranged = arrange(parts, plan=options.split, limit=options.limit, request=request)
+    facts = {
+        "files": {name: [file.name for file in found] for name, found in files.items()},
+        "skipped": {name: sum(len(one.bad) for one in found) for name, found in readings.items()},
+    }
+    return finish(arranged, facts=facts, fingerprint=_fingerprint(readings, options, request))
+
+
+def _find(options: Files) -> dict[str, list[DataFile]]:
+    found: dict[str, list[DataFile]] = {}
+    problems: list[str] = []
+    for name in NAMES:
+        for written in getattr(options, name):
+            try:
+                found.setdefault(name, []).extend(find(written, base=options.dir, option=f"data.{name}"))
+            except DataError as error:
+                problems.append(str(error))
+    if problems:
+        raise DataError("\n".join(problems))
+    _refuse_shared(found)
+    return {name: list(dict.fromkeys(files)) for name, files in found.items()}
+
+
+def _refuse_shared(found: Mapping[str, Sequence[DataFile]]) -> None:
+    owner: dict[str, str] = {}
+    for name, files in found.items():
+        for file in files:
+            if owner.setdefault(file.location, name) != name:
+                raise DataError(
+                    f"data.{name}: {file.name} is read for {owner[file.location]} too; a row may be in one split only"
+                )
+
+
+def _accepted(readings: Mapping[str, Sequence[Reading]], options: Files, *, request: DataRequest) -> dict[str, Rows]:
+    parts: dict[str, Rows] = {}
+    problems: list[str] = []
+    for split, found in readings.items():
+        try:
+            parts[split] = _judged(found, options, split=split, request=request)
+        except DataError as error:
+            problems.append(str(error))
+    if problems:
+        raise DataError("\n".join(problems))
+    return {split: matching(rows, options.filter) if options.filter else rows for split, rows in parts.items()}
+
+
+def _judged(readings: Sequence[Reading], options: Files, *, split: str, request: DataRequest) -> Rows:
+    bad = [row for reading in readings for row in reading.bad]
+    rows = join([reading.rows for reading in readings])
+    judge(
+        bad,
+        total=len(rows) + len(bad),
+        policy=options.bad_rows,
+        share=options.max_bad_share,
+        quarantine=request.quarantine,
+        split=split,
+    )
+    return rows
+
+
+def _fingerprint(readings: Mapping[str, Sequence[Reading]], options: Files, request: DataRequest) -> str:
+    shaping = {
+        "options": options.model_dump(mode="json", include=_SHAPING),
+        "seed": request.seed,
+        "stratify": request.stratify,
+        "bytes": {name: [reading.digest for reading in found] for name, found in readings.items()},
+    }
+    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,97 @@
+"""The options that every data source shares: portions, how to split, how many rows to take."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, PositiveInt
+from pydantic_core import CoreSchema, core_schema
+
+from burnish.spec.component import Component
+
+_WANTED = 'must be a share like "10%" or 0.1, or a number of rows like 500'
+
+
+@dataclass(frozen=True)
+class Portion:
+    """A part of the rows: a share between 0 and 1, or a number of them."""
+
+    amount: float
+
+    @classmethod
+    def parse(cls, written: str | float) -> "Portion":
+        """Read "10%", 0.1 or 500; raise ValueError with a sentence for anything else."""
+        text = str(written).strip()
+        try:
+            amount = float(text.removesuffix("%").replace("_", "")) / (100 if text.endswith("%") else 1)
+        except ValueError:
+            raise ValueError(_WANTED) from None
+        if text.endswith("%") and not 0 < amount < 1:
+            raise ValueError(f"{_WANTED}; a share is more than 0% and less than 100%")
+        if not (0 < amount < 1 or (amount >= 1 and amount == int(amount))):
+            raise ValueError(_WANTED)
+        return cls(amount)
+
+    def of(self, total: int) -> int:
+        """Tell how many rows this is, at least one."""
+        return max(1, round(self.amount * total)) if self.amount < 1 else int(self.amount)
+
+    def __str__(self) -> str:
+        return f"{self.amount * 100:.10g}%" if self.amount < 1 else str(int(self.amount))
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(
+            _portion, serialization=core_schema.plain_serializer_function_ser_schema(str)
+        )
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, {"type": "number"}], "examples": ["10%", 0.1, 500]}
+
+
+def _portion(value: object) -> Portion:
+    if isinstance(value, Portion):
+        return value
+    if isinstance(value, str | int | float) and not isinstance(value, bool):
+        return Portion.parse(value)
+    raise ValueError(_WANTED)
+
+
+def _listed(value: object) -> object:
+    return (value,) if isinstance(value, str | int | float) else value
+
+
+def _texts(value: object) -> object:
+    values = _listed(value)
+    if isinstance(values, list | tuple):
+        return tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in values)
+    return values
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+"""One name or several."""
+Values = Annotated[tuple[str, ...], BeforeValidator(_texts)]
+"""One value or several, as text."""
+
+
+class SplitPlan(Component):
+    """How rows are divided when the files do not say."""
+
+    validation: Portion | None = None
+    """What to take of train for validation, like `10%` or 500; by default 10% when nothing else gives one."""
+    test: Portion | None = None
+    """What to take of train for test."""
+    by: str | None = None
+    """A column that names each row's split."""
+    group: Names = ()
+    """Columns whose rows belong together: no group is in two splits."""
+
+
+class Limit(Component):
+    """At most so many rows a split: a seeded random choice, in file order."""
+
+    shorthand = "train"
+
+    train: PositiveInt | None = None
+    validation: PositiveInt | None = None
+    test: PositiveInt | None = None

@@ -1,0 +1,172 @@
+"""Guesses which column is the text, which the label, and what kind of problem that makes."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from burnish.data.arrange import SPELLINGS
+from burnish.data.inspect import ColumnFacts, FileFacts
+from burnish.errors import DataError
+
+_TEXT_NAMES = {
+    *("text", "sentence", "review", "body", "content", "comment", "message", "tweet", "document", "abstract", "string"),
+    *("description", "question", "headline", "summary", "utterance", "query", "title", "premise", "passage"),
+}
+_LABEL_NAMES = (
+    *("label", "labels", "target", "targets", "class", "classes", "gold_label", "category", "categories", "sentiment"),
+    *("polarity", "intent", "topic", "topics", "tags", "genres", "is_duplicate", "score", "rating", "stars"),
+    *("similarity", "quality", "y"),
+)
+_GROUP_NAME = re.compile(
+    r"(^|_)(user|author|patient|customer|session|conversation|thread|group|document|doc|article|film|movie|source)(_?id)?$"
+)
+_PAIRS = (
+    ("premise", "hypothesis"),
+    ("question", "sentence"),
+    ("question", "context"),
+    ("question", "passage"),
+    ("question", "answer"),
+    ("query", "passage"),
+    ("query", "document"),
+    ("claim", "evidence"),
+)
+_FIRST = re.compile(r"1|(?<![a-z])(?:a|one)(?![a-z])")
+_SECOND = {"1": "2", "a": "b", "one": "two"}
+_MOST_CLASSES = 1000
+_FEW = 20
+_LENGTHS = (32, 64, 128, 256, 512)
+_TOKENS_A_WORD = 1.35
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The task that a file's columns suggest."""
+
+    text: ColumnFacts
+    pair: ColumnFacts | None
+    label: ColumnFacts
+    kind: str
+    split_by: str | None
+    groups: tuple[str, ...]
+    max_length: int
+    is_long: bool
+    """Whether many texts are longer than the longest input."""
+
+
+def propose(facts: FileFacts, *, text: str | None = None, label: str | None = None) -> Proposal:
+    """Choose the columns, unless they are given; refuse a file that holds no text or no label."""
+    columns = {column.name: column for column in facts.columns}
+    chosen, pair = _texts(facts, _given(text, columns, role="text"))
+    split = next((column.name for column in facts.columns if _names_splits(column)), None)
+    taken = {chosen.name, pair.name if pair else "", split or ""}
+    rest = [column for column in facts.columns if column.name not in taken]
+    target = _given(label, columns, role="label") or _label(rest, facts, text=chosen)
+    groups = tuple(column.name for column in rest if column is not target and _is_group(column))
+    tokens = sum(part.long_words for part in (chosen, pair) if part) * _TOKENS_A_WORD + (3 if pair else 2)
+    return Proposal(
+        text=chosen,
+        pair=pair,
+        label=target,
+        kind=_kind(target, num_rows=facts.num_rows),
+        split_by=split,
+        groups=groups,
+        max_length=next((length for length in _LENGTHS if tokens <= length), _LENGTHS[-1]),
+        is_long=tokens > _LENGTHS[-1],
+    )
+
+
+def _given(name: str | None, columns: dict[str, ColumnFacts], *, role: str) -> ColumnFacts | None:
+    if name is not None and name not in columns:
+        raise DataError(f"{role}: there is no column `{name}`; the columns are {', '.join(columns)}")
+    return columns[name] if name is not None else None
+
+
+def _texts(facts: FileFacts, given: ColumnFacts | None) -> tuple[ColumnFacts, ColumnFacts | None]:
+    texts = [column for column in facts.columns if _is_text(column)]
+    pair = _pair(texts, given)
+    if pair is not None:
+        return pair
+    if given is not None:
+        return given, None
+    if not texts:
+        raise DataError(
+            f"no column of {facts.options.train[0]} looks like text: {_described(facts.columns)}; this version learns "
+            f"from text only, so a table of numbers and categories has no task yet. If one of these is text, name it"
+        )
+    return max(texts, key=lambda column: column.mean_words), None
+
+
+def _described(columns: Sequence[ColumnFacts]) -> str:
+    return ", ".join(
+        f"{column.name} ({'numbers' if column.is_number else f'{column.num_distinct:,} distinct values'})"
+        for column in columns
+    )
+
+
+def _is_text(column: ColumnFacts) -> bool:
+    if column.is_number or column.is_list:
+        return False
+    words = set(re.split(r"[_\W\d]+", column.name.lower()))
+    if words & _TEXT_NAMES:
+        return column.mean_words > 1.2
+    return column.mean_words >= 3 and column.share_distinct >= 0.1 and not column.separator
+
+
+def _pair(texts: Sequence[ColumnFacts], given: ColumnFacts | None) -> tuple[ColumnFacts, ColumnFacts] | None:
+    by_name = {column.name.lower(): column for column in texts}
+    for first, second in (*_PAIRS, *_twins(list(by_name))):
+        if first in by_name and second in by_name and given in (None, by_name[first]):
+            return by_name[first], by_name[second]
+    return None
+
+
+def _twins(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair each name with that of a second of its kind: text_a and text_b, #1 String and #2 String."""
+    return [
+        (name, name[: found.start()] + _SECOND[found[0]] + name[found.end() :])
+        for name in names
+        for found in _FIRST.finditer(name)
+    ]
+
+
+def _names_splits(column: ColumnFacts) -> bool:
+    named = [SPELLINGS.get(value.strip().lower()) for value in column.values]
+    return column.num_distinct <= 5 and "train" in named and None not in named
+
+
+def _label(columns: Sequence[ColumnFacts], facts: FileFacts, *, text: ColumnFacts) -> ColumnFacts:
+    by_name = {column.name.lower(): column for column in columns}
+    for name in _LABEL_NAMES:
+        if name in by_name and by_name[name].num_distinct > 1:
+            return by_name[name]
+    limit = max(2, min(50, facts.num_rows // 2))
+    few = [column for column in columns if 2 <= column.num_distinct <= limit or column.separator or column.is_list]
+    if not few:
+        raise DataError(
+            f"{facts.options.train[0]} has text in `{text.name}`, and no other column looks like a label: "
+            f"{_described(columns) or 'there is none'}. Name the label's column if it is one of these"
+        )
+    return min(few, key=lambda column: (bool(_is_group(column)), column.num_distinct))
+
+
+def _is_group(column: ColumnFacts) -> bool:
+    repeats = column.share_distinct < 0.9 and column.num_distinct > 2
+    return repeats and not column.is_list and _GROUP_NAME.search(column.name.lower()) is not None
+
+
+def _kind(label: ColumnFacts, *, num_rows: int) -> str:
+    if label.is_list or label.separator:
+        return "multilabel"
+    if label.num_distinct <= 2:
+        return "binary"
+    if label.is_number and not (label.is_whole and _are_class_numbers(label, num_rows=num_rows)):
+        return "regression"
+    return "multiclass"
+
+
+def _are_class_numbers(label: ColumnFacts, *, num_rows: int) -> bool:
+    if label.num_distinct <= _FEW:
+        return True
+    numbers = sorted(float(value) for value in label.values)
+    is_run = numbers[0] in (0, 1) and numbers[-1] - numbers[0] + 1 == label.num_distinct
+    return is_run and label.num_distinct <= min(_MOST_CLASSES, num_rows // 5)

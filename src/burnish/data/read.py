@@ -1,0 +1,106 @@
+"""Reads one file, whatever its format."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from burnish.data.address import DataFile
+from burnish.data.contents import digest, local, unpacked
+from burnish.data.faults import BadRow
+from burnish.data.files import LAYOUTS, Files
+from burnish.data.read_columnar import read_arrow, read_parquet
+from burnish.data.read_delimited import read_delimited
+from burnish.data.read_json import read_json, read_json_lines
+from burnish.data.read_text import read_folders, read_lines, text_files
+from burnish.data.scan import Dialect
+from burnish.errors import DataError
+from burnish.spec.values import Rows
+
+SUFFIXES = {
+    **dict.fromkeys([".csv"], "csv"),
+    **dict.fromkeys([".tsv", ".tab"], "tsv"),
+    **dict.fromkeys([".jsonl", ".ndjson", ".jsonlines"], "jsonl"),
+    **dict.fromkeys([".json"], "json"),
+    **dict.fromkeys([".parquet", ".pq"], "parquet"),
+    **dict.fromkeys([".arrow", ".feather", ".ipc"], "arrow"),
+    **dict.fromkeys([".txt", ".text", ".raw"], "text"),
+}
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one file gave: rows, broken rows, and the digest of its bytes."""
+
+    rows: Rows
+    bad: tuple[BadRow, ...]
+    digest: str
+
+
+def read(file: DataFile, options: Files) -> Reading:
+    """Read one file as the options say."""
+    kind = format_of(file, options)
+    try:
+        with local(file) as path:
+            if kind == "folders":
+                rows, bad = read_folders(path, name=file.name)
+                return Reading(rows, tuple(bad), _folder_digest(path))
+            rows, bad = _parse(unpacked(path, file=file), kind, name=file.name, options=options)
+            return Reading(rows, tuple(bad), digest(path))
+    except OSError as error:
+        raise DataError(f"{file.name} could not be read: {error.strerror or error}") from error
+
+
+def format_of(file: DataFile, options: Files) -> str:
+    """Tell a file's format by what it is, by the options, or by its suffix."""
+    if file.is_directory or options.format == "folders":
+        if not file.is_directory:
+            raise DataError(f"data.format: folders needs a local directory, and {file.name} is none")
+        return "folders"
+    if options.layout:
+        return "tsv"
+    if options.format != "auto":
+        return options.format
+    kind = SUFFIXES.get(file.suffix)
+    if kind is None:
+        suffix = f"the suffix {file.suffix}" if file.suffix else "no suffix"
+        raise DataError(f"{file.name} has {suffix}, which tells no format; set data.format, like csv or jsonl")
+    return kind
+
+
+def dialect(kind: str, options: Files) -> Dialect:
+    """Tell how a delimited file is written."""
+    if options.layout:
+        return Dialect("\t", quoting=False, header=False, columns=LAYOUTS[options.layout], is_ragged=True)
+    return Dialect(
+        delimiter=options.delimiter or _DELIMITERS[kind],
+        quoting=kind == "csv" if options.quoting is None else options.quoting,
+        header=None if options.header == "auto" else options.header,
+        columns=options.columns,
+    )
+
+
+def _parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[Rows, list[BadRow]]:
+    if kind in _DELIMITERS:
+        return read_delimited(buffer, name=name, dialect=dialect(kind, options))
+    if kind == "parquet":
+        return read_parquet(buffer, name=name), []
+    if kind == "arrow":
+        return read_arrow(buffer, name=name), []
+    readers: dict[str, Callable[..., tuple[Rows, list[BadRow]]]] = {
+        "jsonl": read_json_lines,
+        "json": read_json,
+        "text": read_lines,
+    }
+    return readers[kind](buffer, name=name)
+
+
+def _folder_digest(folder: Path) -> str:
+    total = hashlib.sha256()
+    for path in text_files(folder):
+        total.update(os.fsencode(path.relative_to(folder)) + b"\0" + bytes.fromhex(digest(path)))
+    return total.hexdigest()

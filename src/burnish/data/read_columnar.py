@@ -1,0 +1,38 @@
+"""Reads Parquet and Arrow files, which bring their own types."""
+
+import pyarrow as pa
+import pyarrow.ipc
+import pyarrow.parquet
+
+from burnish.data.rows import from_file
+from burnish.errors import DataError
+from burnish.spec.values import Rows
+
+_ARROW_FILE = b"ARROW1"
+
+
+def read_parquet(buffer: pa.Buffer, *, name: str) -> Rows:
+    """Give the rows of a Parquet file."""
+    try:
+        return _rows(pa.parquet.read_table(pa.BufferReader(buffer)), name=name)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{name} is not a whole Parquet file: {error}") from error
+
+
+def read_arrow(buffer: pa.Buffer, *, name: str) -> Rows:
+    """Give the rows of an Arrow file or stream."""
+    is_file = buffer.size >= len(_ARROW_FILE) and buffer[: len(_ARROW_FILE)].to_pybytes() == _ARROW_FILE
+    opener = pa.ipc.open_file if is_file else pa.ipc.open_stream
+    try:
+        return _rows(opener(pa.BufferReader(buffer)).read_all(), name=name)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{name} is not a whole Arrow file: {error}") from error
+
+
+def _rows(table: pa.Table, *, name: str) -> Rows:
+    twins = [column for column in dict.fromkeys(table.column_names) if table.column_names.count(column) > 1]
+    if twins:
+        raise DataError(f"{name} names the column {twins[0]} more than once; give each column its own name")
+    if table.num_rows == 0:
+        raise DataError(f"{name} holds no rows")
+    return from_file(table, name=name, first_line=0)

@@ -1,0 +1,66 @@
+"""Reads plain text, a row a line, and folders of text files, a row a file."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.contents import text_body
+from burnish.data.faults import BadRow
+from burnish.data.rows import from_file
+from burnish.data.scan import decoded, lost_byte
+from burnish.errors import DataError
+from burnish.spec.values import Places, Rows
+
+_SHOWN = 2000
+
+
+def read_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
+    """Give every line that is not blank as a row with the column `text`."""
+    written = decoded(text_body(buffer, name=name).to_pybytes()).replace("\r\n", "\n").split("\n")
+    numbered = [(number, line) for number, line in enumerate(written) if line.strip()]
+    if not numbered:
+        raise DataError(f"{name} is empty")
+    lost = {number: lost_byte(line) for number, line in numbered if not line.isascii() and lost_byte(line)}
+    bad = [BadRow(name, number + 1, str(lost[number]), line[:_SHOWN]) for number, line in numbered if number in lost]
+    good = [(number, line) for number, line in numbered if number not in lost]
+    table = pa.table({"text": pa.array([line for _, line in good], type=pa.string())})
+    numbers = np.array([number for number, _ in good], dtype=np.int64)
+    return from_file(table, name=name, first_line=1, numbers=numbers), bad
+
+
+def text_files(folder: Path) -> list[Path]:
+    """List the `.txt` files of a folder's class folders, in order of name."""
+    classes = sorted(entry for entry in os.listdir(folder) if (folder / entry).is_dir() and not entry.startswith("."))
+    return [path for entry in classes for path in sorted((folder / entry).glob("*.txt")) if path.is_file()]
+
+
+def read_folders(folder: Path, *, name: str) -> tuple[Rows, list[BadRow]]:
+    """Give every file of the class folders as a row: `text`, `label` (the folder's name), `id` (folder/file)."""
+    paths = text_files(folder)
+    if not paths:
+        raise DataError(
+            f"{name} is a directory without class folders of .txt files; "
+            f"name files, or a glob like {name.rstrip('/')}/*.csv"
+        )
+    rows, bad = [], []
+    for path in paths:
+        text = decoded(path.read_bytes()).removeprefix("\ufeff")
+        key = f"{path.parent.name}/{path.name}"
+        lost = None if text.isascii() else lost_byte(text)
+        if lost:
+            bad.append(BadRow(f"{name.rstrip('/')}/{key}", None, lost, text[:_SHOWN]))
+        else:
+            rows.append({"text": text, "label": path.parent.name, "id": key})
+    schema = pa.schema([(column, pa.string()) for column in ("text", "label", "id")])
+    return Rows(pa.Table.from_pylist(rows, schema=schema), _places([row["id"] for row in rows], name=name)), bad
+
+
+def _places(keys: list[str], *, name: str) -> Places:
+    return Places(
+        files=tuple(f"{name.rstrip('/')}/{key}" for key in keys),
+        file_of=np.arange(len(keys), dtype=np.int32),
+        numbers=np.zeros(len(keys), dtype=np.int64),
+        first_lines=(1,) * len(keys),
+    )

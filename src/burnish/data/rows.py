@@ -1,0 +1,124 @@
+"""Builds, joins and narrows rows, keeping the place each one was read from."""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.errors import DataError
+from burnish.spec.values import Places, Rows
+
+_Mask = np.ndarray[Any, np.dtype[np.bool_]]
+_Numbers = np.ndarray[Any, Any]
+_LONG_NAME = 40
+
+
+def from_file(table: pa.Table, *, name: str, first_line: int, numbers: _Numbers | None = None) -> Rows:
+    """Make rows of one file; without `numbers`, row i stands i lines after the first."""
+    counted = np.arange(table.num_rows, dtype=np.int64) if numbers is None else numbers
+    return Rows(plain(table), Places((name,), np.zeros(table.num_rows, dtype=np.int32), counted, (first_line,)))
+
+
+def join(parts: Sequence[Rows]) -> Rows:
+    """Put the rows of several files one after another; columns that one of them lacks are null there."""
+    if len(parts) == 1:
+        return parts[0]
+    starts = np.cumsum([0, *(len(part.places.files) for part in parts)])
+    places = Places(
+        files=tuple(name for part in parts for name in part.places.files),
+        file_of=np.concatenate([part.places.file_of + start for part, start in zip(parts, starts, strict=False)]),
+        numbers=np.concatenate([part.places.numbers for part in parts]),
+        first_lines=tuple(line for part in parts for line in part.places.first_lines),
+    )
+    return Rows(_concatenate(parts), places)
+
+
+def keep(rows: Rows, mask: _Mask) -> Rows:
+    """Keep the rows where the mask is true, in their order."""
+    places = rows.places
+    kept = Places(places.files, places.file_of[mask], places.numbers[mask], places.first_lines)
+    return Rows(rows.table.filter(pa.array(mask)), kept)
+
+
+def matching(rows: Rows, wanted: Mapping[str, tuple[str, ...]], *, option: str = "data.filter") -> Rows:
+    """Keep the rows whose columns hold one of the wanted values."""
+    demand(rows, tuple(wanted), why=option)
+    mask = np.ones(len(rows), dtype=bool)
+    for column, values in wanted.items():
+        mask &= _holds(rows.table.column(column), values, option=f"{option}.{column}")
+    return keep(rows, mask)
+
+
+def demand(rows: Rows, columns: Sequence[str], *, why: str) -> None:
+    """Refuse a table that lacks any of these columns, with the nearest name and all that are there."""
+    there = rows.table.column_names
+    missing = [column for column in dict.fromkeys(columns) if column not in there]
+    if not missing:
+        return
+    files = ", ".join(rows.places.files[:3]) + (" …" if len(rows.places.files) > 3 else "")
+    has_odd_names = any(len(name) > _LONG_NAME or name.isnumeric() for name in there)
+    hint = ["  if its first line is a row and no header, set data.header: false and data.columns"] * has_odd_names
+    raise DataError("\n".join([*(_missing(name, there, why=why) for name in missing), f"  in {files}", *hint]))
+
+
+def codes(column: pa.ChunkedArray) -> tuple[_Numbers, int]:
+    """Number the distinct values of a column in order of first appearance; null is a value too."""
+    if pa.types.is_nested(column.type):
+        column = pa.chunked_array([pa.array([str(value) for value in column.to_pylist()], type=pa.string())])
+    if column.null_count == len(column):
+        return np.zeros(len(column), dtype=np.int64), min(1, len(column))
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Undo encodings that only storage cares about: dictionaries, views, columns of nothing."""
+    fields = [pa.field(field.name, _plain_type(field.type)) for field in table.schema]
+    schema = pa.schema(fields)
+    return table.replace_schema_metadata(None) if schema.equals(table.schema) else table.cast(schema)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_dictionary(kind):
+        return _plain_type(kind.value_type)
+    if pa.types.is_null(kind) or pa.types.is_string_view(kind):
+        return pa.string()
+    return kind
+
+
+def _missing(name: str, there: Sequence[str], *, why: str) -> str:
+    close = get_close_matches(name, there, n=1) or [have for have in there if have.lower() == name.lower()]
+    listed = ", ".join(have if len(have) <= _LONG_NAME else have[:_LONG_NAME] + "…" for have in there)
+    hint = f". Did you mean `{close[0]}`? The" if close else "; the"
+    return f"{why}: there is no column `{name}`{hint} columns are {listed}"
+
+
+def _holds(column: pa.ChunkedArray, values: tuple[str, ...], *, option: str) -> _Mask:
+    if pa.types.is_nested(column.type):
+        raise DataError(f"{option}: the column holds {column.type}, and only plain values can be filtered by")
+    try:
+        wanted = pa.array(values, type=pa.string()).cast(column.type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(f"{option}: the column holds {column.type}, and {', '.join(values)} is not that") from error
+    found: _Mask = pc.is_in(column, value_set=wanted).to_numpy()
+    return found.astype(bool)
+
+
+def _concatenate(parts: Sequence[Rows]) -> pa.Table:
+    tables = [part.table for part in parts]
+    try:
+        return pa.concat_tables(tables, promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return pa.concat_tables([_as_text(table, tables) for table in tables], promote_options="permissive")
+
+
+def _as_text(table: pa.Table, tables: Sequence[pa.Table]) -> pa.Table:
+    # a label that is a number in one file and a word in another is text in both
+    for index, field in enumerate(table.schema):
+        kinds = {other.schema.field(field.name).type for other in tables if field.name in other.column_names}
+        if len(kinds) > 1 and not pa.types.is_nested(field.type):
+            table = table.set_column(index, field.name, table.column(index).cast(pa.string()))
+    return table

@@ -1,0 +1,109 @@
+"""Reads delimited text record by record: slow and exact, to name the line of everything that is wrong."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+_SHOWN = 2000
+_LOST_BYTE = re.compile("[\udc80-\udcff]")
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a delimited file is written."""
+
+    delimiter: str = ","
+    quoting: bool = True
+    header: bool | None = None
+    """Whether the first record names the columns; None to tell by `columns`."""
+    columns: tuple[str, ...] = ()
+    """Names for a file without header."""
+    is_ragged: bool = False
+    """Whether a row may have more fields than there are columns; they are dropped."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """One row as it stands in the file."""
+
+    line: int
+    fields: Sequence[str]
+    raw: str
+    fault: str | None = None
+
+
+def records(text: str, dialect: Dialect) -> Iterator[Record]:
+    """Give every record that is not blank; lines are counted by their line feeds, as editors do."""
+    return _quoted(text, dialect.delimiter) if dialect.quoting else _unquoted(text, dialect.delimiter)
+
+
+def decoded(data: bytes) -> str:
+    """Decode UTF-8, keeping each lost byte as a mark that `lost_byte` finds again."""
+    return data.decode("utf-8", errors="surrogateescape")
+
+
+def lost_byte(text: str) -> str | None:
+    """Say which byte of a text was no UTF-8, if any."""
+    found = _LOST_BYTE.search(text)
+    return None if found is None else f"byte 0x{ord(found[0]) - 0xDC00:02x} is not UTF-8; save the file as UTF-8"
+
+
+def _unquoted(text: str, delimiter: str) -> Iterator[Record]:
+    for line, written in enumerate(text.split("\n"), start=1):
+        raw = written.removesuffix("\r")
+        if raw:
+            yield Record(line, raw.split(delimiter), raw[:_SHOWN], lost_byte(raw))
+
+
+def _quoted(text: str, delimiter: str) -> Iterator[Record]:
+    parts = _Parts(delimiter)
+    start, line = 0, 1
+    while start < len(text):
+        record, end = _record(text, start, line=line, parts=parts)
+        line += text.count("\n", start, end)
+        start = end
+        if record.raw:
+            yield record
+
+
+class _Parts:
+    """The two ways a field can be written, and what ends it."""
+
+    def __init__(self, delimiter: str) -> None:
+        plain = f"[^{re.escape(delimiter)}\n]*"
+        self.delimiter = delimiter
+        self.plain = re.compile(plain)
+        # possessive, for an unclosed quote must fail at once and not be tried in every other way
+        self.quoted = re.compile(f'"((?:[^"]++|"")*+)"({plain})')
+
+
+def _record(text: str, start: int, *, line: int, parts: _Parts) -> tuple[Record, int]:
+    fields: list[str] = []
+    at = start
+    while True:
+        quoted = parts.quoted.match(text, at)
+        if quoted is None and text.startswith('"', at):
+            return _unclosed(text, start, line=line)
+        match = quoted or parts.plain.match(text, at)
+        assert match is not None  # an empty field matches
+        at = match.end()
+        is_last = not text.startswith(parts.delimiter, at)
+        fields.append(_value(match, is_quoted=quoted is not None, is_last=is_last))
+        if is_last:
+            break
+        at += 1
+    raw = text[start:at].removesuffix("\r")
+    return Record(line, fields, raw[:_SHOWN], lost_byte(raw)), at + 1
+
+
+def _value(match: re.Match[str], *, is_quoted: bool, is_last: bool) -> str:
+    tail = match[2] if is_quoted else match[0]
+    tail = tail.removesuffix("\r") if is_last else tail
+    return match[1].replace('""', '"') + tail if is_quoted else tail
+
+
+def _unclosed(text: str, start: int, *, line: int) -> tuple[Record, int]:
+    # going on at the next line costs one row; believing the quote would swallow the rest of the file
+    end = text.find("\n", start)
+    end = len(text) if end < 0 else end
+    return Record(line, (), text[start:end][:_SHOWN], "a quote opens here and never closes"), end + 1

@@ -1,0 +1,134 @@
+"""Which tokens of a text that is too long are kept: one component a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import NonNegativeInt, PositiveInt, model_validator
+
+from burnish.spec.component import Component
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from burnish.spec.values import Array
+
+
+class Head(Component):
+    """Keep the first tokens."""
+
+    is_random: ClassVar[bool] = False
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
+        """Give the first `limit` positions."""
+        from burnish.data.spans import windows  # numpy, which checking a config must not load
+
+        return windows([0], width=limit)
+
+
+class Tail(Component):
+    """Keep the last tokens."""
+
+    is_random: ClassVar[bool] = False
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
+        """Give the last `limit` positions."""
+        from burnish.data.spans import windows  # numpy, which checking a config must not load
+
+        return windows([length - limit], width=limit)
+
+
+class HeadTail(Component):
+    """Keep the beginning and the end, in the proportion `head` to `tail`, and fill the limit exactly."""
+
+    is_random: ClassVar[bool] = False
+
+    head: NonNegativeInt = 128
+    tail: NonNegativeInt = 382
+
+    @model_validator(mode="after")
+    def _keeps_something(self) -> HeadTail:
+        if self.head + self.tail == 0:
+            raise ValueError("`head` and `tail` must not both be 0")
+        return self
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
+        """Give the positions of both ends; as written when head + tail is the limit, else scaled to it."""
+        from burnish.data.spans import spread  # numpy, which checking a config must not load
+
+        head = self._scaled_head(limit)
+        return [spread([0, length - limit + head], [head, limit - head])]
+
+    def _scaled_head(self, limit: int) -> int:
+        total = self.head + self.tail
+        head = (limit * self.head + total // 2) // total
+        if self.head and self.tail and limit > 1:
+            return min(max(head, 1), limit - 1)  # a part that was asked for never rounds away
+        return head
+
+
+class RandomSpans(Component):
+    """Keep random chunks of `span` tokens, each at most once, in document order."""
+
+    is_random: ClassVar[bool] = True
+
+    span: PositiveInt = 16
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
+        """Draw whole chunks until the limit is full; the chunk drawn last is cut to the room that is left."""
+        from burnish.data.spans import chunks  # numpy, which checking a config must not load
+
+        return [chunks(length, limit=limit, span=min(self.span, limit), random=random)]
+
+
+class RandomSpansOverlapping(Component):
+    """Keep random spans drawn each on its own: they may overlap or repeat, and stand in draw order."""
+
+    is_random: ClassVar[bool] = True
+
+    span: PositiveInt = 16
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
+        """Draw spans that lie wholly in the text; the last is only as wide as the room that is left."""
+        from burnish.data.spans import overlapping  # numpy, which checking a config must not load
+
+        return [overlapping(length, limit=limit, span=min(self.span, limit), random=random)]
+
+
+class RandomSpansDeleting(Component):
+    """Keep random spans, each taken out of the text before the next is drawn; they stand in draw order."""
+
+    is_random: ClassVar[bool] = True
+
+    span: PositiveInt = 16
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
+        """Draw spans that never repeat a token nor reach over a hole; shorter ones once no whole one fits."""
+        from burnish.data.spans import deleting  # numpy, which checking a config must not load
+
+        return [deleting(length, limit=limit, span=self.span, random=random)]
+
+
+class Windows(Component):
+    """Read the whole text through overlapping windows, and pool what the network says of each."""
+
+    is_random: ClassVar[bool] = False
+
+    stride: NonNegativeInt = 32
+    """How many tokens two neighbouring windows share; at most one less than a window holds."""
+    pool: Literal["mean", "max", "first", "vote"] = "mean"
+    """How the windows of one text become one answer."""
+    max_windows: PositiveInt | None = None
+    """Keep at most this many, spread evenly from the first to the last; null for all."""
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
+        """Give one array a window, each of `limit` positions; the last ends with the text."""
+        from burnish.data.spans import thinned, windows  # numpy, which checking a config must not load
+
+        step = limit - min(self.stride, limit - 1)
+        last = length - limit
+        starts = [*range(0, last, step), last]
+        if self.max_windows is not None:
+            starts = thinned(starts, most=self.max_windows)
+        return windows(starts, width=limit)

@@ -1,0 +1,76 @@
+"""Rows are joined, filtered and checked without losing where they came from."""
+
+import pyarrow as pa
+import pytest
+
+from burnish.data.rows import codes, demand, from_file, join, matching
+from burnish.errors import DataError
+from burnish.spec.values import Rows
+
+
+def rows(name: str = "a.csv", **columns: list[object]) -> Rows:
+    return from_file(pa.table(columns), name=name, first_line=2)
+
+
+def test_joined_rows_keep_their_places() -> None:
+    joined = join([rows("a.csv", t=["x", "y"]), rows("b.csv", t=["z"])])
+    assert [joined.places.describe(row) for row in range(3)] == ["a.csv:2", "a.csv:3", "b.csv:2"]
+
+
+def test_a_column_that_one_file_lacks_is_null_there() -> None:
+    assert join([rows(t=["x"]), rows(t=["y"], n=[1])]).table["n"].to_pylist() == [None, 1]
+
+
+def test_a_column_of_two_types_becomes_text() -> None:
+    assert join([rows(label=[1]), rows(label=["x"])]).table["label"].to_pylist() == ["1", "x"]
+
+
+def test_filtering_keeps_places_and_reads_values_as_the_column_does() -> None:
+    kept = matching(rows(n=[1, 5, 7], t=["x", "y", "z"]), {"n": ("5", "7"), "t": ("y", "x")})
+    assert kept.table["t"].to_pylist() == ["y"]
+    assert kept.places.describe(0) == "a.csv:3"
+
+
+def test_a_null_matches_no_filter() -> None:
+    assert len(matching(rows(t=["x", None]), {"t": ("x",)})) == 1
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"nn": ("1",)}, r"data\.filter: there is no column `nn`"),
+        ({"n": ("one",)}, r"data\.filter\.n: the column holds int64, and one is not that"),
+    ],
+)
+def test_a_filter_that_cannot_match_is_refused(wanted: dict[str, tuple[str, ...]], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        matching(rows(n=[1]), wanted)
+
+
+def test_every_missing_column_is_named_with_the_nearest() -> None:
+    with pytest.raises(DataError) as caught:
+        demand(rows(txt=["x"], Label=["0"]), ("text", "label", "txt"), why="task")
+    assert str(caught.value).splitlines() == [
+        "task: there is no column `text`. Did you mean `txt`? The columns are txt, Label",
+        "task: there is no column `label`. Did you mean `Label`? The columns are txt, Label",
+        "  in a.csv",
+    ]
+
+
+def test_a_row_taken_for_a_header_is_suspected() -> None:
+    with pytest.raises(DataError, match=r"set data\.header: false and data\.columns"):
+        demand(rows(**{"1": ["0"], "a film": ["x"]}), ("text",), why="task")
+
+
+@pytest.mark.parametrize(
+    ("column", "numbers", "count"),
+    [
+        (pa.array(["b", "a", None, "b", None]), [0, 1, 2, 0, 2], 3),
+        (pa.array([["a"], ["b"], ["a"]]), [0, 1, 0], 2),
+        (pa.nulls(2, pa.string()), [0, 0], 1),
+        (pa.array([2.5, 1.0, 2.5]), [0, 1, 0], 2),
+    ],
+)
+def test_distinct_values_are_numbered_in_order_of_appearance(column: pa.Array, numbers: list[int], count: int) -> None:
+    found, how_many = codes(pa.chunked_array([column]))
+    assert (found.tolist(), how_many) == (numbers, count)
