@@ -1,0 +1,1 @@
+"""Scores over whole sets of outcomes, with intervals; no batch size shows in any digit."""

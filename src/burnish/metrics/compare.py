@@ -1,0 +1,141 @@
+"""Tells whether one run is better than another on the same rows, or whether no difference is shown."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from burnish.errors import DataError
+from burnish.metrics.classification import Accuracy, correct
+from burnish.metrics.sums import Array
+from burnish.metrics.tally import draws, interval, joined
+from burnish.spec.protocols import Metric
+from burnish.spec.values import Outcome
+
+SIGNIFICANT = 0.05
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two runs on the same rows, by one score."""
+
+    score: str
+    names: tuple[str, str]
+    values: tuple[float, float]
+    difference: float
+    """The second minus the first."""
+    low: float | None
+    high: float | None
+    p_value: float
+    """How likely a difference this large would be if there were none; two-sided."""
+    test: str
+    """`paired bootstrap`, or `McNemar, exact` for accuracy."""
+    num_rows: int
+    is_higher_better: bool = True
+    is_share: bool = True
+
+    @property
+    def is_shown(self) -> bool:
+        """Tell whether the data show a difference at the 5% level."""
+        return self.p_value < SIGNIFICANT
+
+    def sentence(self) -> str:
+        """Say what the comparison shows."""
+        if math.isnan(self.difference):
+            return f"{self.names[0]} and {self.names[1]} cannot be compared: {self.score} is not defined for both"
+        if not self.is_shown:
+            return (
+                f"no difference shown: {self.names[1]} minus {self.names[0]} is {self._amount(self.difference)} "
+                f"({self._evidence(1)})"
+            )
+        sign = 1 if self.difference > 0 else -1
+        winner = self.names[1] if (sign > 0) == self.is_higher_better else self.names[0]
+        return f"{winner} is better by {self._amount(abs(self.difference))} ({self._evidence(sign)})"
+
+    def _amount(self, value: float) -> str:
+        return f"{_number(value, is_share=self.is_share)}{' points' if self.is_share else ''}"
+
+    def _evidence(self, sign: int) -> str:
+        p_value = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.{3 if self.p_value < 0.01 else 2}f}"
+        if self.low is None or self.high is None:
+            return p_value
+        low, high = sorted((sign * self.low, sign * self.high))
+        ends = [_number(end, is_share=self.is_share) for end in (low, high)]
+        return f"95% interval {ends[0]} to {ends[1]}, {p_value}"
+
+
+def compare(
+    first: Outcome,
+    second: Outcome,
+    *,
+    metric: Metric,
+    score: str | None = None,
+    names: tuple[str, str] = ("A", "B"),
+    seed: int = 0,
+    resamples: int = 2000,
+) -> Comparison:
+    """Compare two runs' outcomes on the same rows, resampling rows in pairs."""
+    pair = joined([first]), joined([second])
+    _refuse_other_rows(*pair, names=names)
+    name = score or metric.names()[0]
+    values = tuple(float(metric.scores(outcome)[name][0]) for outcome in pair)
+    difference = values[1] - values[0]
+    spread = _differences(pair, metric=metric, name=name, seed=seed, resamples=resamples)
+    low, high = interval(spread, value=difference)
+    is_accuracy = isinstance(metric, Accuracy)
+    return Comparison(
+        score=name,
+        names=names,
+        values=(values[0], values[1]),
+        difference=difference,
+        low=low,
+        high=high,
+        p_value=mcnemar(correct(pair[0]), correct(pair[1])) if is_accuracy else _bootstrap_p(spread, difference),
+        test="McNemar, exact" if is_accuracy else "paired bootstrap",
+        num_rows=len(pair[0].rows),
+        is_higher_better=metric.better == "higher",
+        is_share=getattr(metric, "scale", "value") == "share",
+    )
+
+
+def mcnemar(first: Array, second: Array) -> float:
+    """Give the exact two-sided p of as unequal a split of the rows that only one of the two got right."""
+    only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
+    num, fewer = only_first + only_second, min(only_first, only_second)
+    logs = [math.lgamma(num + 1) - math.lgamma(k + 1) - math.lgamma(num - k + 1) for k in range(fewer + 1)]
+    return min(1.0, 2 * math.fsum(math.exp(log - num * math.log(2)) for log in logs))
+
+
+def _differences(pair: tuple[Outcome, Outcome], *, metric: Metric, name: str, seed: int, resamples: int) -> Array:
+    parts = [
+        metric.scores(pair[1], weights)[name] - metric.scores(pair[0], weights)[name]
+        for weights in draws(len(pair[0].rows), seed=seed, sets=resamples)
+    ]
+    return np.concatenate(parts)
+
+
+def _bootstrap_p(spread: Array, difference: float) -> float:
+    defined = spread[np.isfinite(spread)]
+    if not len(defined) or not math.isfinite(difference):
+        return math.nan
+    against = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
+    return min(1.0, 2 * (against + 1) / (len(defined) + 1))
+
+
+def _refuse_other_rows(first: Outcome, second: Outcome, *, names: tuple[str, str]) -> None:
+    if first.kind != second.kind or first.labels != second.labels:
+        raise DataError(f"{names[0]} and {names[1]} do not predict the same labels; compare runs of one task")
+    if first.truth is None or second.truth is None:
+        raise DataError(f"{names[0]} and {names[1]} can be compared only on rows whose truth is known")
+    if not np.array_equal(first.rows, second.rows) or not np.array_equal(first.truth, second.truth):
+        raise DataError(
+            f"{names[0]} ({len(first.rows)} rows) and {names[1]} ({len(second.rows)} rows) were not scored on the same "
+            "rows; evaluate both on the same split of the same data"
+        )
+    if not len(first.rows):
+        raise DataError(f"{names[0]} and {names[1]} have no rows to compare")
+
+
+def _number(value: float, *, is_share: bool) -> str:
+    text = f"{value * 100:.1f}" if is_share else f"{value:.4g}"
+    return "0.0" if text == "-0.0" else text

@@ -1,0 +1,120 @@
+"""Collects outcomes from batches and processes, and scores them as one set."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from burnish.errors import ConfigError, DataError, Problem
+from burnish.metrics.sums import Array, sets_at_once
+from burnish.spec.protocols import Metric
+from burnish.spec.values import Outcome, Score
+
+
+class Tally:
+    """Hold outcomes in any order and score them in row order, so that no batch size shows in any digit."""
+
+    def __init__(self, metrics: Sequence[Metric], outcomes: Sequence[Outcome] = ()) -> None:
+        self.metrics = tuple(metrics)
+        self._outcomes = list(outcomes)
+        _refuse_double_names(self.metrics)
+
+    def update(self, outcome: Outcome) -> None:
+        """Add the outcome of a batch."""
+        self._outcomes.append(outcome)
+
+    def merge(self, other: "Tally") -> "Tally":
+        """Join with the tally of another process."""
+        return Tally(self.metrics, [*self._outcomes, *other._outcomes])
+
+    def outcome(self) -> Outcome:
+        """Give all outcomes as one, in row order."""
+        return joined(self._outcomes)
+
+    def scores(self) -> dict[str, float]:
+        """Score the whole set; nothing if the truth is unknown."""
+        return {name: score.value for name, score in self.scored(intervals=False).items()}
+
+    def scored(self, *, intervals: bool = True, seed: int = 0, resamples: int = 1000) -> dict[str, Score]:
+        """Score the whole set, each score with its 95% bootstrap interval."""
+        whole = self.outcome()
+        if whole.truth is None:
+            return {}
+        values = {name: float(value[0]) for name, value in _all_scores(self.metrics, whole).items()}
+        if not intervals or len(whole.rows) < 2:
+            return {name: Score(value) for name, value in values.items()}
+        spread = resampled(self.metrics, whole, seed=seed, resamples=resamples)
+        return {name: Score(value, *interval(spread[name], value=value)) for name, value in values.items()}
+
+
+def rehearse(metrics: Sequence[Metric], *, kind: str, labels: tuple[str, ...]) -> None:
+    """Score an empty set, so that an option that does not fit the labels is refused before training."""
+    shape = () if kind == "regression" else (len(labels),)
+    decisions = np.zeros((0, *shape) if kind == "multilabel" else 0, dtype=np.int64)
+    _all_scores(metrics, Outcome(kind, np.zeros(0, np.int64), np.zeros((0, *shape)), decisions, decisions, labels))
+
+
+def joined(outcomes: Sequence[Outcome]) -> Outcome:
+    """Put outcomes together in row order."""
+    if not outcomes:
+        raise DataError("there is nothing to score: no rows were evaluated")
+    rows = np.concatenate([part.rows for part in outcomes])
+    order = np.argsort(rows, kind="stable")
+    _refuse_repeated_rows(rows[order])
+    truths = [part.truth for part in outcomes if part.truth is not None]
+    if len(truths) not in (0, len(outcomes)):
+        raise DataError("these rows cannot be scored: some have labels and others have none")
+    return Outcome(
+        kind=outcomes[0].kind,
+        rows=rows[order],
+        outputs=np.concatenate([part.outputs for part in outcomes])[order],
+        decisions=np.concatenate([part.decisions for part in outcomes])[order],
+        truth=np.concatenate(truths)[order] if truths else None,
+        labels=outcomes[0].labels,
+    )
+
+
+def resampled(metrics: Sequence[Metric], outcome: Outcome, *, seed: int, resamples: int) -> dict[str, Array]:
+    """Score sets drawn from the rows with replacement: one value a set."""
+    parts = [_all_scores(metrics, outcome, weights) for weights in draws(len(outcome.rows), seed=seed, sets=resamples)]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}
+
+
+def draws(num_rows: int, *, seed: int, sets: int) -> Iterator[Array]:
+    """Draw how often each row is in each bootstrap set, a piece of memory at a time: [b, n]."""
+    random = np.random.Generator(np.random.Philox(seed))
+    most = sets_at_once(num_rows)
+    for start in range(0, sets, most):
+        yield np.stack([_draw(random, num_rows) for _ in range(min(most, sets - start))])
+
+
+def interval(values: Array, *, value: float) -> tuple[float | None, float | None]:
+    """Give the 2.5th and 97.5th percentile, of the sets on which the score is defined, and hold the value itself."""
+    defined = values[np.isfinite(values)]
+    if not len(defined) or not np.isfinite(value):
+        return None, None
+    low, high = np.quantile(defined, [0.025, 0.975])
+    # Resampling makes some scores (calibration error) worse on average: the value may lie outside the percentiles.
+    return min(float(low), value), max(float(high), value)
+
+
+def _draw(random: np.random.Generator, num_rows: int) -> Array:
+    return np.bincount(random.integers(0, num_rows, size=num_rows), minlength=num_rows).astype(np.float64)
+
+
+def _all_scores(metrics: Sequence[Metric], outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
+    applicable = [metric for metric in metrics if metric.applies(outcome.kind)]
+    return {name: value for metric in applicable for name, value in metric.scores(outcome, weights).items()}
+
+
+def _refuse_double_names(metrics: Sequence[Metric]) -> None:
+    counts = Counter(name for metric in metrics for name in metric.names())
+    twice = [name for name, number in counts.items() if number > 1]
+    if twice:
+        raise ConfigError([Problem(f"metrics: the score `{name}` is given by more than one metric") for name in twice])
+
+
+def _refuse_repeated_rows(ordered: Array) -> None:
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if len(repeated):
+        raise DataError(f"row {repeated[0]} was scored more than once; each row must be evaluated by one process only")

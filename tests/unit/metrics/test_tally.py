@@ -1,0 +1,154 @@
+"""Any batch size, order or number of processes gives the same digits; intervals are deterministic."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from burnish.errors import ConfigError, DataError
+from burnish.metrics.classification import F1, Accuracy, Confusion, Matthews
+from burnish.metrics.probabilistic import CalibrationError, LogLoss
+from burnish.metrics.ranking import PrAuc, RocAuc
+from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
+from burnish.metrics.tally import Tally, interval, rehearse, resampled
+from burnish.spec.values import Outcome, Score
+
+ON_CLASSES = (Accuracy(), F1(), Matthews(), Confusion(), LogLoss(), CalibrationError(), RocAuc(), PrAuc())
+ON_NUMBERS = (Pearson(), Spearman(), Mse(), Mae(), R2())
+
+
+def binary(num_rows: int, *, seed: int = 0) -> Outcome:
+    random = np.random.default_rng(seed)
+    outputs = random.dirichlet([1, 1], num_rows)
+    truth = (outputs[:, 1] + random.normal(0, 0.3, num_rows) > 0.5).astype(np.int64)
+    return Outcome("binary", np.arange(num_rows) * 3, outputs, outputs.argmax(axis=1), truth, ("no", "yes"))
+
+
+def regression(num_rows: int) -> Outcome:
+    random = np.random.default_rng(1)
+    values = random.normal(size=num_rows)
+    truth = values + random.normal(size=num_rows)
+    return Outcome("regression", np.arange(num_rows), values, values, truth)
+
+
+def take(outcome: Outcome, index) -> Outcome:
+    return Outcome(
+        outcome.kind,
+        outcome.rows[index],
+        outcome.outputs[index],
+        outcome.decisions[index],
+        None if outcome.truth is None else outcome.truth[index],
+        outcome.labels,
+    )
+
+
+@settings(max_examples=40)
+@given(
+    order=st.permutations(range(41)),
+    cuts=st.lists(st.integers(0, 41), max_size=6),
+    num_processes=st.integers(1, 4),
+    numeric=st.booleans(),
+)
+def test_any_split_order_and_number_of_processes_gives_equal_digits(order, cuts, num_processes, numeric) -> None:
+    outcome, metrics = (regression(41), ON_NUMBERS) if numeric else (binary(41), ON_CLASSES)
+    tallies = [Tally(metrics) for _ in range(num_processes)]
+    for at, index in enumerate(np.split(np.asarray(order), sorted(cuts))):
+        tallies[at % num_processes].update(take(outcome, index))
+    merged = tallies[-1]
+    for tally in tallies[:-1]:
+        merged = merged.merge(tally)
+    assert merged.scores() == Tally(metrics, [outcome]).scores()
+    assert merged.scored(resamples=20) == Tally(metrics, [outcome]).scored(resamples=20)
+
+
+def test_merging_leaves_both_tallies_as_they_were() -> None:
+    first, second = Tally(ON_CLASSES, [take(binary(9), slice(0, 4))]), Tally(ON_CLASSES, [take(binary(9), slice(4, 9))])
+    assert len(first.merge(second).outcome().rows) == 9
+    assert len(first.outcome().rows) == 4
+
+
+def test_the_outcome_is_in_row_order() -> None:
+    tally = Tally(ON_CLASSES, [take(binary(9), slice(5, 9)), take(binary(9), slice(0, 5))])
+    assert tally.outcome().rows.tolist() == [0, 3, 6, 9, 12, 15, 18, 21, 24]
+    assert (tally.outcome().truth == binary(9).truth).all()
+
+
+def test_an_interval_holds_the_score_and_is_the_same_each_time() -> None:
+    tally = Tally(ON_CLASSES, [binary(200)])
+    scored = tally.scored(seed=7)
+    assert scored == tally.scored(seed=7)
+    assert scored != tally.scored(seed=8)
+    accuracy = scored["accuracy"]
+    assert accuracy.low is not None
+    assert accuracy.high is not None
+    assert accuracy.low < accuracy.value < accuracy.high
+
+
+def test_the_interval_of_a_share_is_as_wide_as_theory_says() -> None:
+    num_rows = 2000
+    accuracy = Tally([Accuracy()], [binary(num_rows)]).scored(resamples=2000)["accuracy"]
+    error = np.sqrt(accuracy.value * (1 - accuracy.value) / num_rows)
+    assert accuracy.high - accuracy.low == pytest.approx(2 * 1.96 * error, rel=0.06)
+
+
+def test_the_number_of_sets_in_memory_changes_no_digit(monkeypatch) -> None:
+    whole = resampled([Accuracy()], binary(50), seed=0, resamples=65)["accuracy"]
+    monkeypatch.setattr("burnish.metrics.sums.CHUNK", 130)
+    in_pieces = resampled([Accuracy()], binary(50), seed=0, resamples=65)["accuracy"]
+    assert len(whole) == 65
+    assert in_pieces.tolist() == whole.tolist()
+
+
+def test_rows_without_truth_have_no_scores() -> None:
+    outcome = binary(5)
+    unlabelled = Outcome("binary", outcome.rows, outcome.outputs, outcome.decisions, None, outcome.labels)
+    assert Tally(ON_CLASSES, [unlabelled]).scores() == {}
+    with pytest.raises(DataError, match="some have labels and others have none"):
+        Tally(ON_CLASSES, [unlabelled, Outcome("binary", *[np.zeros(0)] * 4)]).outcome()
+
+
+def test_one_row_has_a_score_and_no_interval() -> None:
+    assert Tally([Accuracy()], [take(binary(5), slice(0, 1))]).scored()["accuracy"].low is None
+
+
+def test_an_undefined_score_has_no_interval() -> None:
+    constant = Outcome("regression", np.arange(4), np.ones(4), np.ones(4), np.arange(4.0))
+    score = Tally([Pearson()], [constant]).scored()["pearson"]
+    assert np.isnan(score.value)
+    assert (score.low, score.high) == (None, None)
+    assert interval(np.asarray([np.nan, 0.5]), value=0.5) == (0.5, 0.5)
+
+
+def test_an_interval_holds_the_score_even_where_resampling_is_biased() -> None:
+    assert interval(np.asarray([0.2, 0.3]), value=0.1)[0] == 0.1
+    assert interval(np.asarray([0.2, 0.3]), value=0.5)[1] == 0.5
+
+
+def test_metrics_that_do_not_apply_are_left_out() -> None:
+    assert set(Tally([Accuracy(), Mse()], [binary(5)]).scored(intervals=False)) == {"accuracy"}
+    assert Tally([Mse()], [regression(3)]).scored(intervals=False)["mse"] == Score(
+        Tally([Mse()], [regression(3)]).scores()["mse"]
+    )
+
+
+def test_a_score_given_twice_is_refused() -> None:
+    with pytest.raises(ConfigError, match="the score `f1` is given by more than one metric"):
+        Tally([F1(), F1()])
+
+
+def test_a_row_scored_twice_is_refused() -> None:
+    with pytest.raises(DataError, match="row 0 was scored more than once"):
+        Tally(ON_CLASSES, [binary(3), take(binary(3), slice(0, 1))]).scores()
+
+
+def test_nothing_to_score_is_refused() -> None:
+    with pytest.raises(DataError, match="nothing to score"):
+        Tally(ON_CLASSES).scores()
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "multilabel", "regression"])
+def test_a_rehearsal_passes_for_every_kind_and_finds_a_wrong_label(kind) -> None:
+    rehearse([*ON_CLASSES, *ON_NUMBERS], kind=kind, labels=() if kind == "regression" else ("a", "b"))
+    if kind != "regression":
+        with pytest.raises(ConfigError, match="is 'c', which is not one of the labels a, b"):
+            rehearse([F1(positive="c")], kind=kind, labels=("a", "b"))
