@@ -1,0 +1,1 @@
+"""The architectures that an experiment can name."""

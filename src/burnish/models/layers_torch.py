@@ -1,0 +1,78 @@
+"""Tells embeddings, layers and head of a network apart, to freeze them and to give each its learning rate."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from burnish.models.place import refusal
+from burnish.models.transformer import Freeze
+
+
+def parameter_groups(
+    network: nn.Module, *, learning_rate: float, weight_decay: float, layer_decay: float | None = None
+) -> list[dict[str, Any]]:
+    """Group what learns by depth and by whether it decays: `params`, `lr`, `weight_decay`, `name`."""
+    depths, undecayed = parameter_depths(network), set(_undecayed(network))
+    top = max(depths.values(), default=0)
+    groups: dict[str, dict[str, Any]] = {}
+    for name, param in network.named_parameters():
+        if param.requires_grad:
+            depth = depths[name] if layer_decay is not None else top
+            decays = name not in undecayed and param.ndim > 1
+            rate = learning_rate * (layer_decay or 1.0) ** (top - depth)
+            label = f"depth {depth}, {'decay' if decays else 'no decay'}"
+            empty = {"params": [], "lr": rate, "weight_decay": weight_decay if decays else 0.0, "name": label}
+            groups.setdefault(label, empty)["params"].append(param)
+    return list(groups.values())
+
+
+def parameter_depths(network: nn.Module) -> dict[str, int]:
+    """Give each parameter's depth: 0 for embeddings, 1 for the first layer, the highest for all above the layers."""
+    prefix, layers = find_layers(network)
+    top = len(layers) + 1
+    return {name: _depth(name, prefix=prefix, top=top) for name, _ in network.named_parameters()}
+
+
+def find_layers(network: nn.Module) -> tuple[str, list[nn.Module]]:
+    """Find the stack of layers: the first list of modules in the network, and its name."""
+    for name, module in network.named_modules():
+        if isinstance(module, nn.ModuleList) and len(module):
+            return name, list(module)
+    return "", []
+
+
+def freeze(network: nn.Module, wanted: Freeze) -> None:
+    """Keep the embeddings and the first layers as they are."""
+    num_layers = len(find_layers(network)[1])
+    if wanted.layers > num_layers:
+        raise refusal(
+            f"model.freeze.layers must be at most {num_layers}, the layers of this model, got {wanted.layers}"
+        )
+    depths = parameter_depths(network)
+    for name, param in network.named_parameters():
+        if (depths[name] == 0 and wanted.embeddings) or 1 <= depths[name] <= wanted.layers:
+            param.requires_grad_(False)
+
+
+def _depth(name: str, *, prefix: str, top: int) -> int:
+    if prefix and name.startswith(f"{prefix}."):
+        return int(name[len(prefix) + 1 :].partition(".")[0]) + 1
+    return 0 if _is_embedding(name) else top
+
+
+def _is_embedding(name: str) -> bool:
+    return "emb" in name or name.split(".")[-2:-1] in (["wte"], ["wpe"])
+
+
+def _undecayed(network: nn.Module) -> Iterator[str]:
+    """Name the parameters of norms, of whatever class, and all biases."""
+    for path, module in network.named_modules():
+        for name, _ in module.named_parameters(recurse=False):
+            if _is_norm(module) or name.endswith("bias"):
+                yield f"{path}.{name}" if path else name
+
+
+def _is_norm(module: nn.Module) -> bool:
+    return type(module).__name__.endswith("Norm") or isinstance(module, torch.nn.LayerNorm)

@@ -1,0 +1,177 @@
+"""A transformer of the `transformers` library: which one, from where, and what of it learns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
+
+from burnish.errors import ConfigError
+from burnish.models.place import FORMS, HubCopy, check_name, local_folder
+from burnish.models.positions import read_config, usable_positions
+from burnish.spec.component import Component
+
+if TYPE_CHECKING:
+    from burnish.data.tokens import TextAssets
+    from burnish.models.transformer_torch import TransformerNetwork
+    from burnish.spec.protocols import Assets
+    from burnish.spec.values import Head
+
+Dropout = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Size(Component):
+    """How large a model with random weights is; what is left out comes from its config."""
+
+    hidden_size: PositiveInt | None = None
+    num_hidden_layers: PositiveInt | None = None
+    num_attention_heads: PositiveInt | None = None
+    intermediate_size: PositiveInt | None = None
+    max_position_embeddings: PositiveInt | None = None
+    vocab_size: PositiveInt | None = None
+    """By default, that of the tokenizer."""
+
+    @model_validator(mode="after")
+    def _heads_share_the_width(self) -> Size:
+        if self.hidden_size and self.num_attention_heads and self.hidden_size % self.num_attention_heads:
+            raise ValueError(
+                f"needs `hidden_size` to be a multiple of `num_attention_heads`, "
+                f"got {self.hidden_size} and {self.num_attention_heads}"
+            )
+        return self
+
+
+class Freeze(Component):
+    """Which part of the model keeps its weights."""
+
+    shorthand = "layers"
+
+    embeddings: bool = False
+    layers: NonNegativeInt = 0
+    """The first so many layers."""
+
+
+class Lora(Component):
+    """Train small adapters beside frozen weights (extra `lora`)."""
+
+    shorthand = "rank"
+
+    rank: PositiveInt = 8
+    alpha: PositiveFloat = 16
+    """Adapters count alpha / rank times."""
+    dropout: Dropout = 0.0
+    targets: tuple[str, ...] | None = None
+    """Ends of the names of the layers to adapt, like ["query", "value"]; by default those usual for the model."""
+
+
+class Transformer(Component):
+    """Fine-tune any encoder or decoder that `transformers` knows, or train one from nothing."""
+
+    shorthand = "name"
+    heads: ClassVar[tuple[str, ...]] = ("sequence_classification",)
+
+    name: str | None = None
+    """A name on the hub, a folder, or package:module/folder."""
+    tokenizer: str | None = None
+    """Where the tokenizer comes from, if not from `name`."""
+    config: str | None = None
+    """Where the config comes from, if not from `name`."""
+    revision: str = "main"
+    """Which version on the hub."""
+    cache_dir: str | None = None
+    pretrained: bool = True
+    """False starts from random weights."""
+    architecture: str | None = None
+    """The sort of model, like bert (the default), when there is neither `name` nor `config`."""
+    size: Size = Size()
+    dropout: Dropout | None = None
+    """Replaces every dropout of the model."""
+    attention_dropout: Dropout | None = None
+    """Replaces that of the attention alone."""
+    attention: Literal["auto", "eager", "sdpa"] = "auto"
+    freeze: Freeze = Freeze()
+    layer_decay: Annotated[float, Field(gt=0, le=1)] | None = None
+    """Each layer learns at this share of the rate of the layer above it."""
+    lora: Lora | None = None
+    trust_remote_code: bool = False
+    """Run Python code that comes with the model."""
+    allow_pickle_weights: bool = False
+    """Read pytorch_model.bin where there is no safetensors file."""
+
+    @field_validator("name", "tokenizer", "config")
+    @classmethod
+    def _could_be_found(cls, name: str | None) -> str | None:
+        return None if name is None else check_name(name)
+
+    @model_validator(mode="after")
+    def _options_agree(self) -> Transformer:
+        problems = list(_disagreements(self))
+        if problems:
+            raise ValueError("; ".join(problems))
+        return self
+
+    def max_positions(self) -> int | None:
+        """Tell the longest input, if the config lies on this machine."""
+        source = self.config or self.name
+        found = {"model_type": self.architecture or "bert"} if source is None else _config_here(source)
+        if self.size.max_position_embeddings is not None:
+            found = {**found, "n_positions": None, "max_position_embeddings": self.size.max_position_embeddings}
+        return usable_positions(found)
+
+    def assets(self) -> TextAssets:
+        """Load the tokenizer; no weights yet."""
+        from burnish.models.tokenizer_torch import load_assets
+
+        return load_assets(self)
+
+    def network(self, head: Head, assets: Assets) -> TransformerNetwork:
+        """Build the network, with weights; what is new in it is drawn from torch's generator."""
+        from burnish.models.transformer_torch import build_network
+
+        return build_network(self, head, assets=assets)
+
+    def save(self, network: TransformerNetwork, directory: Path) -> None:
+        """Write the weights as a plain transformers folder, adapters merged."""
+        from burnish.models.transformer_torch import save_network
+
+        save_network(network, directory)
+
+    def load(self, directory: Path, head: Head) -> TransformerNetwork:
+        """Read back what `save` wrote."""
+        from burnish.models.transformer_torch import load_network
+
+        return load_network(directory, head, options=self)
+
+    @property
+    def hub_copy(self) -> HubCopy:
+        """Give the version on the hub, and where copies are kept."""
+        return HubCopy(self.revision, self.cache_dir, with_code=self.trust_remote_code)
+
+
+def _disagreements(model: Transformer) -> list[str]:
+    checks = {
+        f"needs a `name`: {FORMS}": model.pretrained and model.name is None,
+        "needs a `tokenizer` or a `name` to take the tokenizer from": (
+            not model.pretrained and model.name is None and model.tokenizer is None
+        ),
+        "takes `size` only with `pretrained: false`, as pretrained weights have a size": (
+            model.pretrained and model.size != Size()
+        ),
+        "takes `architecture` only without `name` and `config`, which tell it": (
+            model.architecture is not None and (model.name or model.config) is not None
+        ),
+        "takes `lora` only with pretrained weights": model.lora is not None and not model.pretrained,
+        "takes `lora` or `freeze`, not both, as `lora` freezes all but its adapters and the head": (
+            model.lora is not None and model.freeze != Freeze()
+        ),
+    }
+    return [problem for problem, is_wrong in checks.items() if is_wrong]
+
+
+def _config_here(source: str) -> dict[str, object]:
+    try:
+        folder = local_folder(source)
+    except ConfigError:
+        return {}  # loading the model will say so, with the option it came from
+    return dict(read_config(folder)) if folder is not None else {}

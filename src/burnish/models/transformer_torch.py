@@ -1,0 +1,144 @@
+"""Builds, saves and loads the network of a transformer: tensors in, logits out."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoConfig, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
+
+from burnish.data.tokens import TextAssets
+from burnish.models import layers_torch
+from burnish.models.config_torch import attention_for, network_config, set_head
+from burnish.models.lora_torch import add_adapters, merged
+from burnish.models.place import refusal, weights_folder
+from burnish.models.quiet_torch import quiet, refusing
+from burnish.models.tokenizer_torch import knows_segments
+from burnish.models.transformer import Transformer
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Head
+
+_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
+
+
+class TransformerNetwork(nn.Module):
+    """Map a batch of tensors to logits [n, size], using the entries that the model takes."""
+
+    def __init__(self, model: PreTrainedModel, *, layer_decay: float | None = None) -> None:
+        super().__init__()
+        self.model = model
+        self.layer_decay = layer_decay
+        self.inputs = accepted_inputs(model)
+
+    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Give the logits; entries such as labels are left alone."""
+        taken = {name: batch[name] for name in self.inputs if name in batch}
+        logits: Tensor = self.model(**taken, return_dict=True).logits
+        return logits
+
+    def parameter_groups(self, *, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:
+        """Group what learns: `params`, `lr`, `weight_decay`, `name`."""
+        return layers_torch.parameter_groups(
+            self, learning_rate=learning_rate, weight_decay=weight_decay, layer_decay=self.layer_decay
+        )
+
+
+def build_network(options: Transformer, head: Head, *, assets: Assets) -> TransformerNetwork:
+    """Build the network that these options describe; what is new in it is drawn from torch's generator."""
+    if not isinstance(assets, TextAssets):
+        raise TypeError(f"a transformer reads tokens, and got {type(assets).__name__}")
+    config = network_config(options, head, assets=assets)
+    if options.pretrained:
+        model, fresh = _pretrained(options, config)
+    else:
+        model, fresh = _random(options, config), set()
+    if options.lora is not None:
+        add_adapters(model, options.lora, fresh=fresh | _head_names(model))
+    layers_torch.freeze(model, options.freeze)
+    return TransformerNetwork(model, layer_decay=options.layer_decay)
+
+
+def save_network(network: TransformerNetwork, directory: Path) -> None:
+    """Write config.json and model.safetensors that `transformers` itself can load, adapters merged."""
+    model = merged(network.model)
+    model.config.name_or_path = ""  # where the weights once came from is no part of what they are
+    with refusing(f"the weights could not be written to {directory}"):
+        model.save_pretrained(directory)
+
+
+def load_network(directory: Path, head: Head, *, options: Transformer) -> TransformerNetwork:
+    """Read back what `save_network` wrote."""
+    with refusing(f"the config in {directory} could not be loaded"):
+        config = AutoConfig.from_pretrained(directory, trust_remote_code=options.trust_remote_code)
+    set_head(config, head)
+    model, fresh = _read(directory, config, options=options, name=str(directory))
+    if fresh:
+        raise refusal(f"{directory} does not hold all weights of this model: {_some(fresh)} are missing")
+    return TransformerNetwork(model, layer_decay=options.layer_decay)
+
+
+def accepted_inputs(model: PreTrainedModel) -> tuple[str, ...]:
+    """Name the entries of a batch that a model takes."""
+    known = inspect.signature(model.forward).parameters
+    segments = knows_segments(model.config)
+    return tuple(name for name in _INPUTS if name in known and (segments or name != "token_type_ids"))
+
+
+def _random(options: Transformer, config: PretrainedConfig) -> PreTrainedModel:
+    with refusing("model: no network can be made of this config"):
+        model: PreTrainedModel = AutoModelForSequenceClassification.from_config(  # type: ignore[no-untyped-call]  # as it is
+            config,
+            trust_remote_code=options.trust_remote_code,
+            attn_implementation=attention_for(config, options.attention),
+            dtype=torch.float32,
+        )
+    return model
+
+
+def _pretrained(options: Transformer, config: PretrainedConfig) -> tuple[PreTrainedModel, set[str]]:
+    """Load weights, and name the parameters that had none; only those above the layers may lack them."""
+    name = options.name or ""
+    with quiet():
+        folder = weights_folder(name, options.hub_copy, allow_pickle=options.allow_pickle_weights)
+    model, fresh = _read(folder, config, options=options, name=name)
+    prefix = f"{model.base_model_prefix}."
+    lost = {key for key in fresh if key.startswith(prefix) and "pooler" not in key}
+    if lost:
+        raise refusal(
+            f"model.name: the weights of {name} do not fit a {config.model_type} model of this config: "
+            f"{_some(lost)} are missing or of another shape"
+        )
+    return model, fresh
+
+
+def _read(
+    folder: Path, config: PretrainedConfig, *, options: Transformer, name: str
+) -> tuple[PreTrainedModel, set[str]]:
+    with refusing(f"model.name: the weights of {name} could not be loaded"):
+        model, report = AutoModelForSequenceClassification.from_pretrained(
+            folder,
+            config=config,
+            trust_remote_code=options.trust_remote_code,
+            attn_implementation=attention_for(config, options.attention),
+            use_safetensors=None if options.allow_pickle_weights else True,
+            ignore_mismatched_sizes=True,  # a head for other labels is replaced; _pretrained refuses the rest
+            output_loading_info=True,
+            local_files_only=True,
+            dtype=torch.float32,
+        )
+    mismatched = {entry[0] if isinstance(entry, tuple) else entry for entry in report["mismatched_keys"]}
+    return model, {*report["missing_keys"], *mismatched}
+
+
+def _head_names(model: PreTrainedModel) -> set[str]:
+    inside = {id(param) for param in model.base_model.parameters()}
+    return {name for name, param in model.named_parameters() if id(param) not in inside}
+
+
+def _some(names: set[str]) -> str:
+    shown = ", ".join(sorted(names)[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown

@@ -1,0 +1,136 @@
+"""The torch optimizers: torch's own where it has them, LAMB and Lion where it has not."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Groups = Sequence[Mapping[str, Any]]
+
+FUSED_DEVICES = frozenset({"cpu", "cuda", "mps", "xpu"})
+
+
+def adamw(
+    groups: Groups, *, lr: float, betas: tuple[float, float], eps: float, weight_decay: float
+) -> torch.optim.Optimizer:
+    """Make AdamW, fused where the device has it."""
+    return torch.optim.AdamW(
+        _owned(groups), lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(groups)
+    )
+
+
+def adam(
+    groups: Groups, *, lr: float, betas: tuple[float, float], eps: float, weight_decay: float
+) -> torch.optim.Optimizer:
+    """Make Adam, fused where the device has it."""
+    return torch.optim.Adam(
+        _owned(groups), lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(groups)
+    )
+
+
+def adafactor(
+    groups: Groups, *, lr: float, beta2_decay: float, eps: float, clip_threshold: float, weight_decay: float
+) -> torch.optim.Optimizer:
+    """Make Adafactor; its other epsilon is left to the precision of each tensor."""
+    return torch.optim.Adafactor(
+        _owned(groups), lr=lr, beta2_decay=beta2_decay, eps=(None, eps), d=clip_threshold, weight_decay=weight_decay
+    )
+
+
+def sgd(groups: Groups, *, lr: float, momentum: float, nesterov: bool, weight_decay: float) -> torch.optim.Optimizer:
+    """Make SGD."""
+    return torch.optim.SGD(_owned(groups), lr=lr, momentum=momentum, nesterov=nesterov, weight_decay=weight_decay)
+
+
+def can_fuse(groups: Groups) -> bool:
+    """Tell whether one kernel can update all of these parameters."""
+    params = [param for group in groups for param in group["params"]]
+    return bool(params) and all(param.device.type in FUSED_DEVICES and param.is_floating_point() for param in params)
+
+
+class Lamb(torch.optim.Optimizer):
+    """Scale Adam's direction so that each matrix moves in proportion to its own norm."""
+
+    def __init__(
+        self, groups: Groups, *, lr: float, betas: tuple[float, float], eps: float, weight_decay: float
+    ) -> None:
+        super().__init__(_owned(groups), {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # torch types it by overloads
+        """Take one step along the gradients."""
+        loss = _evaluated(closure)
+        for param, grad, group in _with_gradients(self.param_groups):
+            self._update(param, grad, group=group)
+        return loss
+
+    def _update(self, param: Tensor, grad: Tensor, *, group: Mapping[str, Any]) -> None:
+        state = self.state[param]
+        if not state:
+            state.update(step=0, exp_avg=torch.zeros_like(param), exp_avg_sq=torch.zeros_like(param))
+        state["step"] += 1
+        direction = _adam_direction(grad, state, betas=group["betas"], eps=group["eps"])
+        direction.add_(param, alpha=group["weight_decay"])
+        param.sub_(direction.mul_(_trust(param, direction)), alpha=group["lr"])
+
+
+class Lion(torch.optim.Optimizer):
+    """Move every weight by the same amount, in the direction of the momentum's sign."""
+
+    def __init__(self, groups: Groups, *, lr: float, betas: tuple[float, float], weight_decay: float) -> None:
+        super().__init__(_owned(groups), {"lr": lr, "betas": betas, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # torch types it by overloads
+        """Take one step along the gradients."""
+        loss = _evaluated(closure)
+        for param, grad, group in _with_gradients(self.param_groups):
+            self._update(param, grad, group=group)
+        return loss
+
+    def _update(self, param: Tensor, grad: Tensor, *, group: Mapping[str, Any]) -> None:
+        state = self.state[param]
+        if not state:
+            state["exp_avg"] = torch.zeros_like(param)
+        momentum, (beta1, beta2) = state["exp_avg"], group["betas"]
+        direction = momentum.lerp(grad, 1 - beta1).sign_()
+        param.mul_(1 - group["lr"] * group["weight_decay"]).sub_(direction, alpha=group["lr"])
+        momentum.lerp_(grad, 1 - beta2)
+
+
+def _adam_direction(grad: Tensor, state: dict[str, Any], *, betas: tuple[float, float], eps: float) -> Tensor:
+    """Update the two averages, and give the bias-corrected direction."""
+    beta1, beta2 = betas
+    mean = state["exp_avg"].lerp_(grad, 1 - beta1) / (1 - beta1 ** state["step"])
+    square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2) / (1 - beta2 ** state["step"])
+    direction: Tensor = mean.div_(square.sqrt_().add_(eps))
+    return direction
+
+
+def _trust(param: Tensor, direction: Tensor) -> Tensor:
+    """Give the ratio of norms; vectors (biases, norms) keep Adam's own step, as in the published recipes."""
+    one = torch.ones((), device=param.device, dtype=param.dtype)
+    if param.ndim < 2:
+        return one
+    size, length = param.norm(), direction.norm()
+    return torch.where((size > 0) & (length > 0), size / length, one)
+
+
+def _with_gradients(groups: Sequence[dict[str, Any]]) -> Iterator[tuple[Tensor, Tensor, dict[str, Any]]]:
+    for group in groups:
+        for param in group["params"]:
+            if param.grad is not None:
+                yield param, param.grad, group
+
+
+def _evaluated(closure: Callable[[], float] | None) -> float | None:
+    if closure is None:
+        return None
+    with torch.enable_grad():
+        return closure()
+
+
+def _owned(groups: Groups) -> list[dict[str, Any]]:
+    """Copy the groups: torch writes its defaults into the dicts it is given."""
+    return [dict(group) for group in groups]

@@ -1,0 +1,201 @@
+"""The course of the learning rate: pure functions of the step and of the length of the training."""
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Annotated
+
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+
+from burnish.optim.span import Span
+from burnish.spec.component import Component
+
+Factor = Annotated[float, Field(ge=0, le=1)]
+
+NO_WARMUP = Span(0, "%")
+
+
+class Constant(Component):
+    """Hold the learning rate where it is."""
+
+    warmup: Span = NO_WARMUP
+    """How long the rate climbs from zero: "6%" or "100 steps"."""
+    warmup_power: PositiveFloat = 1.0
+    """1 climbs in a straight line; more climbs later."""
+
+    def factor(self, step: int, total_steps: int) -> float:
+        """Give 1 after the warm-up."""
+        return _warmed(step, self.warmup.steps(total_steps), power=self.warmup_power, after=lambda _: 1.0)
+
+
+class Linear(Component):
+    """Fall in a straight line to `end`."""
+
+    end: Factor = 0.0
+    """The share of the learning rate that is left at the last step."""
+    warmup: Span = NO_WARMUP
+    warmup_power: PositiveFloat = 1.0
+
+    def factor(self, step: int, total_steps: int) -> float:
+        """Give what is left of the way from 1 to `end`."""
+        warmup = self.warmup.steps(total_steps)
+        fall = _fall(self.end, lambda now: 1 - _progress(now, warmup=warmup, total_steps=total_steps))
+        return _warmed(step, warmup, power=self.warmup_power, after=fall)
+
+
+class Polynomial(Component):
+    """Fall to `end` along (1 - progress) to a power."""
+
+    power: PositiveFloat = 2.0
+    """1 is linear; more falls faster at first."""
+    end: Factor = 0.0
+    warmup: Span = NO_WARMUP
+    warmup_power: PositiveFloat = 1.0
+
+    def factor(self, step: int, total_steps: int) -> float:
+        """Give the polynomial's value at this step."""
+        warmup = self.warmup.steps(total_steps)
+        fall = _fall(
+            self.end, lambda now: (1 - _progress(now, warmup=warmup, total_steps=total_steps)) ** float(self.power)
+        )
+        return _warmed(step, warmup, power=self.warmup_power, after=fall)
+
+
+class Cosine(Component):
+    """Fall to `end` along half a cosine wave."""
+
+    end: Factor = 0.0
+    warmup: Span = NO_WARMUP
+    warmup_power: PositiveFloat = 1.0
+
+    def factor(self, step: int, total_steps: int) -> float:
+        """Give the wave's height at this step."""
+        warmup = self.warmup.steps(total_steps)
+        fall = _fall(self.end, lambda now: _wave(_progress(now, warmup=warmup, total_steps=total_steps)))
+        return _warmed(step, warmup, power=self.warmup_power, after=fall)
+
+
+class CosineRestarts(Component):
+    """Fall along half a cosine wave several times, jumping back to the full rate between."""
+
+    cycles: PositiveInt = 2
+    end: Factor = 0.0
+    warmup: Span = NO_WARMUP
+    warmup_power: PositiveFloat = 1.0
+
+    def factor(self, step: int, total_steps: int) -> float:
+        """Give the height of the wave that this step is in."""
+        warmup = self.warmup.steps(total_steps)
+        fall = _fall(self.end, lambda now: self._height(_progress(now, warmup=warmup, total_steps=total_steps)))
+        return _warmed(step, warmup, power=self.warmup_power, after=fall)
+
+    def _height(self, progress: float) -> float:
+        # The end of the last wave is the end of the training, not the start of another wave.
+        return 0.0 if progress >= 1 else _wave((self.cycles * progress) % 1.0)
+
+
+class Exponential(Component):
+    """Multiply by `rate` every so often, counted from the end of the warm-up."""
+
+    rate: Annotated[float, Field(gt=0, le=1)] = 0.5
+    every: Span = Span(10, "%")
+    staircase: bool = False
+    """Fall in steps instead of smoothly."""
+    warmup: Span = NO_WARMUP
+    warmup_power: PositiveFloat = 1.0
+
+    @model_validator(mode="after")
+    def _every_is_some_time(self) -> "Exponential":
+        if self.every.amount <= 0:
+            raise ValueError("needs `every` to be more than zero, like 10% or 500 steps")
+        return self
+
+    def factor(self, step: int, total_steps: int) -> float:
+        """Give `rate` to the number of periods since the warm-up."""
+        warmup = self.warmup.steps(total_steps)
+        period = max(1, self.every.steps(total_steps))
+        return _warmed(step, warmup, power=self.warmup_power, after=lambda now: self._after((now - warmup) / period))
+
+    def _after(self, periods: float) -> float:
+        return float(self.rate ** (math.floor(periods) if self.staircase else periods))
+
+
+class Stepwise(Component):
+    """Drop to the next factor at each of some points of the training."""
+
+    at: tuple[Span, ...] = (Span(50, "%"), Span(75, "%"))
+    """Points of the whole training, like ["50%", "75%"] or ["1000 steps", "2000 steps"]."""
+    factors: tuple[Factor, ...] = (0.1, 0.01)
+    """What the learning rate is multiplied by from each point on; before the first it is 1."""
+    warmup: Span = NO_WARMUP
+    warmup_power: PositiveFloat = 1.0
+
+    @model_validator(mode="after")
+    def _points_have_factors(self) -> "Stepwise":
+        if len(self.at) != len(self.factors):
+            raise ValueError(
+                f"needs one factor for each point, got {len(self.at)} `at` and {len(self.factors)} `factors`"
+            )
+        if len({point.unit for point in self.at}) > 1:
+            raise ValueError("needs all points of `at` in the same unit, % or steps")
+        if any(first.amount >= second.amount for first, second in pairwise(self.at)):
+            raise ValueError("needs the points of `at` in rising order")
+        return self
+
+    def factor(self, step: int, total_steps: int) -> float:
+        """Give the factor of the last point that was passed."""
+        return _warmed(
+            step,
+            self.warmup.steps(total_steps),
+            power=self.warmup_power,
+            after=lambda now: self._level(now, total_steps),
+        )
+
+    def _level(self, step: int, total_steps: int) -> float:
+        passed = [
+            factor for point, factor in zip(self.at, self.factors, strict=True) if step >= point.steps(total_steps)
+        ]
+        return passed[-1] if passed else 1.0
+
+
+class InverseSqrt(Component):
+    """Fall with the square root of time; needs no end, so it suits open-ended training."""
+
+    timescale: PositiveInt | None = None
+    """Steps in which the rate falls to 0.71 of itself; by default the warm-up, or 10000 without one."""
+    warmup: Span = NO_WARMUP
+    warmup_power: PositiveFloat = 1.0
+
+    def factor(self, step: int, total_steps: int) -> float:
+        """Give 1 / sqrt(1 + time since the warm-up, in timescales)."""
+        warmup = self.warmup.steps(total_steps)
+        timescale = self.timescale or warmup or 10_000
+        return _warmed(
+            step,
+            warmup,
+            power=self.warmup_power,
+            after=lambda now: 1 / math.sqrt((now + timescale - warmup) / timescale),
+        )
+
+
+def _warmed(step: int, warmup: int, *, power: float, after: Callable[[int], float]) -> float:
+    """Climb from 0 to where the schedule begins, then follow it."""
+    if step >= warmup:
+        return after(step)
+    return float((step / warmup) ** power) * after(warmup)
+
+
+def _progress(step: int, *, warmup: int, total_steps: int) -> float:
+    """Give the share of the way from the end of the warm-up to the end of the training."""
+    if total_steps <= warmup:
+        return 0.0 if step <= warmup else 1.0
+    return min(1.0, (step - warmup) / (total_steps - warmup))
+
+
+def _fall(end: float, height: Callable[[int], float]) -> Callable[[int], float]:
+    """Scale a fall from 1 to 0 into one from 1 to `end`."""
+    return lambda step: end + (1 - end) * height(step)
+
+
+def _wave(progress: float) -> float:
+    return 0.5 * (1 + math.cos(math.pi * progress))

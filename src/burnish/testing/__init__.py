@@ -1,0 +1,1 @@
+"""What tests of Burnish and of its plug-ins share: tiny models made offline."""

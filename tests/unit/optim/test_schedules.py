@@ -1,0 +1,142 @@
+"""Schedules: equal to published recipes at every step, and sound everywhere else."""
+
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from burnish.optim.schedules import (
+    Constant,
+    Cosine,
+    CosineRestarts,
+    Exponential,
+    InverseSqrt,
+    Linear,
+    Polynomial,
+    Stepwise,
+)
+from burnish.optim.span import Span
+
+TOTAL = 40
+FALLING = [
+    Linear(end=0.1, warmup="10%"),
+    Cosine(end=0.1, warmup="3 steps"),
+    Polynomial(power=3, end=0.1),
+    CosineRestarts(cycles=3, end=0.1, warmup="20%"),
+]
+SMOOTH = [*FALLING, Constant(warmup="10%"), Exponential(warmup="5 steps"), Stepwise(), InverseSqrt(warmup="4 steps")]
+
+
+def _published(name: str, *, warmup: int, **extra: Any) -> list[float]:
+    torch = pytest.importorskip("torch")
+    transformers = pytest.importorskip("transformers")
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    schedule = transformers.get_scheduler(
+        name, optimizer, num_warmup_steps=warmup, num_training_steps=TOTAL, scheduler_specific_kwargs=extra
+    )
+    factors = []
+    for _ in range(TOTAL + 1):
+        factors.append(schedule.get_last_lr()[0])
+        optimizer.step()
+        schedule.step()
+    return factors
+
+
+@pytest.mark.parametrize("warmup", [0, 1, 4, 7])
+@pytest.mark.parametrize(
+    ("ours", "name", "extra"),
+    [
+        (Linear, "linear", {}),
+        (Cosine, "cosine", {}),
+        (CosineRestarts, "cosine_with_restarts", {"cycles": 3}),
+        (Polynomial, "polynomial", {"power": 2.5, "end": 0.01}),
+        (InverseSqrt, "inverse_sqrt", {}),
+        (Constant, "constant_with_warmup", {}),
+    ],
+)
+def test_every_step_equals_the_published_schedule(ours: Any, name: str, extra: dict[str, Any], warmup: int) -> None:
+    theirs = {"cycles": "num_cycles", "power": "power", "end": "lr_end"}
+    expected = _published(name, warmup=warmup, **{theirs[key]: value for key, value in extra.items()})
+    schedule = ours(warmup=f"{warmup} steps", **extra)
+    assert [schedule.factor(step, TOTAL) for step in range(TOTAL + 1)] == pytest.approx(expected, abs=1e-12)
+
+
+@given(st.sampled_from(SMOOTH), st.integers(1, 5000), st.integers(0, 6000))
+def test_a_factor_is_a_share_and_never_more(schedule: Any, total: int, step: int) -> None:
+    assert 0 <= schedule.factor(step, total) <= 1 + 1e-12
+
+
+@given(st.sampled_from(FALLING), st.integers(50, 5000))
+def test_a_fall_ends_at_its_end(schedule: Any, total: int) -> None:
+    assert schedule.factor(total, total) == pytest.approx(schedule.end)
+    assert schedule.factor(total + 10, total) == pytest.approx(schedule.end)
+
+
+@given(st.integers(1, 400), st.integers(1, 300), st.floats(0.5, 3))
+def test_a_warmup_climbs_from_zero_to_the_full_rate(total: int, warmup: int, power: float) -> None:
+    schedule = Constant(warmup=f"{warmup} steps", warmup_power=power)
+    factors = [schedule.factor(step, total) for step in range(warmup + 1)]
+    assert factors[0] == 0
+    assert factors[-1] == 1
+    assert factors == sorted(factors)
+
+
+def test_a_polynomial_warmup_climbs_along_its_power() -> None:
+    assert Linear(warmup="10 steps", warmup_power=2).factor(5, 100) == 0.25
+
+
+def test_exponential_multiplies_once_a_period_after_the_warmup() -> None:
+    schedule = Exponential(rate=0.5, every="10 steps", warmup="4 steps")
+    assert [schedule.factor(step, 100) for step in (4, 14, 24)] == pytest.approx([1, 0.5, 0.25])
+    stairs = Exponential(rate=0.5, every="10%", staircase=True)
+    assert [stairs.factor(step, 100) for step in (9, 10, 19, 20)] == [1, 0.5, 0.5, 0.25]
+
+
+def test_stepwise_drops_at_its_points() -> None:
+    shares = Stepwise(at=("50%", "75%"), factors=(0.1, 0.01))
+    assert [shares.factor(step, 100) for step in (0, 49, 50, 74, 75, 100)] == [1, 1, 0.1, 0.1, 0.01, 0.01]
+    steps = Stepwise(at=("3 steps",), factors=(0.5,))
+    assert [steps.factor(step, 100) for step in (2, 3)] == [1, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: Stepwise(at=("50%",)), "needs one factor for each point, got 1 `at` and 2 `factors`"),
+        (lambda: Stepwise(at=("50%", "3 steps")), "needs all points of `at` in the same unit"),
+        (lambda: Stepwise(at=("75%", "50%")), "needs the points of `at` in rising order"),
+        (lambda: Exponential(every="0%"), "needs `every` to be more than zero"),
+        (lambda: Linear(warmup=100), 'like "6%" or "100 steps"'),
+        (lambda: Linear(warmup="0.06"), 'like "6%" or "100 steps"'),
+        (lambda: Linear(warmup="2 epochs"), 'like "6%" or "100 steps"'),
+        (lambda: Linear(warmup="2.5 steps"), "must be a whole number of steps"),
+        (lambda: Linear(warmup="120%"), "must be at most 100%"),
+        (lambda: Linear(end=2), "less than or equal to 1"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_in_a_sentence(make: Any, sentence: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        make()
+    assert sentence in str(caught.value)
+
+
+@given(st.integers(0, 100), st.integers(0, 10**6))
+@example(7, 100)  # in floating point, 7 / 100 * 100 is more than 7
+def test_a_share_is_rounded_up_exactly(percent: int, total: int) -> None:
+    assert Span.parse(f"{percent}%").steps(total) == -(-percent * total // 100)
+
+
+@given(
+    st.one_of(st.integers(0, 10**9).map(lambda n: f"{n} steps"), st.decimals(0, 100, places=3).map(lambda d: f"{d}%"))
+)
+def test_a_span_reads_back_what_it_writes(text: str) -> None:
+    assert Span.parse(str(Span.parse(text))) == Span.parse(text)
+
+
+def test_a_schedule_dumps_to_what_it_loads() -> None:
+    dumped = Stepwise(warmup="6%").model_dump(mode="json")
+    assert dumped["warmup"] == "6%"
+    assert dumped["at"] == ["50%", "75%"]
+    assert Stepwise.model_validate(dumped) == Stepwise(warmup="6%")
