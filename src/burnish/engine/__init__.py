@@ -1,0 +1,1 @@
+"""Time: steps, evaluations, checkpoints, stops. Knows nothing of any task."""

@@ -1,0 +1,124 @@
+"""Takes optimizer steps and makes predictions with a torch network; owns everything that training changes."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from burnish.dist.world import Solo, World
+from burnish.engine.infer_torch import Inference, Precision, inputs_of
+from burnish.engine.objectives_torch import Loss
+from burnish.spec.values import Objective, StepResult
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Batch
+
+_LABEL = "label"
+
+
+class Learner:
+    """A network with its optimizer."""
+
+    def __init__(
+        self,
+        network: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        objective: Objective,
+        *,
+        precision: Precision,
+        seed: int,
+        clip: float | None = 1.0,
+        ema_decay: float | None = None,
+        world: World | None = None,
+    ) -> None:
+        self.network = network.to(precision.device)
+        self.optimizer = optimizer
+        self._precision = precision
+        self._loss = Loss(objective, precision.device)
+        self._seed = seed
+        self._clip = clip
+        self._world: World = world or Solo()
+        self._base_rates = [group["lr"] for group in optimizer.param_groups]
+        self._trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
+        self._decay = ema_decay
+        self._averages = [p.detach().clone() for p in self._trained] if ema_decay is not None else []
+
+    def step(self, batches: Sequence["Batch"], *, step: int, factor: float) -> StepResult:
+        """Learn from one global batch, cut into micro-batches; `step` counts from 0."""
+        self.network.train()
+        self._set_rates(factor)
+        self.optimizer.zero_grad(set_to_none=True)
+        tensors = [self._precision.tensors(batch) for batch in batches]
+        weight = self._world.sum([float(sum(self._loss.weight(batch[_LABEL]) for batch in tensors))])[0]
+        total = 0.0
+        for number, batch in enumerate(tensors):
+            self._seed_dropout(step, number)
+            total += self._backward(batch, weight)
+        self._world.sum_gradients(self._trained)
+        norm = self._clipped_norm()
+        self.optimizer.step()
+        self._average()
+        return self._result(batches, total, norm)
+
+    def infer(self, batch: "Batch") -> "Array":
+        """Give the logits of a batch, in float32."""
+        return Inference(self.network, self._precision).infer(batch)
+
+    @property
+    def learning_rate(self) -> float:
+        """Tell the rate of the last step (of the fastest group)."""
+        return float(max(group["lr"] for group in self.optimizer.param_groups))
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Put the averaged weights in place for a while; without averaging, change nothing."""
+        self._swap()
+        try:
+            yield
+        finally:
+            self._swap()
+
+    def average_tensors(self) -> list[Tensor]:
+        """Give the averaged weights, in the order of the trained parameters."""
+        return self._averages
+
+    def _backward(self, batch: Mapping[str, Tensor], weight: float) -> float:
+        with self._precision.scope():
+            logits = self.network(inputs_of(batch))
+        loss = self._loss.sum(logits, batch[_LABEL]) / weight
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        return float(loss.detach())
+
+    def _set_rates(self, factor: float) -> None:
+        for group, base in zip(self.optimizer.param_groups, self._base_rates, strict=True):
+            group["lr"] = base * factor
+
+    def _seed_dropout(self, step: int, micro: int) -> None:
+        # Dropout is a pure function of (seed, step, micro-batch, rank): nothing to save, nothing to lose in a crash.
+        words = np.random.SeedSequence([self._seed, step, micro, self._world.rank]).generate_state(2, np.uint64)
+        torch.manual_seed(int(words[0] >> np.uint64(1)))
+
+    def _clipped_norm(self) -> float:
+        limit = self._clip if self._clip is not None else float("inf")
+        return float(nn.utils.clip_grad_norm_(self._trained, limit))
+
+    @torch.no_grad()
+    def _average(self) -> None:
+        if self._decay is not None:
+            torch._foreach_lerp_(self._averages, [p.detach() for p in self._trained], 1 - self._decay)
+
+    @torch.no_grad()
+    def _swap(self) -> None:
+        for average, parameter in zip(self._averages, self._trained, strict=False):
+            held = parameter.detach().clone()
+            parameter.copy_(average)
+            average.copy_(held)
+
+    def _result(self, batches: Sequence["Batch"], loss: float, norm: float) -> StepResult:
+        examples = sum(len(batch[_LABEL]) for batch in batches)
+        tokens = sum(int(batch["attention_mask"].sum()) for batch in batches if "attention_mask" in batch)
+        loss, examples_sum, tokens_sum = self._world.sum([loss, float(examples), float(tokens)])
+        return StepResult(loss=loss, gradient_norm=norm, examples=int(examples_sum), tokens=int(tokens_sum))

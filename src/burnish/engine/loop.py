@@ -1,0 +1,76 @@
+"""The training loop. It yields what happens; to watch it, consume its events; to stop it, ask `should_stop`."""
+
+from collections.abc import Callable, Iterator, Mapping
+from time import monotonic
+
+from burnish.engine.pace import Pace
+from burnish.engine.position import Position, is_due
+from burnish.engine.state import Trainee, TrainState
+from burnish.spec.events import Ended, Evaluated, Event, Saved, Stepped
+
+
+def fit(
+    state: TrainState,
+    trainee: Trainee,
+    pace: Pace,
+    *,
+    evaluate: Callable[[], Mapping[str, float]],
+    save: Callable[[TrainState], Saved],
+    should_stop: Callable[[], str | None],
+) -> Iterator[Event]:
+    """Train to the end of the pace. Each turn: stop? → step → evaluate if due → save if due or best."""
+    saved_step = state.position.step or None
+    while (reason := _end_of(state, pace) or should_stop()) is None:
+        before = state.position
+        yield _step(state, trainee, pace)
+        is_last = state.position.has_reached(pace.length)
+        is_best = False
+        if is_last or is_due(pace.evaluate_every, before=before, now=state.position):
+            evaluated = _evaluate(state, pace, evaluate)
+            is_best = evaluated.is_best
+            yield evaluated
+        # Saving comes after evaluating, so that a checkpoint knows its own score and whether it is the best.
+        if is_last or is_best or is_due(pace.checkpoint_every, before=before, now=state.position):
+            saved_step = state.position.step
+            yield save(state)
+    if saved_step != state.position.step:
+        yield save(state)
+    yield Ended(state.position.step, reason, state.best_step, state.best_score)
+
+
+def _end_of(state: TrainState, pace: Pace) -> str | None:
+    if pace.patience is not None and state.bad_evaluations >= pace.patience:
+        return "early_stopping"
+    return "finished" if state.position.has_reached(pace.length) else None
+
+
+def _step(state: TrainState, trainee: Trainee, pace: Pace) -> Stepped:
+    began = monotonic()
+    position = state.position
+    taken = trainee.advance(position.step, pace.factor(position))
+    state.position = Position(
+        step=position.step + 1,
+        epochs=taken.epochs,
+        examples=position.examples + taken.global_examples,
+        minutes=position.minutes + (monotonic() - began) / 60,
+    )
+    return Stepped(
+        step=state.position.step,
+        epoch=taken.epochs,
+        loss=taken.result.loss,
+        learning_rate=trainee.learning_rate,
+        gradient_norm=taken.result.gradient_norm,
+        examples=taken.result.examples,
+        tokens=taken.result.tokens,
+        fraction=state.position.fraction_of(pace.length),
+    )
+
+
+def _evaluate(state: TrainState, pace: Pace, evaluate: Callable[[], Mapping[str, float]]) -> Evaluated:
+    scores = evaluate()
+    is_best = state.improves(scores[pace.select], pace.direction)
+    if is_best:
+        state.best_score, state.best_step = scores[pace.select], state.position.step
+    state.bad_evaluations = 0 if is_best else state.bad_evaluations + 1
+    state.evaluated_step = state.position.step
+    return Evaluated(step=state.position.step, split="validation", scores=dict(scores), is_best=is_best)

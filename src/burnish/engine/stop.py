@@ -1,0 +1,59 @@
+"""Decides whether a run stops, and makes every rank agree."""
+
+import os
+import signal
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import monotonic
+from types import FrameType
+
+from burnish.dist.world import World
+
+REASONS = ("preempted", "deadline", "stop_file", "orphaned")
+"""In order of precedence; ranks exchange the number of the reason."""
+
+
+@dataclass
+class StopRequest:
+    """Remember that someone outside asked this process to stop."""
+
+    reason: str | None = None
+
+    def listen(self) -> None:
+        """Turn SIGTERM and SIGINT into a request; a second one ends the process at once."""
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        if self.reason is not None:
+            os._exit(128 + number)
+        self.reason = "preempted"
+
+
+@dataclass
+class Stopper:
+    """Answer once a step whether the run stops, the same on every rank."""
+
+    world: World
+    request: StopRequest
+    stop_file: Path
+    max_minutes: float | None = None
+    now: Callable[[], float] = monotonic
+    _began: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._began = self.now()
+
+    def reason(self) -> str | None:
+        """Give the first reason that any rank has, or None to go on."""
+        wish = self._wish()
+        wishes = self.world.sum([float(wish == reason) for reason in REASONS])
+        return next((reason for reason, count in zip(REASONS, wishes, strict=True) if count), None)
+
+    def _wish(self) -> str | None:
+        if self.request.reason is not None:
+            return self.request.reason
+        if self.max_minutes is not None and self.now() - self._began >= self.max_minutes * 60:
+            return "deadline"
+        return "stop_file" if self.stop_file.exists() else None

@@ -1,0 +1,133 @@
+"""Keeps checkpoints on disk that cannot lie: a reader believes only the manifest, and verifies it."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from burnish.errors import CheckpointError
+from burnish.storage import manifest
+from burnish.storage.durable import sync_folder
+
+FORMAT = 1
+_STATE = "state.json"
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A verified checkpoint on disk."""
+
+    path: Path
+    step: int
+
+    def state(self) -> dict[str, Any]:
+        """Read the plain values that were saved."""
+        content: dict[str, Any] = json.loads((self.path / _STATE).read_text())
+        return content
+
+
+@dataclass(frozen=True)
+class CheckpointStore:
+    """The checkpoints of one run."""
+
+    root: Path
+    quarantine: Path
+    tell: Callable[[str], None]
+    """Is given a sentence whenever something had to be put aside."""
+
+    def save(self, step: int, state: Mapping[str, Any], write: Callable[[Path], None]) -> Checkpoint:
+        """Write a checkpoint; it exists when its folder carries its final name and a manifest."""
+        final = self.root / _name(step)
+        building = self.root / f".{_name(step)}.{os.getpid()}.building"
+        shutil.rmtree(building, ignore_errors=True)
+        building.mkdir(parents=True)
+        write(building)
+        (building / _STATE).write_text(json.dumps(state, sort_keys=True))
+        manifest.commit(building, {"format": FORMAT, "step": step})
+        if final.exists():
+            shutil.rmtree(final)
+        os.replace(building, final)
+        sync_folder(self.root)
+        return Checkpoint(final, step)
+
+    def newest(self) -> Checkpoint | None:
+        """Give the newest good checkpoint; put bad ones into quarantine and say so. None for a run without any."""
+        self._sweep()
+        folders = sorted(self._folders(), reverse=True)
+        for folder in folders:
+            wrong = self._fault(folder)
+            if wrong is None:
+                return Checkpoint(folder, _step_of(folder))
+            self._put_aside(folder, wrong)
+        if folders:
+            raise CheckpointError(
+                f"none of the {len(folders)} checkpoints in {self.root} is whole; they are in {self.quarantine} now. "
+                f"Restore one from a backup into {self.root}, or train into another directory"
+            )
+        return None
+
+    def at(self, step: int) -> Checkpoint:
+        """Give one checkpoint, verified."""
+        folder = self.root / _name(step)
+        wrong = self._fault(folder)
+        if wrong is not None:
+            raise CheckpointError(f"{folder} cannot be used: {wrong}")
+        return Checkpoint(folder, step)
+
+    def steps(self) -> list[int]:
+        """List the steps that have a checkpoint, oldest first, without verifying them."""
+        return sorted(_step_of(folder) for folder in self._folders())
+
+    def retain(self, keep: Callable[[int], bool], *, last: int) -> None:
+        """Delete all but the newest `last` checkpoints and those that `keep` wants."""
+        steps = self.steps()
+        for step in steps[: max(0, len(steps) - last)]:
+            if not keep(step):
+                self._delete(self.root / _name(step))
+
+    def _delete(self, folder: Path) -> None:
+        # Renamed first: a crash in the middle of deleting must not leave a folder that looks like a checkpoint.
+        doomed = folder.with_name(f".{folder.name}.doomed")
+        os.replace(folder, doomed)
+        shutil.rmtree(doomed, ignore_errors=True)
+
+    def _sweep(self) -> None:
+        for leftover in self.root.glob(".step-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
+
+    def _folders(self) -> Iterator[Path]:
+        return (path for path in self.root.glob("step-*") if path.is_dir() and path.name[5:].isdigit())
+
+    def _fault(self, folder: Path) -> str | None:
+        wrong = manifest.fault(folder)
+        if wrong is not None:
+            return wrong
+        version = (manifest.read(folder) or {}).get("format")
+        if version != FORMAT:
+            raise CheckpointError(
+                f"{folder} has checkpoint format {version} and this version of Burnish reads format {FORMAT}; "
+                "resume with the version that wrote it"
+            )
+        return None
+
+    def _put_aside(self, folder: Path, why: str) -> None:
+        self.quarantine.mkdir(parents=True, exist_ok=True)
+        target = self.quarantine / folder.name
+        number = 1
+        while target.exists():
+            number += 1
+            target = self.quarantine / f"{folder.name}-{number}"
+        os.replace(folder, target)
+        (target / "REASON.txt").write_text(why + "\n")
+        self.tell(f"checkpoint {folder.name} is damaged ({why}); moved to {target}")
+
+
+def _name(step: int) -> str:
+    return f"step-{step:08d}"
+
+
+def _step_of(folder: Path) -> int:
+    return int(folder.name[5:])

@@ -1,0 +1,48 @@
+"""Writes files so that a crash at any moment leaves the old content or the new, never half of it."""
+
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+_CHUNK = 1 << 20
+
+
+def write_durably(path: Path, content: bytes) -> None:
+    """Replace a file's content in one step that survives a power cut."""
+    replace_durably(path, lambda temporary: temporary.write_bytes(content))
+
+
+def replace_durably(path: Path, write: Callable[[Path], object]) -> None:
+    """Let `write` fill a temporary file beside `path`, then put it in place."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write(temporary)
+        sync_file(temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Force a file's bytes to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_folder(path: Path) -> None:
+    """Force a folder's entries to the disk; without it a rename may be forgotten."""
+    sync_file(path)
+
+
+def sha256_of(path: Path) -> str:
+    """Digest a file without holding it in memory."""
+    digest = hashlib.sha256()
+    with path.open("rb") as stream:
+        while chunk := stream.read(_CHUNK):
+            digest.update(chunk)
+    return digest.hexdigest()

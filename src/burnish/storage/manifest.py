@@ -1,0 +1,59 @@
+"""A folder exists when its manifest does: files first, manifest with sizes and SHA-256 last."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from burnish.storage.durable import sha256_of, sync_file, sync_folder, write_durably
+
+NAME = "MANIFEST.json"
+
+
+def commit(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Sync every file below a folder, then write its manifest: the moment it begins to exist."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != NAME)
+    for path in files:
+        sync_file(path)
+    for directory in {path.parent for path in files}:
+        sync_folder(directory)
+    listing = {
+        path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256_of(path)} for path in files
+    }
+    content = json.dumps({**facts, "files": listing}, indent=1, sort_keys=True)
+    write_durably(folder / NAME, content.encode())
+
+
+def read(folder: Path) -> dict[str, Any] | None:
+    """Read a folder's manifest; None when there is none or it cannot be understood."""
+    try:
+        content = json.loads((folder / NAME).read_text())
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) and isinstance(content.get("files"), dict) else None
+
+
+def fault(folder: Path) -> str | None:
+    """Say what is wrong with a folder by its manifest, or None when every file is as it was written."""
+    content = read(folder)
+    if content is None:
+        return f"{NAME} is missing or unreadable"
+    for name, facts in content["files"].items():
+        wrong = _file_fault(folder, name, facts)
+        if wrong:
+            return wrong
+    return None
+
+
+def _file_fault(folder: Path, name: str, facts: Mapping[str, Any]) -> str | None:
+    path = folder / name
+    if not path.resolve().is_relative_to(folder.resolve()):
+        return f"{name} points outside the folder"
+    if not path.is_file():
+        return f"{name} is missing"
+    size = path.stat().st_size
+    if size != facts["bytes"]:
+        return f"{name} has {size:,} bytes and should have {facts['bytes']:,}"
+    if sha256_of(path) != facts["sha256"]:
+        return f"{name} was changed after it was written: its SHA-256 differs"
+    return None

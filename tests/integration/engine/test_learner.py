@@ -1,0 +1,138 @@
+"""Steps that do not depend on how a batch is cut, and learners that can be put back."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from burnish.engine.infer_torch import Precision
+from burnish.engine.learner_torch import Learner
+from burnish.engine.objectives_torch import Loss
+from burnish.engine.snapshot_torch import read_learner, write_learner
+from burnish.spec.values import Objective
+
+CPU = Precision(torch.device("cpu"), is_bf16=False)
+
+
+class Net(nn.Module):
+    """Two layers with dropout."""
+
+    def __init__(self, size: int, dropout: float) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Dropout(dropout), nn.Linear(8, size))
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        return self.layers(batch["x"])
+
+
+def learner(objective: Objective, *, size: int = 3, dropout: float = 0.0, ema: float | None = None) -> Learner:
+    torch.manual_seed(0)
+    net = Net(size, dropout)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
+    return Learner(net, optimizer, objective, precision=CPU, seed=7, clip=1.0, ema_decay=ema)
+
+
+def batch(count: int, *, kind: str = "classes") -> dict[str, np.ndarray]:
+    random = np.random.default_rng(count)
+    label = {
+        "classes": lambda: random.integers(0, 3, count),
+        "numbers": lambda: random.normal(size=count),
+        "sets": lambda: random.integers(0, 2, (count, 3)).astype(np.float32),
+    }[kind]()
+    return {"x": random.normal(size=(count, 6)).astype(np.float32), "label": label, "row": np.arange(count)}
+
+
+def cut(whole: dict[str, np.ndarray], parts: int) -> list[dict[str, np.ndarray]]:
+    pieces = np.array_split(np.arange(len(whole["row"])), parts)
+    return [{name: values[piece] for name, values in whole.items()} for piece in pieces]
+
+
+OBJECTIVES = {
+    "plain": (Objective("cross_entropy"), "classes", 3),
+    "weighted and smoothed": (
+        Objective("cross_entropy", class_weights=(1.0, 5.0, 0.2), label_smoothing=0.1),
+        "classes",
+        3,
+    ),
+    "focal": (Objective("focal", class_weights=(1.0, 2.0, 3.0)), "classes", 3),
+    "numbers": (Objective("mean_squared_error"), "numbers", 1),
+    "sets": (Objective("binary_cross_entropy"), "sets", 3),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+@pytest.mark.parametrize("parts", [2, 3, 4])
+def test_one_gradient_however_a_batch_is_cut(name: str, parts: int) -> None:
+    objective, kind, size = OBJECTIVES[name]
+    whole, pieces = learner(objective, size=size), learner(objective, size=size)
+    given = batch(11, kind=kind)
+    one = whole.step([given], step=0, factor=1.0)
+    many = pieces.step(cut(given, parts), step=0, factor=1.0)
+    assert many.loss == pytest.approx(one.loss, abs=1e-6)
+    assert many.gradient_norm == pytest.approx(one.gradient_norm, abs=1e-6)
+    assert many.examples == one.examples == 11
+    for mine, theirs in zip(whole.network.parameters(), pieces.network.parameters(), strict=True):
+        assert torch.allclose(mine.grad, theirs.grad, atol=1e-6)  # type: ignore[arg-type]
+
+
+def test_weighted_cross_entropy_is_torchs_own_mean() -> None:
+    objective = OBJECTIVES["weighted and smoothed"][0]
+    logits, labels = torch.randn(9, 3), torch.randint(0, 3, (9,))
+    loss = Loss(objective, CPU.device)
+    expected = nn.functional.cross_entropy(logits, labels, torch.tensor([1.0, 5.0, 0.2]), label_smoothing=0.1)
+    assert torch.allclose(loss.sum(logits, labels) / loss.weight(labels), expected)
+
+
+def test_focal_loss_with_no_focus_is_cross_entropy() -> None:
+    logits, labels = torch.randn(9, 3), torch.randint(0, 3, (9,))
+    focal = Loss(Objective("focal", gamma=0.0), CPU.device)
+    assert torch.allclose(focal.sum(logits, labels), nn.functional.cross_entropy(logits, labels, reduction="sum"))
+
+
+def train(pupil: Learner, steps: range) -> list[float]:
+    return [pupil.step(cut(batch(10 + step), 2), step=step, factor=1 / (step + 1)).loss for step in steps]
+
+
+@pytest.mark.parametrize("ema", [None, 0.9])
+def test_a_learner_that_was_written_and_read_goes_on_to_the_same_bits(tmp_path: Path, ema: float | None) -> None:
+    objective = Objective("cross_entropy")
+    whole = learner(objective, dropout=0.5, ema=ema)
+    losses = train(whole, range(8))
+    first = learner(objective, dropout=0.5, ema=ema)
+    begun = train(first, range(5))
+    write_learner(first, tmp_path)
+    second = learner(objective, dropout=0.5, ema=ema)
+    torch.manual_seed(12345)  # whatever else drew numbers meanwhile must not matter
+    read_learner(second, tmp_path)
+    assert begun + train(second, range(5, 8)) == losses
+    for mine, theirs in zip(whole.network.parameters(), second.network.parameters(), strict=True):
+        assert torch.equal(mine, theirs)
+    for mine, theirs in zip(whole.average_tensors(), second.average_tensors(), strict=True):
+        assert torch.equal(mine, theirs)
+
+
+def test_dropout_differs_from_step_to_step() -> None:
+    pupil = learner(Objective("cross_entropy"), dropout=0.5)
+    given = batch(10)
+    losses = {pupil.step([given], step=step, factor=0.0).loss for step in range(4)}
+    assert len(losses) == 4
+
+
+def test_averaged_weights_stand_in_for_a_while_and_follow_the_formula() -> None:
+    pupil = learner(Objective("cross_entropy"), ema=0.9)
+    start = [parameter.detach().clone() for parameter in pupil.network.parameters()]
+    train(pupil, range(1))
+    now = [parameter.detach().clone() for parameter in pupil.network.parameters()]
+    with pupil.averaged():
+        inside = [parameter.detach().clone() for parameter in pupil.network.parameters()]
+    for before, after, average, kept in zip(start, now, inside, pupil.network.parameters(), strict=True):
+        assert torch.allclose(average, 0.9 * before + 0.1 * after, atol=1e-6)
+        assert torch.equal(kept, after)
+
+
+def test_the_factor_scales_the_rate() -> None:
+    pupil = learner(Objective("cross_entropy"))
+    pupil.step([batch(4)], step=0, factor=0.25)
+    assert pupil.learning_rate == 0.0025
