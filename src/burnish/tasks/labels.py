@@ -1,0 +1,171 @@
+"""Reads label columns: which classes there are, of which kind they are, and each row's label as numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.spec.values import RowFault
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
+_MANY_NUMBERS = 20
+"""More distinct numbers than this are a quantity, not classes."""
+_TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
+
+
+@dataclass(frozen=True)
+class LabelColumns:
+    """One column of labels, or several columns of yes and no."""
+
+    names: tuple[str, ...]
+    separator: str | None = None
+
+    def guess_kind(self, table: pa.Table) -> str:
+        """Tell binary, multiclass, multilabel or regression from the training rows."""
+        if len(self.names) > 1 or self.separator is not None or _is_list(table[self.names[0]]):
+            return "multilabel"
+        distinct = pc.drop_null(pc.unique(as_text(table[self.names[0]])))
+        numbers = _as_numbers(distinct)
+        if numbers is not None and (len(numbers) > _MANY_NUMBERS or np.any(numbers != np.round(numbers))):
+            return "regression"
+        return "binary" if len(distinct) <= 2 else "multiclass"
+
+    def classes(self, table: pa.Table) -> tuple[str, ...]:
+        """List the distinct labels: numbers by value, words by alphabet."""
+        if len(self.names) > 1:
+            return self.names
+        distinct = [value for value in pc.unique(self._flat(table)).to_pylist() if value]
+        is_numeric = all(value.lstrip("-").isdigit() for value in distinct)
+        return tuple(sorted(distinct, key=int) if is_numeric else sorted(distinct))
+
+    def counts(self, table: pa.Table, classes: Sequence[str]) -> dict[str, int]:
+        """Count the rows that carry each class."""
+        if len(self.names) > 1:
+            return {name: int(_yes_no(table[name])[0].sum()) for name in self.names}
+        found = {item["values"]: item["counts"] for item in pc.value_counts(self._flat(table)).to_pylist()}
+        return {name: int(found.get(name, 0)) for name in classes}
+
+    def range(self, table: pa.Table) -> dict[str, float]:
+        """Tell the smallest, the largest and the mean number."""
+        values, _faults = self.numbers(table)
+        if not len(values):
+            return {}
+        return {"lowest": float(values.min()), "highest": float(values.max()), "mean": float(values.mean())}
+
+    def class_indices(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:
+        """Give each row's class as an index, and the rows whose label is none of the classes."""
+        column = as_text(table[self.names[0]])
+        indices = pc.index_in(column, value_set=pa.array(classes, pa.string()))
+        wrong = pc.is_null(indices).to_numpy(zero_copy_only=False)
+        faults = [_unknown(int(row), column[int(row)].as_py(), classes) for row in np.flatnonzero(wrong)]
+        return pc.fill_null(indices, 0).to_numpy(zero_copy_only=False).astype(np.int64), faults
+
+    def numbers(self, table: pa.Table) -> tuple["Array", list[RowFault]]:
+        """Give each row's label as a number, and the rows that hold none."""
+        column = as_text(table[self.names[0]])
+        values = _as_numbers(column)
+        if values is not None:
+            return values, []
+        parsed = [_number(value) for value in column.to_pylist()]
+        faults = [
+            RowFault(row, f"label {column[row].as_py()!r} is not a number")
+            for row, value in enumerate(parsed)
+            if value is None
+        ]
+        return np.array([value or 0.0 for value in parsed]), faults
+
+    def indicators(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:
+        """Give a 0/1 matrix, rows by classes."""
+        if len(self.names) > 1:
+            return self._indicators_by_column(table)
+        lists = self._lists(table)
+        flat = lists.flatten()
+        owners = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+        indices = pc.index_in(flat, value_set=pa.array(classes, pa.string()))
+        wrong = np.flatnonzero(pc.is_null(indices).to_numpy(zero_copy_only=False))
+        faults = [_unknown(int(owners[at]), flat[int(at)].as_py(), classes) for at in wrong]
+        matrix = np.zeros((len(table), len(classes)), np.float32)
+        known = pc.is_valid(indices).to_numpy(zero_copy_only=False)
+        matrix[owners[known], pc.drop_null(indices).to_numpy(zero_copy_only=False)] = 1
+        return matrix, faults
+
+    def _indicators_by_column(self, table: pa.Table) -> tuple["Array", list[RowFault]]:
+        matrix = np.zeros((len(table), len(self.names)), np.float32)
+        faults: list[RowFault] = []
+        for number, name in enumerate(self.names):
+            yes, wrong = _yes_no(table[name])
+            matrix[:, number] = yes
+            faults += [RowFault(int(row), f"column {name} must hold 0 or 1") for row in np.flatnonzero(wrong)]
+        return matrix, faults
+
+    def _flat(self, table: pa.Table) -> pa.Array:
+        column = table[self.names[0]]
+        return self._lists(table).flatten() if self.separator or _is_list(column) else as_text(column)
+
+    def _lists(self, table: pa.Table) -> pa.Array:
+        column = table[self.names[0]].combine_chunks()
+        if _is_list(column):
+            return column.cast(pa.list_(pa.string()))
+        parts = pc.split_pattern(pc.fill_null(as_text(column), ""), pattern=self.separator or ";")
+        trimmed = pc.utf8_trim_whitespace(parts.flatten())
+        lists = pa.ListArray.from_arrays(parts.offsets, trimmed)
+        return _without_blanks(lists)
+
+
+def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Give a column as one array of trimmed strings; whole floats such as 1.0 stay as they are written."""
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if pa.types.is_boolean(whole.type):
+        whole = pc.cast(whole, pa.int8())
+    if pa.types.is_dictionary(whole.type):
+        whole = whole.dictionary_decode()
+    return pc.utf8_trim_whitespace(pc.cast(whole, pa.string()))
+
+
+def _is_list(column: pa.ChunkedArray | pa.Array) -> bool:
+    return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
+
+
+def _without_blanks(lists: pa.ListArray) -> pa.ListArray:
+    values = lists.flatten()
+    owners = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    keep = pc.not_equal(values, "").to_numpy(zero_copy_only=False)
+    sizes = np.bincount(owners[keep], minlength=len(lists))
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+    return pa.ListArray.from_arrays(offsets, values.filter(pa.array(keep)))
+
+
+def _as_numbers(column: pa.Array) -> "Array | None":
+    try:
+        values = pc.cast(column, pa.float64())
+    except pa.ArrowInvalid:
+        return None
+    if values.null_count:
+        return None
+    numbers = values.to_numpy(zero_copy_only=False)
+    return numbers if np.all(np.isfinite(numbers)) else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if np.isfinite(value) else None
+
+
+def _yes_no(column: pa.ChunkedArray) -> tuple["Array", "Array"]:
+    text = pc.fill_null(pc.utf8_lower(as_text(column)), "")
+    yes = pc.is_in(text, value_set=pa.array(_TRUE)).to_numpy(zero_copy_only=False)
+    no = pc.is_in(text, value_set=pa.array(_FALSE)).to_numpy(zero_copy_only=False)
+    return yes, ~(yes | no)
+
+
+def _unknown(row: int, value: str | None, classes: Sequence[str]) -> RowFault:
+    shown = ", ".join(classes[:10]) + (f" … ({len(classes)} in all)" if len(classes) > 10 else "")
+    return RowFault(row, "the label is empty" if not value else f"label {value!r} is not one of {shown}")

@@ -1,0 +1,156 @@
+"""Sorts texts or pairs of texts into classes, or scores them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
+
+from burnish.errors import DataError
+from burnish.spec.component import Component, Slot
+from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
+from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+    from burnish.tasks.labels import LabelColumns
+
+Kind = Literal["auto", "binary", "multiclass", "multilabel", "regression"]
+
+
+class TextClassification(Component):
+    """Sort texts or pairs of texts into one class, several classes, or onto a scale."""
+
+    heads: ClassVar[tuple[str, ...]] = ("sequence_classification",)
+
+    text: str = "text"
+    """The column that holds the text."""
+    pair: str | None = None
+    """The column of the second text, for pairs."""
+    label: tuple[str, ...] = ("label",)
+    """The column of the label; several columns of 0 and 1 make a multi-label task."""
+    label_separator: str | None = None
+    """What stands between the labels of one cell, for multi-label data such as `drama;war`."""
+    kind: Kind = "auto"
+    labels: tuple[str, ...] | None = None
+    """The classes, in order; by default those found in the training rows."""
+    max_length: PositiveInt = 128
+    """The longest input in tokens, special tokens included."""
+    truncation: Annotated[SkipValidation[Truncation], Slot("truncations", default="head")]
+    loss: Literal["auto", "cross_entropy", "focal"] = "auto"
+    focal_gamma: PositiveFloat = 2.0
+    class_weights: Literal["none", "balanced"] | dict[str, PositiveFloat] = "none"
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """Above which probability a class counts as present, in multi-label tasks."""
+    num_views: PositiveInt = 1
+    """How many random views of a text a prediction averages, with a random truncation."""
+
+    @field_validator("label", mode="before")
+    @classmethod
+    def _one_column(cls, value: object) -> object:
+        return (value,) if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "TextClassification":
+        if self.kind in ("regression", "binary", "multiclass") and len(self.label) > 1:
+            raise ValueError(f"has {len(self.label)} label columns, which means multilabel, and `kind` is {self.kind}")
+        if self.num_views > 1 and not self.truncation.is_random:
+            raise ValueError("has `num_views` above 1, which needs a random truncation such as random_spans")
+        return self
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Name the columns that training reads."""
+        return (*self.input_columns, *self.label)
+
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """Name the columns that prediction needs."""
+        return (self.text,) if self.pair is None else (self.text, self.pair)
+
+    @property
+    def stratify(self) -> str | None:
+        """Name the column whose classes every split should hold in proportion."""
+        return self.label[0] if len(self.label) == 1 and self.kind not in ("regression", "multilabel") else None
+
+    def profile(self, rows: Rows) -> Profile:
+        """Find the kind of labels and the classes."""
+        columns = self._label_columns()
+        kind = self.kind if self.kind != "auto" else columns.guess_kind(rows.table)
+        if kind == "regression":
+            return Profile(kind, facts=columns.range(rows.table))
+        classes = self.labels or columns.classes(rows.table)
+        _refuse_odd_classes(kind, classes, column=", ".join(self.label))
+        return Profile(kind, tuple(classes), {"label_counts": columns.counts(rows.table, classes)})
+
+    def head(self, profile: Profile) -> Head:
+        """Ask for one logit a class, or one number."""
+        size = 1 if profile.kind == "regression" else max(2, len(profile.labels))
+        size = len(profile.labels) if profile.kind == "multilabel" else size
+        return Head("sequence_classification", size, self._objective(profile), profile.labels)
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Tokenise, cut and label."""
+        from burnish.tasks.text_encoder import TextEncoder
+
+        return TextEncoder.build(
+            assets,
+            profile,
+            text=self.text,
+            pair=self.pair,
+            max_length=self.max_length,
+            truncation=self.truncation,
+            columns=self._label_columns(),
+        )
+
+    def decode(self, outputs: "Mapping[str, Array]", profile: Profile) -> Outcome:
+        """Pool windows or views of a text, then decide."""
+        from burnish.tasks.text_decoder import decode
+
+        return decode(outputs, profile, pool=getattr(self.truncation, "pool", "mean"), threshold=self.threshold)
+
+    def metrics(self, profile: Profile | None) -> Sequence[Metric]:
+        """Give accuracy and F1 for classes, correlations and errors for numbers."""
+        from burnish.tasks.text_scores import metrics_for
+
+        return metrics_for(profile.kind if profile else self.kind)
+
+    def _label_columns(self) -> "LabelColumns":
+        from burnish.tasks.labels import LabelColumns
+
+        return LabelColumns(self.label, self.label_separator)
+
+    def _objective(self, profile: Profile) -> Objective:
+        if profile.kind == "regression":
+            return Objective("mean_squared_error")
+        options: dict[str, Any] = {
+            "class_weights": self._weights(profile),
+            "label_smoothing": self.label_smoothing,
+            "gamma": self.focal_gamma,
+        }
+        if profile.kind == "multilabel":
+            return Objective("binary_cross_entropy", **options)
+        return Objective("focal" if self.loss == "focal" else "cross_entropy", **options)
+
+    def _weights(self, profile: Profile) -> tuple[float, ...] | None:
+        if self.class_weights == "none":
+            return None
+        if isinstance(self.class_weights, dict):
+            given = self.class_weights
+            return tuple(given.get(name, 1.0) for name in profile.labels)
+        counts = profile.facts["label_counts"]
+        total = sum(counts.values())
+        return tuple(total / (len(counts) * max(1, counts[name])) for name in profile.labels)
+
+
+def _refuse_odd_classes(kind: str, classes: Sequence[str], *, column: str) -> None:
+    shown = ", ".join(classes[:10])
+    if len(classes) < 2 and kind != "multilabel":
+        raise DataError(
+            f"the training rows hold {len(classes)} distinct labels in column {column} ({shown}); at least 2 are needed"
+        )
+    if kind == "binary" and len(classes) > 2:
+        raise DataError(
+            f"task.kind is binary and column {column} holds {len(classes)} distinct labels ({shown}); "
+            "set task.kind: multiclass, or name the two classes in task.labels"
+        )

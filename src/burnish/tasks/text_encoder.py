@@ -1,0 +1,103 @@
+"""Texts with their labels as features and batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.data.text import TextCodec
+from burnish.data.tokens import TextAssets
+from burnish.errors import ConfigError, Problem
+from burnish.spec.protocols import Assets, Truncation
+from burnish.spec.values import Draw, Profile, RowFault, Rows
+from burnish.tasks.labels import LabelColumns
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Batch
+
+
+@dataclass(frozen=True)
+class TextEncoder:
+    """Encode one or two text columns and the label."""
+
+    codec: TextCodec
+    profile: Profile
+    columns: LabelColumns
+
+    @classmethod
+    def build(
+        cls,
+        assets: Assets,
+        profile: Profile,
+        *,
+        text: str,
+        pair: str | None,
+        max_length: int,
+        truncation: Truncation,
+        columns: LabelColumns,
+    ) -> "TextEncoder":
+        """Put a tokenizer, a profile and a task's options together."""
+        if not isinstance(assets, TextAssets):
+            raise ConfigError([Problem("model must bring a tokenizer to read text; this one does not")])
+        return cls(TextCodec(assets, text, pair, max_length, truncation), profile, columns)
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features."""
+        return {
+            **self.codec.key,
+            "labels": list(self.profile.labels),
+            "kind": self.profile.kind,
+            "label_columns": list(self.columns.names),
+            "separator": self.columns.separator,
+        }
+
+    def faults(self, rows: Rows) -> list[RowFault]:
+        """List rows with an empty text or a label that is none."""
+        names = [self.codec.text, *([self.codec.pair] if self.codec.pair else [])]
+        empty = [fault for name in names for fault in _empty(rows.table[name], name)]
+        return [*empty, *self._labels(rows.table)[1]]
+
+    def encode(self, table: pa.Table) -> pa.Table:
+        """Tokenise and cut; labels ride along when the table has them."""
+        features = self.codec.encode(table)
+        if not set(self.columns.names) <= set(table.column_names):
+            return features
+        labels = self._labels(table)[0][features["row"].to_numpy()]
+        column = pa.array(labels) if labels.ndim == 1 else _matrix_column(labels)
+        return features.append_column("label", column)
+
+    def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
+        """Build one batch, with each feature's row and label."""
+        batch = dict(self.codec.collate(features, indices, draw))
+        batch["row"] = features["row"].take(indices).to_numpy()
+        if "label" in features.column_names:
+            batch["label"] = _label_array(features["label"].take(indices), width=len(self.profile.labels))
+        return batch
+
+    def _labels(self, table: pa.Table) -> "tuple[Array, list[RowFault]]":
+        if self.profile.kind == "regression":
+            return self.columns.numbers(table)
+        if self.profile.kind == "multilabel":
+            return self.columns.indicators(table, self.profile.labels)
+        return self.columns.class_indices(table, self.profile.labels)
+
+
+def _empty(column: pa.ChunkedArray, name: str) -> list[RowFault]:
+    text = column.cast(pa.large_string())
+    blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(pc.fill_null(text, ""))), 0)
+    return [RowFault(int(row), f"{name} is empty") for row in np.flatnonzero(blank.to_numpy())]
+
+
+def _matrix_column(matrix: "Array") -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])
+
+
+def _label_array(column: pa.ChunkedArray, *, width: int) -> "Array":
+    if not pa.types.is_fixed_size_list(column.type):
+        return np.asarray(column.to_numpy())
+    flat: Array = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+    return flat.reshape(-1, width)

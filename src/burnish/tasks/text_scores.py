@@ -1,0 +1,20 @@
+"""Which scores make sense for which kind of labels; the first is the one that selects."""
+
+from burnish.metrics.classification import F1, Accuracy, Matthews
+from burnish.metrics.probabilistic import CalibrationError, LogLoss
+from burnish.metrics.ranking import PrAuc, RocAuc
+from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
+from burnish.spec.protocols import Metric
+
+_CLASSES: tuple[Metric, ...] = (Accuracy(), F1(), Matthews(), RocAuc(), LogLoss(), CalibrationError())
+_SETS: tuple[Metric, ...] = (F1(average="micro"), F1(average="macro"), Accuracy(), RocAuc(), PrAuc(), LogLoss())
+_NUMBERS: tuple[Metric, ...] = (Pearson(), Spearman(), Mse(), Mae(), R2())
+
+
+def metrics_for(kind: str) -> tuple[Metric, ...]:
+    """Give the metrics of one kind; for `auto`, those of every kind that may turn out."""
+    if kind == "multilabel":
+        return _SETS
+    if kind == "regression":
+        return _NUMBERS
+    return _CLASSES if kind != "auto" else (*_CLASSES, *_SETS, *_NUMBERS)

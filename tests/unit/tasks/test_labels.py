@@ -1,0 +1,81 @@
+"""Labels as people write them."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from burnish.tasks.labels import LabelColumns
+
+ONE = LabelColumns(("label",))
+
+
+def column(*values: object) -> pa.Table:
+    return pa.table({"label": list(values)})
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (("0", "1", "1"), "binary"),
+        (("neg", "pos"), "binary"),
+        (("a", "b", "c"), "multiclass"),
+        (tuple(str(n) for n in range(15)), "multiclass"),
+        (tuple(str(n) for n in range(25)), "regression"),
+        (("0.5", "1.25", "3"), "regression"),
+        ((0.0, 2.5), "regression"),
+        ((True, False), "binary"),
+        ((["a", "b"], ["b"]), "multilabel"),
+    ],
+)
+def test_the_kind_is_guessed_from_the_values(values: tuple[object, ...], kind: str) -> None:
+    assert ONE.guess_kind(column(*values)) == kind
+
+
+def test_classes_that_are_numbers_are_ordered_by_value() -> None:
+    assert ONE.classes(column("10", "9", "-1", "9")) == ("-1", "9", "10")
+    assert ONE.classes(column("b", "a")) == ("a", "b")
+
+
+def test_a_label_outside_the_classes_is_named() -> None:
+    indices, faults = ONE.class_indices(column("pos", "maybe", " neg ", None), ("neg", "pos"))
+    assert indices.tolist()[::2] == [1, 0]
+    assert [(fault.row, fault.what) for fault in faults] == [
+        (1, "label 'maybe' is not one of neg, pos"),
+        (3, "the label is empty"),
+    ]
+
+
+def test_a_label_that_is_no_number_is_named() -> None:
+    values, faults = ONE.numbers(column("1.5", "high", "2"))
+    assert values.tolist() == [1.5, 0.0, 2.0]
+    assert [(fault.row, fault.what) for fault in faults] == [(1, "label 'high' is not a number")]
+
+
+def test_joined_labels_become_indicators() -> None:
+    labels = LabelColumns(("label",), ";")
+    table = column("war; drama", "", "drama", "comedy;")
+    assert labels.classes(table) == ("comedy", "drama", "war")
+    matrix, faults = labels.indicators(table, ("comedy", "drama", "war"))
+    assert matrix.tolist() == [[0, 1, 1], [0, 0, 0], [0, 1, 0], [1, 0, 0]]
+    assert faults == []
+
+
+def test_columns_of_yes_and_no_become_indicators() -> None:
+    labels = LabelColumns(("toxic", "rude"))
+    table = pa.table({"toxic": ["1", "0", "maybe"], "rude": [True, False, True]})
+    matrix, faults = labels.indicators(table, labels.classes(table))
+    assert matrix.tolist() == [[1, 1], [0, 0], [0, 1]]
+    assert [(fault.row, fault.what) for fault in faults] == [(2, "column toxic must hold 0 or 1")]
+    assert labels.counts(table, labels.names) == {"toxic": 1, "rude": 2}
+
+
+@given(st.lists(st.lists(st.sampled_from("abcd"), unique=True), min_size=1))
+def test_lists_and_joined_texts_say_the_same(rows: list[list[str]]) -> None:
+    classes = ("a", "b", "c", "d")
+    lists, _ = ONE.indicators(pa.table({"label": pa.array(rows, pa.list_(pa.string()))}), classes)
+    joined, _ = LabelColumns(("label",), ";").indicators(column(*[";".join(row) for row in rows]), classes)
+    expected = np.array([[name in row for name in classes] for row in rows], float)
+    assert np.array_equal(lists, expected)
+    assert np.array_equal(joined, expected)
