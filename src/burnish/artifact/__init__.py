@@ -1,0 +1,1 @@
+"""What a run leaves behind: a folder that predicts, and tests itself before it does."""

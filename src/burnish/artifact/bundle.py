@@ -1,0 +1,45 @@
+"""Writes an artifact: weights, tokenizer, profile, experiment and golden vectors, manifest last."""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from burnish import __version__
+from burnish.config import render
+from burnish.spec.experiment import Experiment
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Profile
+from burnish.storage import manifest
+from burnish.storage.durable import sync_folder
+
+FORMAT = 1
+EXPERIMENT, PROFILE, GOLDEN, MODEL = "experiment.yaml", "profile.json", "golden.json", "model"
+
+
+def write_artifact(
+    path: Path,
+    experiment: Experiment,
+    *,
+    profile: Profile,
+    assets: Assets,
+    network: Any,
+    golden: Mapping[str, Any],
+    facts: Mapping[str, Any],
+) -> None:
+    """Build the folder under another name and put it in place whole."""
+    building = path.with_name(f".{path.name}.building")
+    shutil.rmtree(building, ignore_errors=True)
+    (building / MODEL).mkdir(parents=True)
+    (building / EXPERIMENT).write_text(render(experiment), encoding="utf-8")
+    (building / PROFILE).write_text(json.dumps(asdict(profile), indent=1), encoding="utf-8")
+    (building / GOLDEN).write_text(json.dumps(golden, indent=1), encoding="utf-8")
+    assets.save(building / MODEL)
+    experiment.model.save(network, building / MODEL)
+    manifest.commit(building, {"format": FORMAT, "burnish": __version__, **facts})
+    shutil.rmtree(path, ignore_errors=True)
+    os.replace(building, path)
+    sync_folder(path.parent)

@@ -1,0 +1,18 @@
+"""Rebuilds the network of an artifact, ready to infer."""
+
+from pathlib import Path
+
+from burnish.data.tokens import TextAssets
+from burnish.engine.device_torch import prepare
+from burnish.engine.evaluate import Infer
+from burnish.engine.infer_torch import Inference
+from burnish.spec.experiment import Experiment
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Profile
+
+
+def load_infer(folder: Path, experiment: Experiment, profile: Profile) -> tuple[Infer, Assets]:
+    """Load weights and tokenizer from an artifact's model folder."""
+    precision = prepare(experiment.runtime)
+    network = experiment.model.load(folder, experiment.task.head(profile)).to(precision.device)
+    return Inference(network, precision).infer, TextAssets.load(folder)

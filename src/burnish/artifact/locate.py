@@ -1,0 +1,17 @@
+"""Finds the artifact that a user means: its own folder, or the run that made it."""
+
+from pathlib import Path
+
+from burnish.errors import CheckpointError
+from burnish.storage.manifest import NAME
+
+
+def find_artifact(target: str) -> Path:
+    """Give the artifact's folder; say what is there when it is none."""
+    path = Path(target)
+    for folder in (path, path / "artifact"):
+        if (folder / NAME).is_file() and (folder / "experiment.yaml").is_file():
+            return folder
+    if (path / "plan.yaml").is_file():
+        raise CheckpointError(f"{path} is a run without an artifact yet; finish it with `burnish resume {path}`")
+    raise CheckpointError(f"{path} is neither a run nor an artifact; `burnish runs ls` lists runs")

@@ -1,0 +1,150 @@
+"""Loads an artifact, makes it prove itself on its golden vectors, and predicts with it."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.artifact.bundle import EXPERIMENT, FORMAT, GOLDEN, MODEL, PROFILE
+from burnish.config import load as load_experiment
+from burnish.data.batches import evaluation_plan
+from burnish.engine.evaluate import Infer, infer_all
+from burnish.errors import CheckpointError, DataError, ServeError
+from burnish.spec.experiment import Experiment
+from burnish.spec.protocols import Encoder, Task
+from burnish.spec.values import Draw, Outcome, Profile
+from burnish.storage import manifest
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
+_TOLERANCE = 1e-3
+"""How far probabilities may move between machines; another tokenizer or length moves them much more."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a model says of one row."""
+
+    label: str | list[str] | None
+    """The class, the classes of a multi-label task, or None for a number."""
+    confidence: float | None
+    probabilities: Mapping[str, float]
+    value: float | None = None
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """Predict rows; evaluate, predict and serve all use this."""
+
+    experiment: Experiment
+    profile: Profile
+    encoder: Encoder
+    infer: Infer
+    batch_size: int = 64
+
+    @property
+    def task(self) -> Task:
+        """The task that is predicted."""
+        return self.experiment.task
+
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """The columns that a row must have."""
+        return self.task.input_columns
+
+    @classmethod
+    def load(cls, path: Path) -> "Predictor":
+        """Load an artifact; refuse it when a file was changed or its answers are not those it was saved with."""
+        _verify(path)
+        predictor = _assemble(path)
+        _replay(predictor, json.loads((path / GOLDEN).read_text(encoding="utf-8")), path)
+        return predictor
+
+    def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[Prediction]:
+        """Predict rows given as mappings from column to value."""
+        return as_predictions(self.outcome(table_of(rows, self.task)))
+
+    def outcome(self, table: pa.Table, *, progress: Callable[[int, int], None] = lambda done, total: None) -> Outcome:
+        """Predict a whole table, batched by length."""
+        features = self.encoder.encode(table)
+        lengths = features["length"].to_numpy()
+        outputs = infer_all(
+            self.infer,
+            lambda indices, draw: self.encoder.collate(features, indices, draw),
+            evaluation_plan(lengths, examples=self.batch_size),
+            draws=views(self.experiment),
+            progress=progress,
+        )
+        return self.task.decode(outputs, self.profile)
+
+
+def views(experiment: Experiment) -> list[Draw]:
+    """Give the draws that a prediction averages over: fixed, so that a prediction is repeatable."""
+    seed, number = experiment.runtime.seed, experiment.task.num_views
+    return [Draw(seed=seed, epoch=0, is_training=False, view=view) for view in range(number)]
+
+
+def table_of(rows: Sequence[Mapping[str, Any]], task: Task) -> pa.Table:
+    """Put rows into columns; a missing column is refused with the names there are."""
+    names = [name for name in task.columns if any(name in row for row in rows)]
+    missing = [name for name in task.input_columns if name not in names]
+    if missing:
+        there = sorted({name for row in rows for name in row})
+        raise DataError(f"the rows have no {' and no '.join(missing)}; they have {', '.join(there) or 'no columns'}")
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+
+def as_predictions(outcome: Outcome) -> list[Prediction]:
+    """Put an outcome into words."""
+    if outcome.kind == "regression":
+        return [Prediction(None, None, {}, float(value)) for value in outcome.outputs]
+    named = [dict(zip(outcome.labels, map(float, each), strict=True)) for each in outcome.outputs]
+    if outcome.kind == "multilabel":
+        chosen = [[n for n, on in zip(outcome.labels, row, strict=True) if on] for row in outcome.decisions]
+        return [Prediction(labels, None, values) for labels, values in zip(chosen, named, strict=True)]
+    return [
+        Prediction(outcome.labels[int(decision)], float(outputs[int(decision)]), values)
+        for decision, outputs, values in zip(outcome.decisions, outcome.outputs, named, strict=True)
+    ]
+
+
+def golden_of(table: pa.Table, outcome: Outcome, *, columns: Sequence[str]) -> dict[str, Any]:
+    """Give a few rows and the answers they got, to be replayed at every load."""
+    return {"rows": table.select(list(columns)).to_pylist(), "outputs": outcome.outputs.tolist()}
+
+
+def _verify(path: Path) -> None:
+    wrong = manifest.fault(path)
+    if wrong is not None:
+        raise CheckpointError(f"{path} cannot be trusted: {wrong}")
+    version = (manifest.read(path) or {}).get("format")
+    if version != FORMAT:
+        raise CheckpointError(f"{path} has artifact format {version} and this version of Burnish reads {FORMAT}")
+
+
+def _assemble(path: Path) -> Predictor:
+    from burnish.artifact.loading_torch import load_infer
+
+    experiment = load_experiment(str(path / EXPERIMENT)).experiment
+    values = json.loads((path / PROFILE).read_text(encoding="utf-8"))
+    profile = Profile(values["kind"], tuple(values["labels"]), values["facts"])
+    infer, assets = load_infer(path / MODEL, experiment, profile)
+    encoder = experiment.task.encoder(profile, assets)
+    return Predictor(experiment, profile, encoder, infer)
+
+
+def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> None:
+    table = table_of(golden["rows"], predictor.task)
+    expected: Array = np.array(golden["outputs"])
+    given = predictor.outcome(table).outputs
+    distance = float(np.max(np.abs(given - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0))
+    if given.shape != expected.shape or not distance <= _TOLERANCE:
+        raise ServeError(
+            f"{path} does not answer as it did when it was saved: its golden rows differ by {distance:.2g}, "
+            f"and at most {_TOLERANCE:g} is allowed. A library version or a file of the model must have changed"
+        )

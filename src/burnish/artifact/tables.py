@@ -1,0 +1,67 @@
+"""Predictions as columns of a table, and tables as files."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+
+from burnish.spec.values import Outcome
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
+
+def prediction_columns(outcome: Outcome) -> dict[str, pa.Array]:
+    """Give `predicted`, and for classes `confidence` and `probabilities` (one number a class)."""
+    predicted = words(outcome.decisions, outcome)
+    if outcome.kind == "regression":
+        return {"predicted": pa.array(predicted, pa.float64())}
+    columns = {"predicted": pa.array(predicted, pa.string())}
+    if outcome.kind != "multilabel":
+        columns["confidence"] = pa.array(outcome.outputs.max(axis=1))
+    fields = [pa.array(outcome.outputs[:, number]) for number in range(len(outcome.labels))]
+    columns["probabilities"] = pa.StructArray.from_arrays(fields, names=list(outcome.labels))
+    return columns
+
+
+def words(values: "Array", outcome: Outcome) -> list[Any]:
+    """Give decisions or truths as people write them: class names, joined by ; for several, or numbers."""
+    if outcome.kind == "regression":
+        return [float(value) for value in values]
+    if outcome.kind == "multilabel":
+        return [";".join(n for n, on in zip(outcome.labels, row, strict=True) if on) for row in values]
+    names = pa.array(outcome.labels, pa.string())
+    return list(names.take(pa.array(values, pa.int64())).to_pylist())
+
+
+def write_table(table: pa.Table, path: Path, *, suffix: str) -> None:
+    """Write a table in the format that a suffix names."""
+    if suffix == ".parquet":
+        pyarrow.parquet.write_table(table, path)
+    elif suffix == ".arrow":
+        pyarrow.feather.write_feather(table, str(path), compression="uncompressed")
+    elif suffix == ".jsonl":
+        with path.open("w", encoding="utf-8") as stream:
+            stream.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in table.to_pylist())
+    else:
+        options = pyarrow.csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",")
+        pyarrow.csv.write_csv(_flat(table), path, options)
+
+
+def _flat(table: pa.Table) -> pa.Table:
+    # CSV has no nested values: a column of probabilities becomes one column a class.
+    nested = [field.name for field in table.schema if pa.types.is_nested(field.type)]
+    for name in nested:
+        column = table[name].combine_chunks()
+        at = table.column_names.index(name)
+        table = table.remove_column(at)
+        if pa.types.is_struct(column.type):
+            for field, values in zip(column.type, column.flatten(), strict=True):
+                table = table.append_column(f"probability_{field.name}", values)
+        else:
+            table = table.append_column(name, pa.array([json.dumps(value) for value in column.to_pylist()]))
+    return table

@@ -1,0 +1,1 @@
+"""A job becomes processes somewhere."""

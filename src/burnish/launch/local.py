@@ -1,0 +1,51 @@
+"""Runs a worker as a process of its own on this machine, and passes on what it says and what it is told."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+_FORWARDED = (signal.SIGTERM, signal.SIGINT)
+
+
+def run_worker(argv: Sequence[str], *, on_line: Callable[[str], None], env: Mapping[str, str] | None = None) -> int:
+    """Run `python -m <argv…>`, give each line it prints to `on_line`, and return its exit code."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *argv],
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, **(env or {})},
+        start_new_session=True,  # or Ctrl-C would reach it twice: from the terminal and from us
+    )
+    assert process.stdout is not None
+    try:
+        with _forwarding_to(process):
+            for line in process.stdout:
+                on_line(line)
+            return process.wait()
+    finally:
+        # Whatever went wrong on this side, the worker's pipe closes, and it saves and stops by itself.
+        process.stdout.close()
+
+
+@contextmanager
+def _forwarding_to(process: subprocess.Popen[str]) -> Iterator[None]:
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        if process.poll() is None:
+            process.send_signal(number)
+
+    before = {number: signal.signal(number, forward) for number in _FORWARDED}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,168 @@
+"""Reads a run directory into a report; a file that is missing or torn only leaves its part out."""
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from burnish.report.data import Fact, Headline, LabelCounts, ReportData, Setting
+from burnish.report.events import Story, read_story
+from burnish.report.figures import duration, readable, share
+from burnish.report.predictions import Predictions, read_predictions
+from burnish.report.settings import read_settings
+from burnish.spec.values import Score
+
+_SPLITS = ("train", "validation", "test")
+_ENDINGS = {
+    "finished": "finished",
+    "early_stopping": "stopped early, no longer improving",
+    "preempted": "interrupted, can be resumed",
+    "deadline": "stopped at its deadline, can be resumed",
+    "stop_file": "stopped by request, can be resumed",
+    "failed": "failed",
+}
+_ENVIRONMENT = ("environment", "machine", "versions")
+
+
+def collect(run_directory: Path) -> ReportData:
+    """Gather all that the files of a run tell."""
+    scores, ending = _mapping(run_directory / "scores.json"), _mapping(run_directory / "exit.json")
+    settings = read_settings(run_directory / "plan.yaml")
+    story = read_story(run_directory / "events.jsonl")
+    splits = _by_split(_section(scores, "scores", "splits"))
+    headline = _headline(scores, splits)
+    profile = _mapping(run_directory / "profile.json")
+    parts = _predictions(run_directory / "predictions", profile)
+    shown = _shown(parts, headline)
+    return ReportData(
+        title=_setting(settings, "name") or run_directory.absolute().name,
+        experiment=_setting(settings, "task.type").replace("_", " "),
+        description=_setting(settings, "description"),
+        ending=_ENDINGS.get(str(ending.get("reason", "")), ""),
+        headline=headline,
+        facts=tuple(_facts(story, ending)),
+        splits=splits,
+        baselines=_by_split(_section(scores, "baselines")),
+        training=story.training,
+        evaluations=story.evaluations,
+        confusion=shown.confusion() if shown else None,
+        calibration=shown.calibration() if shown else None,
+        label_counts=_label_counts(profile, parts),
+        mistakes=shown.mistakes() if shown else (),
+        settings=settings,
+        environment=tuple(_environment(story)),
+        happenings=story.happenings,
+    )
+
+
+def _headline(document: Mapping[str, Any], splits: Mapping[str, Mapping[str, Score]]) -> Headline | None:
+    select = _section(document, "select")
+    split = next((name for name in ("test", "validation", *splits) if splits.get(name)), None)
+    if split is None:
+        return None
+    wanted = str(document.get("headline") or select.get("score"))
+    score = wanted if wanted in splits[split] else next(iter(splits[split]))
+    return Headline(score, split, splits[split][score])
+
+
+def _facts(story: Story, ending: Mapping[str, Any]) -> list[Fact]:
+    facts = [_fact(name, value) for name, value in story.facts.items() if name not in _ENVIRONMENT]
+    if story.num_attempts > 1:
+        facts.append(Fact("Attempts", str(story.num_attempts)))
+    seconds = _number(ending.get("seconds"))
+    if seconds is not None:
+        facts.append(Fact("Time", duration(seconds)))
+    return facts
+
+
+def _environment(story: Story) -> list[Fact]:
+    groups = [story.facts[name] for name in _ENVIRONMENT if name in story.facts]
+    return [_fact(name, value) for group in groups if isinstance(group, Mapping) for name, value in group.items()]
+
+
+def _fact(name: str, value: object) -> Fact:
+    is_share = any(word in name for word in ("share", "waste", "fraction"))
+    if is_share and isinstance(value, int | float):
+        return Fact(readable(name), share(float(value)))
+    return Fact(readable(name), _written(value))
+
+
+def _written(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    if isinstance(value, Mapping):
+        return " · ".join(f"{name} {_written(each)}" for name, each in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_written, value))
+    return str(value)
+
+
+def _label_counts(profile: Mapping[str, Any], parts: Mapping[str, Predictions]) -> tuple[LabelCounts, ...]:
+    labels = profile.get("labels") or ()
+    counted = _section(profile, "facts").get("label_counts")
+    if isinstance(counted, list):
+        counted = dict(zip(labels, counted, strict=False))
+    of_train = [LabelCounts("train", _whole_numbers(counted))] if isinstance(counted, Mapping) else []
+    others = [LabelCounts(split, part.label_counts()) for split, part in parts.items() if split != "train"]
+    return tuple(each for each in [*of_train, *others] if each.counts)
+
+
+def _whole_numbers(counts: Mapping[Any, Any]) -> dict[str, int]:
+    return {str(label): int(number) for label, number in counts.items() if _number(number) is not None}
+
+
+def _predictions(folder: Path, profile: Mapping[str, Any]) -> dict[str, Predictions]:
+    kind, labels = str(profile.get("kind", "")), tuple(map(str, profile.get("labels") or ()))
+    found = {split: read_predictions(folder / f"{split}.parquet", kind=kind, labels=labels) for split in _SPLITS}
+    return {split: part for split, part in found.items() if part is not None}
+
+
+def _shown(parts: Mapping[str, Predictions], headline: Headline | None) -> Predictions | None:
+    order = [headline.split] if headline else []
+    return next((parts[split] for split in (*order, "test", "validation") if split in parts), None)
+
+
+def _by_split(document: Mapping[str, Any]) -> dict[str, dict[str, Score]]:
+    return {str(split): _scores(scores) for split, scores in document.items() if isinstance(scores, Mapping)}
+
+
+def _scores(document: Mapping[str, Any]) -> dict[str, Score]:
+    found = {}
+    for name, fields in document.items():
+        parts = fields if isinstance(fields, Mapping) else {"value": fields}
+        value = _number(parts.get("value"))
+        found[str(name)] = Score(
+            math.nan if value is None else value, _number(parts.get("low")), _number(parts.get("high"))
+        )
+    return found
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    try:
+        return float(value)
+    except ValueError:
+        return None
+
+
+def _setting(settings: tuple[Setting, ...], path: str) -> str:
+    return next((setting.value for setting in settings if setting.path == path), "")
+
+
+def _section(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
+    found = (document[name] for name in names if isinstance(document.get(name), Mapping))
+    return next(found, {})
+
+
+def _mapping(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return document if isinstance(document, Mapping) else {}

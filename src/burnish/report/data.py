@@ -1,0 +1,134 @@
+"""What a report tells: plain values, every part of which may be missing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from burnish.metrics.probabilistic import Reliability
+from burnish.spec.values import Score
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A thing worth knowing once: a name and how it reads."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True)
+class Headline:
+    """The score that the run is judged by."""
+
+    score: str
+    split: str
+    figure: Score
+
+
+@dataclass(frozen=True)
+class Point:
+    """A value at a step."""
+
+    step: int
+    value: float
+
+
+@dataclass(frozen=True)
+class Training:
+    """How the loss and the learning rate went."""
+
+    loss: tuple[Point, ...]
+    smoothed: tuple[Point, ...]
+    learning_rate: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class EvaluationCurve:
+    """One score on one split, as training went."""
+
+    score: str
+    split: str
+    points: tuple[Point, ...]
+    best_step: int | None = None
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Rows counted by truth (down) and prediction (across)."""
+
+    split: str
+    labels: tuple[str, ...]
+    counts: tuple[tuple[int, ...], ...]
+    num_labels: int
+    """How many labels there are in all; more than are shown when there are many."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How often decisions of like confidence were right."""
+
+    split: str
+    points: tuple[Reliability, ...]
+
+
+@dataclass(frozen=True)
+class LabelCounts:
+    """How often each label occurs in a split."""
+
+    split: str
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A row on which the model was surely wrong, or far off."""
+
+    row: int
+    text: str
+    truth: str
+    predicted: str
+    confidence: float | None = None
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A value of the experiment and where it came from."""
+
+    path: str
+    value: str
+    origin: str = ""
+
+    @property
+    def is_chosen(self) -> bool:
+        """Tell whether someone wrote this value; defaults are written by nobody."""
+        return bool(self.origin) and not self.origin.startswith("default")
+
+
+@dataclass(frozen=True)
+class Happening:
+    """Something that happened at a step, in one sentence."""
+
+    step: int
+    message: str
+
+
+@dataclass(frozen=True)
+class ReportData:
+    """A whole run on one page."""
+
+    title: str
+    experiment: str = ""
+    description: str = ""
+    ending: str = ""
+    headline: Headline | None = None
+    facts: tuple[Fact, ...] = ()
+    splits: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
+    baselines: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
+    training: Training | None = None
+    evaluations: tuple[EvaluationCurve, ...] = ()
+    confusion: Matrix | None = None
+    calibration: Calibration | None = None
+    label_counts: tuple[LabelCounts, ...] = ()
+    mistakes: tuple[Mistake, ...] = ()
+    settings: tuple[Setting, ...] = ()
+    environment: tuple[Fact, ...] = ()
+    happenings: tuple[Happening, ...] = ()

@@ -1,0 +1,108 @@
+"""Renders a report as one HTML file that needs nothing else: no script, no font, no picture from elsewhere."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import resources
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+from burnish.report import svg
+from burnish.report.data import EvaluationCurve, Headline, Point, ReportData
+from burnish.report.figures import figure, readable, share, shortened
+from burnish.spec.values import Score
+
+_MOST_CURVES = 6
+
+
+@dataclass(frozen=True)
+class _Chart:
+    """A picture and the words above it."""
+
+    name: str
+    picture: Markup
+
+
+def render(data: ReportData) -> str:
+    """Give the whole page; a part whose data is absent is left out."""
+    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters.update(figure=figure, readable=readable, share=share, shortened=shortened)
+    source = resources.files("burnish.report").joinpath("page.html.j2").read_text(encoding="utf-8")
+    return environment.from_string(source).render(
+        data=data,
+        verdict=_verdict(data),
+        comparison=_comparison(data),
+        curves=list(_curves(data)),
+        confusion=_confusion(data),
+        calibration=_calibration(data),
+        score_names=_score_names(data),
+        label_names=list(dict.fromkeys(label for split in data.label_counts for label in split.counts)),
+        chosen=[setting for setting in data.settings if setting.is_chosen],
+        defaults=[setting for setting in data.settings if not setting.is_chosen],
+    )
+
+
+def _verdict(data: ReportData) -> str:
+    """Say in one sentence how far the model is from the best baseline."""
+    headline = data.headline
+    if headline is None or not _rivals(data, headline):
+        return ""
+    name, rival = max(_rivals(data, headline), key=lambda each: (each[0].startswith("tfidf"), each[1].value))
+    gap = headline.figure.value - rival.value
+    amount = figure(abs(gap))
+    side = "above" if gap > 0 else "below"
+    baseline = readable(name)
+    return f"level with {baseline}" if gap == 0 else f"{amount} {side} {baseline} ({figure(rival.value)})"
+
+
+def _rivals(data: ReportData, headline: Headline) -> list[tuple[str, Score]]:
+    return [(name, scores[headline.score]) for name, scores in data.baselines.items() if headline.score in scores]
+
+
+def _comparison(data: ReportData) -> Markup | None:
+    headline = data.headline
+    if headline is None or not _rivals(data, headline):
+        return None
+    rivals = [svg.Bar(readable(name), score) for name, score in reversed(_rivals(data, headline))]
+    bars = [svg.Bar("This model", headline.figure, is_model=True), *rivals]
+    return Markup(svg.bar_chart(bars, title=f"{readable(headline.score)} on {headline.split}"))  # noqa: S704  # svg escapes
+
+
+def _curves(data: ReportData) -> Iterator[_Chart]:
+    training = data.training
+    if training is not None and training.loss:
+        lines = [svg.Line(training.loss, "faint"), svg.Line(training.smoothed, "model")]
+        yield _chart("Training loss", lines)
+    if training is not None and training.learning_rate:
+        yield _chart("Learning rate", [svg.Line(training.learning_rate, "plain")])
+    for curve in data.evaluations[:_MOST_CURVES]:
+        name = f"{readable(curve.score)} on {curve.split}"
+        yield _chart(name, [svg.Line(curve.points, "model")], mark=_best(curve))
+
+
+def _chart(name: str, lines: list[svg.Line], *, mark: Point | None = None) -> _Chart:
+    picture = svg.line_chart(lines, title=name, mark=mark)
+    return _Chart(name, Markup(picture))  # noqa: S704  # svg escapes every text it is given
+
+
+def _best(curve: EvaluationCurve) -> Point | None:
+    return next((point for point in curve.points if point.step == curve.best_step), None)
+
+
+def _confusion(data: ReportData) -> Markup | None:
+    if data.confusion is None:
+        return None
+    return Markup(svg.heat_map(data.confusion, title=f"Confusion on {data.confusion.split}"))  # noqa: S704  # as above
+
+
+def _calibration(data: ReportData) -> Markup | None:
+    if data.calibration is None or not data.calibration.points:
+        return None
+    title = f"Calibration on {data.calibration.split}"
+    return Markup(svg.reliability_chart(data.calibration.points, title=title))  # noqa: S704  # as above
+
+
+def _score_names(data: ReportData) -> list[str]:
+    names = dict.fromkeys(name for scores in data.splits.values() for name in scores)
+    first = [data.headline.score] if data.headline and data.headline.score in names else []
+    return [*first, *(name for name in names if name not in first)]

@@ -1,0 +1,119 @@
+"""Reads predictions/<split>.parquet into confusion, calibration and worst errors."""
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from burnish.metrics.probabilistic import reliability
+from burnish.metrics.sums import Array
+from burnish.report.data import Calibration, Matrix, Mistake
+from burnish.report.figures import figure
+
+_MOST_LABELS = 20
+_MOST_MISTAKES = 12
+_COLUMNS = ("row", "text", "truth", "predicted", "confidence")
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What the model said of the labelled rows of one split."""
+
+    split: str
+    kind: str
+    labels: tuple[str, ...]
+    table: pa.Table
+    truth: list[Any]
+    predicted: list[Any]
+
+    def confusion(self) -> Matrix | None:
+        """Count rows by truth and prediction; of many labels, the most frequent."""
+        if self.kind not in ("binary", "multiclass"):
+            return None
+        pairs = Counter(zip(map(str, self.truth), map(str, self.predicted), strict=True))
+        labels = self._frequent(pairs)
+        counts = tuple(tuple(pairs[true, said] for said in labels) for true in labels)
+        return Matrix(self.split, labels, counts, num_labels=max(len(self.labels), len(labels)))
+
+    def calibration(self) -> Calibration | None:
+        """Compare confidence with the share that was right."""
+        confidence = self._confidence()
+        if confidence is None or self.kind == "regression":
+            return None
+        right = np.asarray([true == said for true, said in zip(self.truth, self.predicted, strict=True)])
+        known = np.isfinite(confidence)
+        return Calibration(self.split, reliability(confidence[known], right[known].astype(np.float64)))
+
+    def label_counts(self) -> dict[str, int]:
+        """Count the rows of each label."""
+        if self.kind == "regression":
+            return {}
+        counts = Counter(label for true in self.truth for label in _names(true, kind=self.kind))
+        return {label: counts[label] for label in (*self.labels, *(set(counts) - set(self.labels)))}
+
+    def mistakes(self) -> tuple[Mistake, ...]:
+        """List the rows on which the model was surest and wrong, or furthest off."""
+        badness = self._badness()
+        worst = [at for at in np.argsort(-badness, kind="stable")[:_MOST_MISTAKES].tolist() if badness[at] > 0]
+        return tuple(self._mistake(at) for at in worst)
+
+    def _mistake(self, at: int) -> Mistake:
+        confidence = self._confidence()
+        named = {name: self.table[name][at].as_py() for name in ("row", "text") if name in self.table.column_names}
+        row, text = named.get("row", at), str(named.get("text", ""))
+        sure = None if confidence is None else float(confidence[at])
+        return Mistake(int(row), text, _written(self.truth[at]), _written(self.predicted[at]), sure)
+
+    def _badness(self) -> Array:
+        if self.kind == "regression":
+            errors = np.asarray(self.predicted, float) - np.asarray(self.truth, float)
+            return np.asarray(np.nan_to_num(np.abs(errors), nan=np.inf))
+        wrong = np.asarray([true != said for true, said in zip(self.truth, self.predicted, strict=True)], float)
+        confidence = self._confidence()
+        return np.asarray(wrong if confidence is None else wrong * np.nan_to_num(confidence, nan=1.0))
+
+    def _confidence(self) -> Array | None:
+        if "confidence" not in self.table.column_names:
+            return None
+        return np.asarray(self.table["confidence"].to_numpy(), dtype=np.float64)
+
+    def _frequent(self, pairs: Counter[tuple[str, str]]) -> tuple[str, ...]:
+        seen = Counter[str]()
+        for (true, said), number in pairs.items():
+            seen[true] += number
+            seen[said] += 0
+        known = self.labels or tuple(sorted(seen))
+        kept = sorted(known, key=lambda label: -seen[label])[:_MOST_LABELS]
+        return tuple(label for label in known if label in set(kept))
+
+
+def read_predictions(path: Path, *, kind: str, labels: tuple[str, ...]) -> Predictions | None:
+    """Read one split; None when there is no such file or it tells no truth."""
+    try:
+        present = pq.read_schema(path).names
+        table = pq.read_table(path, columns=[name for name in _COLUMNS if name in present])
+    except (OSError, pa.ArrowException):
+        return None
+    if not {"truth", "predicted"} <= set(present) or not table.num_rows:
+        return None
+    table = table.filter(pc.is_valid(table["truth"]))
+    return Predictions(path.stem, kind, labels, table, table["truth"].to_pylist(), table["predicted"].to_pylist())
+
+
+def _names(value: object, *, kind: str) -> list[str]:
+    if isinstance(value, list):
+        return list(map(str, value))
+    return [name for name in str(value).split(";") if name] if kind == "multilabel" else [str(value)]
+
+
+def _written(value: object) -> str:
+    if isinstance(value, float):
+        return figure(value)
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    return str(value).replace(";", ", ") or "none"

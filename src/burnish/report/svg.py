@@ -1,0 +1,173 @@
+"""Charts as inline SVG: pure functions from values to text."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from burnish.metrics.probabilistic import Reliability
+from burnish.report.axes import Frame, Scale, axes, padded, svg, text, ticks
+from burnish.report.data import Matrix, Point
+from burnish.report.figures import figure, shortened, tick
+from burnish.spec.values import Score
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series of points; `kind` names its look."""
+
+    points: Sequence[Point]
+    kind: str
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A named score, drawn with its interval."""
+
+    name: str
+    score: Score
+    is_model: bool = False
+
+
+def line_chart(
+    lines: Sequence[Line], *, title: str, mark: Point | None = None, width: int = 460, height: int = 230
+) -> str:
+    """Draw lines over steps, and a ring around one marked point."""
+    drawn = [Line(_finite(line.points), line.kind) for line in lines]
+    every = [point for line in drawn for point in line.points]
+    if not every:
+        return ""
+    low, high = padded([point.value for point in every])
+    steps = [point.step for point in every]
+    left = min(steps) if min(steps) > 1 and len(set(steps)) > 1 else 0
+    x = Scale(left, max(*steps, left + 1), 52, width - 14)
+    is_positive = all(point.value >= 0 for point in every)
+    frame = Frame(x, Scale(max(low, 0.0) if is_positive else low, high, height - 38, 10), width, height)
+    shapes = axes(frame, x_label="step")
+    for line in drawn:
+        shapes += _line(line, frame)
+    if mark is not None and math.isfinite(mark.value):
+        shapes += _mark(mark, frame)
+    first, last = every[0], every[-1]
+    description = f"from {figure(first.value)} at step {first.step} to {figure(last.value)} at step {last.step}"
+    return svg(shapes, width=width, height=height, title=title, description=description)
+
+
+def bar_chart(bars: Sequence[Bar], *, title: str, width: int = 940) -> str:
+    """Draw horizontal bars from zero, each with its figure and a whisker over its interval."""
+    bars = [bar for bar in bars if math.isfinite(bar.score.value)]
+    if not bars:
+        return ""
+    height = 34 * len(bars) + 30
+    ends = [end for bar in bars for end in (bar.score.value, bar.score.low, bar.score.high) if end is not None]
+    x = Scale(min(0.0, *ends), max(0.0, *ends) or 1.0, 210, width - 90)
+    shapes = []
+    for value in ticks(x.low, x.high):
+        at = x.at(value)
+        shapes.append(f'<line x1="{at}" x2="{at}" y1="4" y2="{height - 24}" class="grid"/>')
+        shapes.append(text(at, height - 8, tick(value), kind="tick", anchor="middle"))
+    for number, bar in enumerate(bars):
+        shapes += _bar(bar, x, top=8 + 34 * number)
+    description = "; ".join(f"{bar.name} {_with_interval(bar.score)}" for bar in bars)
+    return svg(shapes, width=width, height=height, title=title, description=description)
+
+
+def heat_map(matrix: Matrix, *, title: str) -> str:
+    """Draw a table of counts, shaded by the share of each true label."""
+    size = len(matrix.labels)
+    cell = 64 if size <= 4 else 44 if size <= 10 else 30
+    left, top = 132, 46 if size <= 4 else 112
+    width, height = left + cell * size + 24, top + cell * size + 10
+    shapes = [text(left, 14, "predicted →", kind="name"), text(left - 10, top - 8, "true ↓", kind="name", anchor="end")]
+    for number, label in enumerate(matrix.labels):
+        middle = cell * number + cell / 2
+        shapes.append(_column_name(label, left + middle, top - 8, is_slanted=size > 4))
+        name = shortened(label, limit=18)
+        shapes.append(text(left - 10, top + middle + 4, name, kind="tick", anchor="end", full=label))
+    for down, counts in enumerate(matrix.counts):
+        total = sum(counts) or 1
+        for across, number in enumerate(counts):
+            corner = left + cell * across, top + cell * down
+            shapes += _cell(number, corner, share=number / total, cell=cell, is_right=down == across)
+    hits = sum(matrix.counts[at][at] for at in range(size))
+    description = f"{hits} of {sum(map(sum, matrix.counts))} rows lie on the diagonal"
+    return svg(shapes, width=width, height=height, title=title, description=description)
+
+
+def reliability_chart(points: Sequence[Reliability], *, title: str, size: int = 300) -> str:
+    """Draw accuracy over confidence beside the diagonal; a larger dot stands for more rows."""
+    low = min(0.5, *(min(point.confidence, point.accuracy) for point in points)) if points else 0.0
+    low = math.floor(low * 10) / 10
+    frame = Frame(Scale(low, 1.0, 44, size - 14), Scale(low, 1.0, size - 38, 24), size, size)
+    shapes = axes(frame, x_label="confidence", y_label="share right")
+    corner = frame.x.at(low), frame.y.at(low), frame.x.at(1.0), frame.y.at(1.0)
+    shapes.append('<line x1="{}" y1="{}" x2="{}" y2="{}" class="ideal"/>'.format(*corner))
+    most = max((point.count for point in points), default=1)
+    places = [(frame.x.at(point.confidence), frame.y.at(point.accuracy), point) for point in points]
+    shapes.append(f'<polyline points="{" ".join(f"{x},{y}" for x, y, _ in places)}" class="line model"/>')
+    for x, y, point in places:
+        radius = round(2.5 + 5 * math.sqrt(point.count / most), 1)
+        hint = f"<title>{point.count:,} rows: confidence {point.confidence:.2f}, right {point.accuracy:.2f}</title>"
+        shapes.append(f'<circle cx="{x}" cy="{y}" r="{radius}" class="dot">{hint}</circle>')
+    gap = max((abs(point.confidence - point.accuracy) for point in points), default=0.0)
+    return svg(shapes, width=size, height=size, title=title, description=f"the widest gap is {gap:.2f}")
+
+
+def _line(line: Line, frame: Frame) -> list[str]:
+    places = [f"{frame.x.at(point.step)},{frame.y.at(point.value)}" for point in line.points]
+    if len(places) == 1:
+        x, y = places[0].split(",")
+        return [f'<circle cx="{x}" cy="{y}" r="3" class="dot"/>']
+    return [f'<polyline points="{" ".join(places)}" class="line {line.kind}"/>'] if places else []
+
+
+def _mark(mark: Point, frame: Frame) -> list[str]:
+    x, y = frame.x.at(mark.step), frame.y.at(mark.value)
+    is_left = x < (frame.x.start + frame.x.end) / 2
+    at, anchor = (x + 9, "start") if is_left else (x - 9, "end")
+    label = text(at, y + 20, figure(mark.value), kind="best", anchor=anchor)
+    return [f'<circle cx="{x}" cy="{y}" r="4.5" class="ring"/>', label]
+
+
+def _bar(bar: Bar, x: Scale, *, top: float) -> list[str]:
+    start, end = sorted((x.at(0.0), x.at(bar.score.value)))
+    middle = top + 11
+    reach = bar.score.value if bar.score.high is None else bar.score.high
+    look = "bar model" if bar.is_model else "bar"
+    shapes = [
+        text(x.start - 12, middle + 4, shortened(bar.name, limit=30), kind="label", anchor="end", full=bar.name),
+        f'<rect x="{start}" y="{top}" width="{max(1.0, round(end - start, 1))}" height="22" rx="2" class="{look}"/>',
+        text(max(x.at(reach), end) + 10, middle + 5, figure(bar.score.value), kind="value"),
+    ]
+    if bar.score.low is None or bar.score.high is None:
+        return shapes
+    low, high = x.at(bar.score.low), x.at(bar.score.high)
+    path = f"M{low} {middle}H{high}M{low} {middle - 5}v10M{high} {middle - 5}v10"
+    return [*shapes, f'<path d="{path}" class="whisker"/>']
+
+
+def _cell(number: int, corner: tuple[float, float], *, share: float, cell: int, is_right: bool) -> list[str]:
+    x, y = corner
+    look = "hit" if is_right else "miss"
+    rect = (
+        f'<rect x="{x + 1}" y="{y + 1}" width="{cell - 2}" height="{cell - 2}" rx="2" class="{look}" '
+        f'fill-opacity="{0.05 + 0.8 * share:.2f}"/>'
+    )
+    kind = "count strong" if share > 0.55 else "count"
+    return [rect, text(x + cell / 2, y + cell / 2 + 4, f"{number:,}", kind=kind, anchor="middle")] if number else [rect]
+
+
+def _column_name(label: str, x: float, y: float, *, is_slanted: bool) -> str:
+    name = shortened(label, limit=16 if is_slanted else 9)
+    if not is_slanted:
+        return text(x, y, name, kind="tick", anchor="middle", full=label)
+    return f'<g transform="rotate(-50 {x} {y})">{text(x, y, name, kind="tick", full=label)}</g>'
+
+
+def _finite(points: Sequence[Point]) -> list[Point]:
+    return [point for point in points if math.isfinite(point.value)]
+
+
+def _with_interval(score: Score) -> str:
+    if score.low is None or score.high is None:
+        return figure(score.value)
+    return f"{figure(score.value)} ({figure(score.low)} to {figure(score.high)})"

@@ -1,0 +1,225 @@
+"""The files of one run: where each stands, how it is written, and what they say together."""
+
+import json
+import os
+import socket
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal
+
+from burnish.errors import CheckpointError
+from burnish.registry import nearest
+from burnish.storage.durable import write_durably
+
+Status = Literal["new", "running", "finished", "preempted", "failed", "interrupted"]
+
+RUNS = Path("runs")
+"""Where runs live when nobody says otherwise."""
+HEARTBEAT_SECONDS = 10.0
+"""How often the holder of a lock should write it again."""
+STALE_SECONDS = 60.0
+"""A lock that was not written for this long is held by nobody."""
+
+_STATUS_OF_REASON: dict[str, Status] = {
+    "finished": "finished",
+    "early_stopping": "finished",
+    "preempted": "preempted",
+    "deadline": "preempted",
+    "stop_file": "preempted",
+    "orphaned": "preempted",
+}
+
+
+@dataclass(frozen=True)
+class Lock:
+    """Who works in a run directory, and when they last said so."""
+
+    pid: int
+    host: str
+    heartbeat: float
+
+    def is_held(self, *, now: float) -> bool:
+        """Tell whether the holder still lives; a process of another host is judged by its heartbeat alone."""
+        if now - self.heartbeat > STALE_SECONDS:
+            return False
+        return self.host != socket.gethostname() or _is_alive(self.pid)
+
+
+@dataclass(frozen=True)
+class RunDirectory:
+    """Name the files of a run; write them so that a reader never sees half of one."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        """The folder's own name."""
+        return self.path.absolute().name
+
+    @property
+    def plan(self) -> Path:
+        """Every value of the experiment with its origin; a run exists when this does."""
+        return self.path / "plan.yaml"
+
+    @property
+    def profile(self) -> Path:
+        """What the training rows looked like."""
+        return self.path / "profile.json"
+
+    @property
+    def events(self) -> Path:
+        """What happened, one JSON object a line."""
+        return self.path / "events.jsonl"
+
+    @property
+    def checkpoints(self) -> Path:
+        """One folder a checkpoint."""
+        return self.path / "checkpoints"
+
+    @property
+    def scores(self) -> Path:
+        """What it scored, with intervals and baselines."""
+        return self.path / "scores.json"
+
+    @property
+    def predictions(self) -> Path:
+        """One Parquet file a split."""
+        return self.path / "predictions"
+
+    @property
+    def artifact(self) -> Path:
+        """What it made: all that prediction needs."""
+        return self.path / "artifact"
+
+    @property
+    def tensorboard(self) -> Path:
+        """Event files for TensorBoard."""
+        return self.path / "tensorboard"
+
+    @property
+    def report(self) -> Path:
+        """The run as one page."""
+        return self.path / "report.html"
+
+    @property
+    def exit(self) -> Path:
+        """How the last attempt ended; a worker removes it when it starts."""
+        return self.path / "exit.json"
+
+    @property
+    def stop_file(self) -> Path:
+        """When this appears, the run saves and stops."""
+        return self.path / "STOP"
+
+    @property
+    def quarantine(self) -> Path:
+        """Checkpoints that could not be trusted."""
+        return self.path / "quarantine"
+
+    @property
+    def skipped_rows(self) -> Path:
+        """Rows that the data source left out, and why."""
+        return self.path / "skipped_rows.jsonl"
+
+    @property
+    def lock(self) -> Path:
+        """Who works here now."""
+        return self.path / "lock.json"
+
+    def exists(self) -> bool:
+        """Tell whether a run was planned here."""
+        return self.plan.is_file()
+
+    def status(self, *, now: Callable[[], float] = time.time) -> Status:
+        """Derive from the files alone how the run stands."""
+        lock = self.read_lock()
+        if lock is not None and lock.is_held(now=now()):
+            return "running"
+        ending = read_json(self.exit)
+        if isinstance(ending, dict):
+            return _STATUS_OF_REASON.get(str(ending.get("reason")), "failed")
+        has_begun = self.events.exists() or self.checkpoints.exists()
+        return "interrupted" if has_begun else "new"
+
+    def read_lock(self) -> Lock | None:
+        """Read who holds the run; None when nobody does or the file cannot be understood."""
+        fields = read_json(self.lock)
+        try:
+            return Lock(int(fields["pid"]), str(fields["host"]), float(fields["heartbeat"]))  # type: ignore[index]  # anything else is caught below
+        except (TypeError, KeyError, ValueError):
+            return None
+
+    def write_lock(self, *, now: float) -> Lock:
+        """Hold the run for this process; write it again every HEARTBEAT_SECONDS."""
+        lock = Lock(os.getpid(), socket.gethostname(), now)
+        write_json(self.lock, asdict(lock))
+        return lock
+
+
+def default_directory(experiment: str, *, root: Path = RUNS) -> Path:
+    """Name the folder of an experiment: `glue/sst2` → `runs/glue-sst2`, `./my/cfg.yaml` → `runs/cfg`."""
+    is_file = experiment.endswith((".yaml", ".yml"))
+    name = Path(experiment).stem if is_file else experiment.strip("/").replace("/", "-")
+    return root / name
+
+
+def find_run(run: Path | str, *, root: Path = RUNS) -> RunDirectory:
+    """Find a run by its path, or by its name below `runs/`."""
+    for path in (Path(run), root / run):
+        if RunDirectory(path).exists():
+            return RunDirectory(path)
+    known = [each.path.relative_to(root).as_posix() for each in find_runs(root)]
+    close = nearest(str(run), known)
+    hint = f"Did you mean `{close}`?" if close else "`burnish runs ls` lists those under runs/."
+    raise CheckpointError(f"{run} is not a run: there is no plan.yaml in it. {hint}")
+
+
+def find_runs(root: Path) -> list[RunDirectory]:
+    """List the runs at or below a folder, by name; a run's own folders are not searched."""
+    return [RunDirectory(path) for path in sorted(_run_folders(root))]
+
+
+def read_json(path: Path) -> object | None:
+    """Read a small JSON file; None when it is absent or not JSON."""
+    try:
+        value: object = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return value
+
+
+def write_json(path: Path, value: object) -> None:
+    """Write a small JSON file in one motion."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a small text file in one motion: a reader sees the old bytes or the new ones, even after a power cut."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_durably(path, text.encode("utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"{path} could not be written: {error.strerror or error}") from error
+
+
+def _run_folders(root: Path) -> Iterator[Path]:
+    for folder, names, files in os.walk(root):
+        if "plan.yaml" in files:
+            names.clear()
+            yield Path(folder)
+        else:
+            names[:] = [name for name in names if not name.startswith(".")]
+
+
+def _is_alive(pid: int) -> bool:
+    if pid <= 0:  # os.kill would ask about whole groups of processes
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -1,0 +1,42 @@
+"""exit.json: how an attempt ended, for people, for the parent process and for the next attempt."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from burnish import errors
+from burnish.errors import BurnishError
+from burnish.run.directory import RunDirectory, write_json
+
+PREEMPTED = 75
+"""The exit code of a run that was asked to stop and can be resumed."""
+COMPLETE = ("finished", "early_stopping")
+
+
+def record(directory: RunDirectory, reason: str, *, step: int, seconds: float) -> None:
+    """Write down an ending without an error."""
+    write_json(directory.exit, {"reason": reason, "step": step, "seconds": round(seconds, 3)})
+
+
+def refusal(error: BurnishError) -> dict[str, str]:
+    """Give an error as values that another process can raise again."""
+    return {"error": type(error).__name__, "message": str(error)}
+
+
+def error_of(values: Mapping[str, Any]) -> BurnishError | None:
+    """Rebuild an error from its values; None when they are no error."""
+    if "error" not in values or "message" not in values:
+        return None
+    kind = getattr(errors, str(values["error"]), BurnishError)
+    # ConfigError is built from problems; its finished text must come out unchanged all the same.
+    error: BurnishError = kind.__new__(kind)
+    Exception.__init__(error, str(values["message"]))
+    return error
+
+
+def died(directory: RunDirectory, *, exit_code: int) -> errors.LaunchError:
+    """Say that a worker ended without a word."""
+    how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
+    return errors.LaunchError(
+        f"the worker of {directory.path} died with {how} before it could say why; its last words are above. "
+        f"`burnish resume {directory.path}` goes on from the newest good checkpoint"
+    )

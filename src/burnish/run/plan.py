@@ -1,0 +1,48 @@
+"""Decides how a run starts: fresh, resumed, or refused because the directory holds another experiment."""
+
+from burnish.config import Resolved, diff, fingerprint, load, render
+from burnish.errors import CheckpointError, ConfigError, Problem
+from burnish.run.directory import RunDirectory, write_text
+from burnish.spec.experiment import Experiment
+
+
+def settle_plan(directory: RunDirectory, resolved: Resolved) -> None:
+    """Record an experiment as the plan of a new run, or make sure that the run there is of the same one."""
+    if directory.exists():
+        _refuse_another(directory, resolved.experiment)
+        return
+    if directory.path.is_dir() and any(directory.path.iterdir()):
+        raise CheckpointError(
+            f"{directory.path} holds files but no run; name an empty or new directory with --dir, or clear it first"
+        )
+    directory.path.mkdir(parents=True, exist_ok=True)
+    write_text(directory.plan, render(resolved.experiment, origin=resolved.origin))
+
+
+def read_plan(directory: RunDirectory) -> Experiment:
+    """Read the experiment that a run directory was made for."""
+    if not directory.exists():
+        raise CheckpointError(f"{directory.path} is no run: it has no plan.yaml. `burnish runs ls` lists runs")
+    return load(str(directory.plan)).experiment
+
+
+def _refuse_another(directory: RunDirectory, experiment: Experiment) -> None:
+    recorded = read_plan(directory)
+    if fingerprint(recorded) == fingerprint(experiment):
+        return
+    changes = [
+        Problem(f"{change.path} is {change.right} now and was {change.left} in that run")
+        for change in diff(recorded, experiment)
+    ]
+    raise ConfigError(
+        [
+            Problem(
+                f"{directory.path} holds a run of another experiment",
+                (
+                    "train into another directory with --dir, or go on with that run: `burnish resume "
+                    f"{directory.path}`",
+                ),
+            ),
+            *changes,
+        ]
+    )

@@ -1,0 +1,61 @@
+"""Reads predictions/<split>.parquet back into an outcome, so that runs can be compared row by row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from burnish.errors import CheckpointError
+from burnish.run.directory import RunDirectory, read_json
+from burnish.spec.values import Outcome, Profile
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
+
+def read_outcome(directory: RunDirectory, split: str) -> Outcome:
+    """Read what a run said of each row of a split, beside the truth."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = directory.predictions / f"{split}.parquet"
+    try:
+        table = pq.read_table(path)
+        profile = _profile(directory)
+        truth = table["truth"].to_pylist() if "truth" in table.column_names else None
+        return Outcome(
+            kind=profile.kind,
+            rows=table["row"].to_numpy(),
+            outputs=_outputs(table, profile),
+            decisions=_values(table["predicted"].to_pylist(), profile),
+            truth=None if truth is None else _values(truth, profile),
+            labels=profile.labels,
+        )
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path} does not hold the predictions of this run, so it cannot be compared") from error
+
+
+def _profile(directory: RunDirectory) -> Profile:
+    fields: Any = read_json(directory.profile)
+    return Profile(kind=str(fields["kind"]), labels=tuple(map(str, fields["labels"])))
+
+
+def _outputs(table: Any, profile: Profile) -> Array:
+    import numpy as np
+
+    if profile.kind == "regression":
+        return np.asarray(table["predicted"].to_numpy())
+    shares = table["probabilities"].combine_chunks()
+    return np.column_stack([shares.field(label).to_numpy(zero_copy_only=False) for label in profile.labels])
+
+
+def _values(written: list[Any], profile: Profile) -> Array:
+    """Turn class names back into the numbers that metrics work on."""
+    import numpy as np
+
+    if profile.kind == "regression":
+        return np.asarray(written, dtype=np.float64)
+    if profile.kind == "multilabel":
+        chosen = [set(text.split(";")) for text in written]
+        return np.asarray([[label in each for label in profile.labels] for each in chosen], dtype=np.int64)
+    numbers = {label: number for number, label in enumerate(profile.labels)}
+    return np.asarray([numbers[text] for text in written], dtype=np.int64)

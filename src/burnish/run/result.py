@@ -1,0 +1,95 @@
+"""What a run came to, and the form it has in scores.json."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from burnish.spec.values import Score
+
+Scores = Mapping[str, Score]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """Say how a run ended, what it scored and what it left."""
+
+    directory: Path
+    reason: str
+    step: int
+    scores: Mapping[str, Scores]
+    """Split → name of a score → score."""
+    baselines: Mapping[str, Scores]
+    """Name of a baseline → name of a score → score, on the split that the headline is taken from."""
+    headline: str
+    """The score that the run is judged by."""
+    artifact: Path | None
+    report: Path | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class ScoreSheet:
+    """Hold what scores.json says."""
+
+    headline: str
+    scores: Mapping[str, Scores]
+    baselines: Mapping[str, Scores]
+
+    @property
+    def split(self) -> str | None:
+        """The split that the headline is taken from: test if it was scored."""
+        return next((split for split in ("test", "validation") if split in self.scores), next(iter(self.scores), None))
+
+    @property
+    def judged(self) -> Score | None:
+        """The headline's score, if there is one."""
+        return None if self.split is None else self.scores[self.split].get(self.headline)
+
+
+def sheet_of(result: RunResult) -> ScoreSheet:
+    """Take the scores out of a result."""
+    return ScoreSheet(result.headline, result.scores, result.baselines)
+
+
+def sheet_to_json(sheet: ScoreSheet) -> dict[str, object]:
+    """Turn a score sheet into the JSON values of scores.json."""
+    return {
+        "headline": sheet.headline,
+        "scores": {split: _scores_to_json(scores) for split, scores in sheet.scores.items()},
+        "baselines": {name: _scores_to_json(scores) for name, scores in sheet.baselines.items()},
+    }
+
+
+def sheet_from_json(document: object) -> ScoreSheet | None:
+    """Read the JSON values of scores.json; None for anything else."""
+    try:
+        return ScoreSheet(
+            headline=str(document["headline"]),  # type: ignore[index]  # anything else is caught below
+            scores={k: _scores_from_json(v) for k, v in document["scores"].items()},  # type: ignore[index]  # as above
+            baselines={k: _scores_from_json(v) for k, v in document["baselines"].items()},  # type: ignore[index]  # as above
+        )
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return None
+
+
+def _scores_to_json(scores: Scores) -> dict[str, object]:
+    return {
+        name: {"value": _number(score.value), "low": _number(score.low), "high": _number(score.high)}
+        for name, score in scores.items()
+    }
+
+
+def _scores_from_json(scores: Mapping[str, Mapping[str, float | str | None]]) -> dict[str, Score]:
+    return {
+        name: Score(float(each["value"] or 0.0), low=_float(each.get("low")), high=_float(each.get("high")))
+        for name, each in scores.items()
+    }
+
+
+def _number(value: float | None) -> float | str | None:
+    return value if value is None or math.isfinite(value) else str(value)
+
+
+def _float(value: float | str | None) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,1 @@
+"""Who watches a run besides the console: each consumes events and gives nothing back."""

@@ -1,0 +1,120 @@
+"""The page stands alone, leaves out what is absent and escapes what is hostile."""
+
+import re
+from dataclasses import fields, replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from burnish.metrics.probabilistic import Reliability
+from burnish.report.data import (
+    Calibration,
+    EvaluationCurve,
+    Fact,
+    Happening,
+    Headline,
+    LabelCounts,
+    Matrix,
+    Mistake,
+    Point,
+    ReportData,
+    Setting,
+    Training,
+)
+from burnish.report.page import render
+from burnish.spec.values import Score
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "report" / "page.html"
+HOSTILE = "\"'><script>alert(1)</script>&"
+
+
+def report(word: str = "good") -> ReportData:
+    score, weak = Score(0.9, 0.85, 0.95), Score(0.5, 0.4, 0.6)
+    curve = (Point(1, 0.7), Point(2, 0.9), Point(3, 0.8))
+    return ReportData(
+        title=f"demo/{word}",
+        experiment=f"text classification {word}",
+        description=f"whether a review is {word}",
+        ending="finished",
+        headline=Headline("accuracy", "test", score),
+        facts=(Fact("Train rows", "1,200"), Fact("Labels", word)),
+        splits={"validation": {"accuracy": score}, "test": {"accuracy": score, "f1": Score(0.88), word: weak}},
+        baselines={"majority": {"accuracy": weak}, "tfidf_logistic": {"accuracy": Score(0.8, 0.75, 0.85)}},
+        training=Training(curve, curve, (Point(1, 1e-4), Point(3, 0.0))),
+        evaluations=(EvaluationCurve("accuracy", "validation", curve, best_step=2),),
+        confusion=Matrix("test", ("bad", word), ((40, 10), (5, 45)), num_labels=2),
+        calibration=Calibration("test", (Reliability(0.6, 0.55, 20), Reliability(0.95, 0.97, 80))),
+        label_counts=(LabelCounts("train", {"bad": 600, word: 600}), LabelCounts("test", {"bad": 50})),
+        mistakes=(Mistake(7, f"this film is {word}", "bad", word, 0.99),),
+        settings=(Setting("train.length", word, "mine.yaml:2"), Setting("train.clip", "1.0", "default")),
+        environment=(Fact("torch", "2"),),
+        happenings=(Happening(3, f"ended: {word}"),),
+    )
+
+
+def test_the_page_is_as_it_was() -> None:
+    assert render(report()) == GOLDEN.read_text(encoding="utf-8")
+
+
+def test_hostile_text_is_escaped_everywhere() -> None:
+    page = render(report(HOSTILE))
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") >= 12
+    assert tags(page) == tags(render(report("x" * len(HOSTILE))))
+
+
+def test_the_page_fetches_nothing_and_runs_nothing() -> None:
+    page = render(report())
+    assert not re.search(r"https?://|//[a-z]|url\(|@import|\ssrc=|\shref=|<script|\son\w+=", page)
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(ReportData) if field.name != "title"])
+def test_each_part_may_be_absent(name) -> None:
+    empty = getattr(ReportData(title="x"), name)
+    page = render(replace(report(), **{name: empty}))
+    assert len(page) < len(render(report()))
+    assert "None" not in page
+
+
+def test_nothing_but_a_title_is_a_page_without_sections() -> None:
+    page = render(ReportData(title="bare"))
+    assert "<h1>bare</h1>" in page
+    assert "<section>" not in page
+
+
+def test_the_first_lines_tell_the_score_its_interval_and_the_distance_to_the_baseline() -> None:
+    page = render(report())
+    assert "95% interval 0.850 to 0.950" in page
+    assert "0.100 above TF-IDF + logistic regression (0.800)" in page
+
+
+def test_tags_are_closed_in_order() -> None:
+    assert tags(render(report())).count("svg") == 6
+
+
+def tags(page: str) -> list[str]:
+    parser = _Tags()
+    parser.feed(page)
+    assert parser.open == []
+    return parser.seen
+
+
+class _Tags(HTMLParser):
+    VOID = ("meta", "br", "line", "rect", "circle", "polyline", "path")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+        self.open: list[str] = []
+
+    def handle_starttag(self, tag, attrs) -> None:
+        self.seen.append(tag)
+        if tag not in self.VOID or (tag == "circle" and dict(attrs).get("class") == "dot" and "r" in dict(attrs)):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs) -> None:
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag) -> None:
+        assert self.open.pop() == tag

@@ -1,0 +1,43 @@
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from burnish.artifact.tables import prediction_columns, words
+from burnish.run.directory import RunDirectory, write_json
+from burnish.run.predictions import read_outcome
+from burnish.spec.values import Outcome
+
+ROWS = np.arange(3)
+SHARES = np.array([[0.7, 0.2, 0.1], [0.1, 0.6, 0.3], [0.2, 0.2, 0.6]])
+LABELS = ("a", "b", "c")
+MANY = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]])
+VALUES = np.array([0.5, 1.5, -2.0])
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Outcome("multiclass", ROWS, SHARES, np.array([0, 1, 2]), np.array([0, 2, 2]), LABELS),
+        Outcome("multiclass", ROWS, SHARES, np.array([0, 1, 2]), None, LABELS),
+        Outcome("multilabel", ROWS, SHARES, MANY, MANY[::-1], LABELS),
+        Outcome("regression", ROWS, VALUES, VALUES, VALUES + 1),
+    ],
+    ids=["classes", "truth unknown", "several labels", "numbers"],
+)
+def test_what_was_written_as_words_is_read_as_numbers(tmp_path: Path, outcome: Outcome) -> None:
+    run = RunDirectory(tmp_path)
+    columns = {"row": outcome.rows, **prediction_columns(outcome)}
+    if outcome.truth is not None:
+        columns["truth"] = pa.array(words(outcome.truth, outcome))
+    run.predictions.mkdir()
+    pq.write_table(pa.table(columns), run.predictions / "test.parquet")
+    write_json(run.profile, {"kind": outcome.kind, "labels": list(outcome.labels)})
+
+    back = read_outcome(run, "test")
+
+    assert (back.kind, back.labels) == (outcome.kind, outcome.labels)
+    for name in ("rows", "outputs", "decisions", "truth"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(outcome, name))
