@@ -1,0 +1,29 @@
+"""Values as the JSON that `--json` prints."""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+
+def print_document(value: object, *, indent: int | None = 2) -> None:
+    """Print one JSON document to standard output."""
+    print(json.dumps(to_json(value), indent=indent, ensure_ascii=False, allow_nan=False), flush=True)
+
+
+def to_json(value: object) -> object:
+    """Turn dataclasses, mappings, sequences and paths into JSON values; nan and inf into strings."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, Path):
+        return value.as_posix()
+    if is_dataclass(value):
+        return {field.name: to_json(getattr(value, field.name)) for field in fields(value)}
+    return str(value)

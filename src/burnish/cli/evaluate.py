@@ -1,0 +1,54 @@
+"""`burnish evaluate`: score a run or an artifact."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from burnish.cli.console import JsonLines
+from burnish.cli.counter import counting
+from burnish.cli.documents import print_document
+from burnish.cli.options import Json, Target, resolved
+from burnish.cli.outcome import scores_table
+from burnish.cli.progress import announce
+from burnish.cli.tables import show
+from burnish.spec.events import Evaluated
+
+
+def evaluate(
+    target: Target,
+    *,
+    split: Annotated[str, typer.Option("--split", metavar="SPLIT", help="train, validation or test.")] = "test",
+    data: Annotated[
+        str | None, typer.Option("--in", metavar="FILE", help="Score this labelled file instead of a split.")
+    ] = None,
+    is_watching: Annotated[
+        bool, typer.Option("--watch", help="Score each new checkpoint of a run until it ends.")
+    ] = False,
+    is_json: Json = False,
+) -> None:
+    """Score a run's best checkpoint or an artifact, with 95% intervals."""
+    if is_watching:
+        _watch(target, split=split, data=data, is_json=is_json)
+        return
+    from burnish.commands.evaluate import evaluate as command
+
+    with counting("scoring", is_silent=is_json) as progress:
+        scores = command(resolved(target), split=split, data=data, progress=progress)
+    if is_json:
+        print_document({"target": target, "split": None if data else split, "in": data, "scores": scores})
+    else:
+        show(scores_table(scores))
+
+
+def _watch(target: str, *, split: str, data: str | None, is_json: bool) -> None:
+    if data is not None:
+        raise typer.BadParameter("--watch scores the checkpoints of a run on a split; leave out --in")
+    from burnish.commands.evaluate import watch
+    from burnish.run.directory import find_run
+
+    watch(find_run(target).path, split=split, emit=JsonLines(sys.stdout).watch if is_json else _print_line)
+
+
+def _print_line(event: Evaluated) -> None:
+    print(announce(event), flush=True)

@@ -1,0 +1,68 @@
+"""How numbers, times and scores are written for people."""
+
+import math
+from collections.abc import Mapping
+from datetime import datetime
+
+from burnish.spec.values import Score
+
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
+
+
+def number(value: float) -> str:
+    """Write a count with thousands apart, anything else to four significant digits."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if not math.isfinite(value):
+        return str(value)
+    if abs(value) >= 1000:
+        return f"{value:,.0f}" if abs(value) < 1e12 else f"{value:.3g}"
+    return f"{value:.3g}" if 0 < abs(value) < 1e-3 else f"{value:.4g}"
+
+
+def figure(value: float) -> str:
+    """Write a score's value to four places, so that columns of them line up."""
+    return f"{value:.4f}" if math.isfinite(value) and abs(value) < 1e4 else f"{value:.4g}"
+
+
+def interval(score: Score) -> str:
+    """Write a score's 95% interval, or nothing when it has none."""
+    if score.low is None or score.high is None:
+        return ""
+    return f"{figure(score.low)} to {figure(score.high)}"
+
+
+def score_text(score: Score | None) -> str:
+    """Write a score with its interval in one cell."""
+    if score is None:
+        return "-"
+    between = interval(score)
+    return f"{figure(score.value)} ({between})" if between else figure(score.value)
+
+
+def duration(seconds: float) -> str:
+    """Write a length of time: `48 s`, `3 min 12 s`, `2 h 05 min`, `1 d 04 h`."""
+    whole = round(seconds)
+    if whole < _MINUTE:
+        return f"{whole} s"
+    if whole < _HOUR:
+        return f"{whole // _MINUTE} min {whole % _MINUTE:02d} s"
+    if whole < _DAY:
+        return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE:02d} min"
+    return f"{whole // _DAY} d {whole % _DAY // _HOUR:02d} h"
+
+
+def moment(timestamp: float) -> str:
+    """Write a time of the clock on this machine."""
+    return datetime.fromtimestamp(timestamp).strftime("%Y-%m-%d %H:%M")  # people read local time
+
+
+def facts_text(facts: Mapping[str, object]) -> str:
+    """Write facts in one line: `examples 9,000 · parameters 22,714,754`."""
+    return " · ".join(f"{name.replace('_', ' ')} {_fact(value)}" for name, value in facts.items())
+
+
+def _fact(value: object) -> str:
+    return number(value) if isinstance(value, int | float) else str(value)

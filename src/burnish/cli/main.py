@@ -1,0 +1,103 @@
+"""The command `burnish`: its verbs, and how everything that goes wrong is told."""
+
+import io
+import os
+import sys
+import tempfile
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from burnish import __version__
+from burnish.cli import config, evaluate, list, new, predict, runs, train
+from burnish.errors import BurnishError
+
+INTERRUPTED = 130
+BUG = 70
+
+_Refusal: type[Any] = typer.BadParameter.__mro__[2]
+"""What the parser raises for any wrong argument; the class has no public name in typer."""
+
+app = typer.Typer(
+    name="burnish",
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+app.command("list")(list.list_)
+app.command("new")(new.new)
+app.add_typer(config.app, name="config")
+app.command("train")(train.train)
+app.command("evaluate")(evaluate.evaluate)
+app.command("predict")(predict.predict)
+app.add_typer(runs.app, name="runs")
+app.command("resume")(train.resume)
+
+
+def main() -> NoReturn:
+    """Run the command line and leave with its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal that knows no ★ must not end a run
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(argv: Sequence[str]) -> int:
+    """Do what the arguments ask; give the exit code."""
+    try:
+        code = typer.main.get_command(app)(args=[*argv], prog_name="burnish", standalone_mode=False)
+    except BurnishError as error:
+        return _refuse(str(error), code=error.exit_code)
+    except _Refusal as refusal:
+        return _refuse(_usage_text(refusal), code=2)
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    except Exception as error:  # the last place where a bug can still be told in one line
+        return _confess(error)
+    return code if isinstance(code, int) else 0
+
+
+@app.callback(invoke_without_command=True)
+def burnish(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    """Fine-tune transformers and train tabular models, from a config file to an artifact that predicts."""
+    if version:
+        print(f"burnish {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def _refuse(text: str, *, code: int) -> int:
+    is_coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    head = typer.style("error:", fg="red", bold=True) if is_coloured else "error:"
+    print(f"{head} {text}", file=sys.stderr)
+    return code
+
+
+def _usage_text(refusal: Any) -> str:
+    message = str(refusal.format_message())
+    for words in ("Invalid value for ", "Invalid value: ", "Value error, "):
+        message = message.replace(words, "")
+    command = refusal.ctx.command_path if getattr(refusal, "ctx", None) else "burnish"
+    return f"{message[:1].lower()}{message[1:]}\n  see `{command} --help`"
+
+
+def _confess(error: Exception) -> int:
+    if os.environ.get("BURNISH_DEBUG") == "1":
+        traceback.print_exception(error)
+    told = " ".join(f"{type(error).__name__}: {error}".split())
+    print(f"burnish met a bug: {told}; the traceback is in {_written_traceback(error)}", file=sys.stderr)
+    return BUG
+
+
+def _written_traceback(error: Exception) -> Path:
+    descriptor, path = tempfile.mkstemp(prefix="burnish-bug-", suffix=".txt")
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(f"burnish {__version__}, python {sys.version}\narguments: {sys.argv[1:]}\n\n")
+        file.writelines(traceback.format_exception(error))
+    return Path(path)

@@ -1,0 +1,31 @@
+"""`burnish new`: a starter experiment from a data file."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def new(
+    data: Annotated[str, typer.Argument(metavar="FILE", help="The data: CSV, TSV, JSON lines, Parquet …")],
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write; by default <name of the data>.yaml."),
+    ] = None,
+    text: Annotated[
+        str | None, typer.Option("--text", metavar="COLUMN", help="The column to read, if the guess is wrong.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="COLUMN", help="The column to learn, if the guess is wrong.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+) -> None:
+    """Look at a data file and write a commented experiment for it."""
+    from burnish.commands.new import new as command
+
+    written = command(data, out=out, text=text, label=label, force=force)
+    for note in written.notes:
+        print(f"note: {note}")
+    print(f"wrote {written.path}; look through it, then\n  burnish train {shlex.quote(str(written.path))}")

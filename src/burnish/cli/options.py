@@ -1,0 +1,34 @@
+"""Arguments that several verbs share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Experiment = Annotated[
+    str,
+    typer.Argument(metavar="EXPERIMENT", help="A named experiment (see `burnish list experiments`) or a YAML file."),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="KEY=VALUE", help='Options to set last, like train.length="3 epochs".'),
+]
+Configs = Annotated[
+    list[Path] | None,
+    typer.Option("--config", "-c", metavar="FILE", help="A YAML file laid over the experiment; repeatable, in order."),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Run = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or its name under runs/.")]
+Target = Annotated[str, typer.Argument(metavar="TARGET", help="A run directory, its name under runs/, or an artifact.")]
+
+
+def resolved(target: str) -> str:
+    """Take a bare name for the run of that name under runs/."""
+    named = Path("runs", target)
+    return str(named) if not Path(target).exists() and named.is_dir() else target
+
+
+def print_help(context: typer.Context) -> None:
+    """Print a group's help when it was called without a verb."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())

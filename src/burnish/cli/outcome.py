@@ -1,0 +1,95 @@
+"""What is told when a run is over: the score beside its baselines, where things are, what to try next."""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from burnish.cli.counter import counting
+from burnish.cli.documents import print_document, to_json
+from burnish.cli.figures import duration, figure, interval
+from burnish.cli.tables import Table, show
+from burnish.run.result import RunResult, ScoreSheet, sheet_of
+from burnish.spec.values import Score
+
+STOPPED = 75
+"""The exit code of a run that stopped before its end and can be resumed."""
+
+_DONE = ("finished", "early_stopping")
+
+
+def exit_code_of(result: RunResult) -> int:
+    """Tell a scheduler whether the run is done or wants to be resumed."""
+    return 0 if result.reason in _DONE else STOPPED
+
+
+def finish(result: RunResult, *, is_json: bool, then: str | None = None) -> None:
+    """Score once more if asked, then tell the outcome."""
+    scores = _evaluated(result, is_silent=is_json) if then == "evaluate" and result.reason in _DONE else None
+    if is_json:
+        if scores is not None:
+            print_document({"event": "evaluation", "split": "test", "scores": scores}, indent=None)
+        print_document({"event": "summary", **_fields(result)}, indent=None)
+        return
+    summarise(result)
+    if scores is not None:
+        print()
+        show(scores_table(scores, title="scored again on test"))
+
+
+def summarise(result: RunResult) -> None:
+    """Print the summary of a run."""
+    sheet = sheet_of(result)
+    if sheet.judged is not None:
+        show(headline_table(sheet))
+        print()
+    print(f"{_ending(result)} at step {result.step:,} after {duration(result.seconds)}\n")
+    for line in [*_places(result), "", *_next_commands(result)]:
+        print(line)
+
+
+def headline_table(sheet: ScoreSheet) -> Table:
+    """Put the headline score beside the baselines'."""
+    contenders = {"this run": sheet.scores[sheet.split or ""], **sheet.baselines}
+    rows = [
+        (name, figure(scores[sheet.headline].value), interval(scores[sheet.headline]))
+        for name, scores in contenders.items()
+        if sheet.headline in scores
+    ]
+    columns = ("", f"{sheet.split} {sheet.headline}", "95% interval")
+    return Table(columns, tuple(rows), right=(columns[1],))
+
+
+def scores_table(scores: Mapping[str, Score], *, title: str = "") -> Table:
+    """Put scores one below the other with their intervals."""
+    rows = tuple((name, figure(score.value), interval(score)) for name, score in scores.items())
+    return Table(("score", "value", "95% interval"), rows, right=("value",), title=title)
+
+
+def _evaluated(result: RunResult, *, is_silent: bool) -> Mapping[str, Score]:
+    from burnish.commands.evaluate import evaluate
+
+    with counting("scoring test", is_silent=is_silent) as progress:
+        return evaluate(str(result.directory), split="test", progress=progress)
+
+
+def _fields(result: RunResult) -> dict[str, object]:
+    document = to_json(result)
+    assert isinstance(document, dict)
+    return document
+
+
+def _ending(result: RunResult) -> str:
+    return "finished" if result.reason in _DONE else f"stopped ({result.reason.replace('_', ' ')})"
+
+
+def _places(result: RunResult) -> list[str]:
+    places: dict[str, Path | None] = {"run": result.directory, "artifact": result.artifact, "report": result.report}
+    return [f"{name:<8}  {path}" for name, path in places.items() if path is not None]
+
+
+def _next_commands(result: RunResult) -> list[str]:
+    run = shlex.quote(str(result.directory))
+    if result.reason not in _DONE:
+        return ["go on with", f"  burnish resume {run}"]
+    predict = [f'  burnish predict {run} --text "…"'] if result.artifact is not None else []
+    return ["try next", *predict, f"  burnish runs show {run}"]

@@ -1,0 +1,152 @@
+"""What a run's events say to someone who watches: pure functions from events to text."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from burnish.cli.figures import duration, facts_text, figure, number
+from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Started, Stepped
+
+_MEMORY_SECONDS = 60.0
+"""Speeds are averages over about this much of the past."""
+_SHOWN_SCORES = 4
+
+_ENDINGS = {
+    "finished": "finished",
+    "early_stopping": "stopped early, for the score no longer rose",
+    "preempted": "stopped from outside",
+    "deadline": "stopped at its deadline",
+    "stop_file": "stopped by its STOP file",
+    "orphaned": "stopped because its parent process is gone",
+}
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Hold sums that fade with time; their ratios are the recent speeds."""
+
+    seconds: float = 0.0
+    steps: float = 0.0
+    examples: float = 0.0
+    fraction: float = 0.0
+
+    def after(self, seconds: float, *, steps: float, examples: float, fraction: float) -> "Speed":
+        """Fade by the time that passed and add what was done in it."""
+        fade = math.exp(-seconds / _MEMORY_SECONDS)
+        return Speed(
+            self.seconds * fade + seconds,
+            self.steps * fade + steps,
+            self.examples * fade + examples,
+            self.fraction * fade + fraction,
+        )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a run is, as far as its events told."""
+
+    total_steps: int | None = None
+    step: int = 0
+    fraction: float = 0.0
+    loss: float | None = None
+    best: str | None = None
+    """The best score so far with its name, like `accuracy 0.9120`."""
+    select: str | None = None
+    """The score that decides which is best; the first one if the run did not say."""
+    speed: Speed = Speed()
+    stepped_at: float | None = None
+
+
+def advance(progress: Progress, event: Event, *, now: float) -> Progress:
+    """Take one event into account; `now` is any clock in seconds that never goes back."""
+    match event:
+        case Started():
+            select = event.facts.get("select")
+            return Progress(event.total_steps, event.step, select=None if select is None else str(select))
+        case Stepped():
+            return _stepped(progress, event, now=now)
+        case Evaluated(is_best=True) if event.scores:
+            name = _deciding(event.scores, select=progress.select)
+            return replace(progress, best=f"{name} {figure(event.scores[name])}")
+        case _:
+            return progress
+
+
+def announce(event: Event) -> str | None:
+    """Give the line an event deserves of its own; None for those that only move the bar."""
+    match event:
+        case Started():
+            return _started_line(event)
+        case Evaluated():
+            mark = "  ★ best" if event.is_best else ""
+            return f"step {event.step:,}  {event.split}  {_scores_text(event.scores)}{mark}"
+        case Noted():
+            return f"note: {event.message}"
+        case Ended():
+            return _ended_line(event)
+        case Stepped() | Saved():
+            return None
+
+
+def status_line(progress: Progress) -> str:
+    """Say in one line how far the run is, how fast it goes and how long it will take."""
+    of_total = "" if progress.total_steps is None else f"/{progress.total_steps:,}"
+    parts = [f"{math.floor(progress.fraction * 100):3d}%", f"step {progress.step:,}{of_total}"]
+    if progress.loss is not None:
+        parts.append(f"loss {number(progress.loss)}")
+    if progress.best is not None:
+        parts.append(f"best {progress.best}")
+    return "  ".join([*parts, *_speed_parts(progress)])
+
+
+def seconds_left(progress: Progress) -> float | None:
+    """Guess the time to the end from the recent speed; None when there is nothing to go by."""
+    if progress.speed.fraction <= 0:
+        return None
+    return (1.0 - progress.fraction) * progress.speed.seconds / progress.speed.fraction
+
+
+def _deciding(scores: Mapping[str, float], *, select: str | None) -> str:
+    return select if select is not None and select in scores else next(iter(scores))
+
+
+def _stepped(progress: Progress, event: Stepped, *, now: float) -> Progress:
+    speed = progress.speed
+    # the first step only starts the clock: before it the worker was compiling, not stepping
+    if progress.stepped_at is not None:
+        speed = speed.after(
+            now - progress.stepped_at,
+            steps=event.step - progress.step,
+            examples=event.examples,
+            fraction=event.fraction - progress.fraction,
+        )
+    return replace(progress, step=event.step, fraction=event.fraction, loss=event.loss, speed=speed, stepped_at=now)
+
+
+def _started_line(event: Started) -> str:
+    begun = "started" if event.step == 0 else f"resumed at step {event.step:,} (attempt {event.attempt})"
+    steps = [] if event.total_steps is None else [f"{event.total_steps:,} steps"]
+    facts = [facts_text(event.facts)] if event.facts else []
+    return " · ".join([begun, *steps, *facts])
+
+
+def _ended_line(event: Ended) -> str:
+    best = (
+        ""
+        if event.best_step is None or event.best_score is None
+        else (f"; best {figure(event.best_score)} at step {event.best_step:,}")
+    )
+    return f"{_ENDINGS.get(event.reason, event.reason)} at step {event.step:,}{best}"
+
+
+def _scores_text(scores: Mapping[str, float]) -> str:
+    return "  ".join(f"{name} {figure(value)}" for name, value in list(scores.items())[:_SHOWN_SCORES])
+
+
+def _speed_parts(progress: Progress) -> list[str]:
+    speed = progress.speed
+    if speed.seconds <= 0:
+        return []
+    parts = [f"{number(speed.steps / speed.seconds)} steps/s", f"{number(speed.examples / speed.seconds)} examples/s"]
+    left = seconds_left(progress)
+    return parts if left is None else [*parts, f"{duration(left)} left"]

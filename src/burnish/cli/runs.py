@@ -1,0 +1,163 @@
+"""`burnish runs`: look at runs, compare them, follow one."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from burnish.cli.console import JsonLines
+from burnish.cli.documents import print_document
+from burnish.cli.figures import duration, figure, moment, score_text
+from burnish.cli.options import Json, Run, print_help
+from burnish.cli.outcome import headline_table, scores_table
+from burnish.cli.progress import Progress, advance, announce, status_line
+from burnish.cli.tables import Table, show
+from burnish.spec.events import Event, Stepped
+
+if TYPE_CHECKING:
+    from burnish.commands.runs import Comparison, RunDetail, RunRow
+
+app = typer.Typer(
+    callback=print_help, invoke_without_command=True, rich_markup_mode=None, help="Look at runs, and compare them."
+)
+
+
+@app.command("ls")
+def ls(
+    root: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to look.")] = Path("runs"),
+    *,
+    is_json: Json = False,
+) -> None:
+    """List runs, the newest first: how far they are and what they scored."""
+    from burnish.commands.runs import ls as command
+
+    rows = command(root)
+    if is_json:
+        print_document(rows)
+    elif not rows:
+        print(f"no runs in {root}")
+    else:
+        columns = ("run", "status", "started", "time", "step", "best", "test")
+        show(Table(columns, tuple(map(_row_cells, rows)), right=("step",)))
+
+
+@app.command("show")
+def show_run(run: Run, *, is_json: Json = False) -> None:
+    """Show one run: what was asked, how it went, what it scored, what it left."""
+    from burnish.commands.runs import show as command
+
+    detail = command(run)
+    if is_json:
+        print_document(detail)
+    else:
+        _print_detail(detail)
+
+
+@app.command("compare")
+def compare(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Two runs or more.")],
+    *,
+    is_json: Json = False,
+) -> None:
+    """Compare runs: options that differ, scores with intervals, and a paired test."""
+    from burnish.commands.runs import compare as command
+
+    comparison = command(runs)
+    if is_json:
+        print_document(comparison)
+    else:
+        _print_comparison(comparison)
+
+
+@app.command("tail")
+def tail(
+    run: Run,
+    *,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run ends.")] = False,
+    is_json: Json = False,
+) -> None:
+    """Print what happened in a run, and with --follow what happens."""
+    from burnish.commands.runs import tail as command
+
+    watch = JsonLines(sys.stdout).watch if is_json else _Teller()
+    for event in command(run, follow=follow):
+        watch(event)
+
+
+def _row_cells(row: "RunRow") -> tuple[str, ...]:
+    return (
+        row.name,
+        row.status if row.fault is None else f"{row.status} (unreadable)",
+        "-" if row.started is None else moment(row.started),
+        duration(row.seconds),
+        f"{row.step:,}" if row.total_steps is None else f"{row.step:,}/{row.total_steps:,}",
+        "-" if row.best is None else figure(row.best),
+        "-" if row.test is None else f"{row.headline} {score_text(row.test)}",
+    )
+
+
+def _print_detail(detail: "RunDetail") -> None:
+    row = detail.row
+    attempts = "" if detail.history.num_attempts < 2 else f", {detail.history.num_attempts} attempts"
+    print(f"{row.name}: {row.status} at step {row.step:,} after {duration(row.seconds)}{attempts}")
+    if detail.ending:
+        print(f"\n{detail.ending}")
+    _print_section(Table(("option", "value"), tuple(detail.plan.items())))
+    _print_section(_evaluations_table(detail))
+    if detail.sheet is not None:
+        if detail.sheet.judged is not None and detail.sheet.baselines:
+            _print_section(headline_table(detail.sheet))
+        for split, scores in detail.sheet.scores.items():
+            _print_section(scores_table(scores, title=f"on {split}"))
+    print()
+    places = {"run": row.path, "artifact": detail.artifact, "report": detail.report}
+    for name, path in places.items():
+        print(f"{name:<8}  {path or '-'}")
+
+
+def _print_section(table: Table) -> None:
+    if table.rows:
+        print()
+        show(table)
+
+
+def _evaluations_table(detail: "RunDetail") -> Table:
+    evaluations = detail.history.evaluations[-10:]
+    names = list(dict.fromkeys(name for each in evaluations for name in each.scores))[:4]
+    rows = tuple(
+        (
+            f"{each.step:,}",
+            each.split,
+            *(figure(each.scores[name]) if name in each.scores else "-" for name in names),
+            "★" if each.is_best else "",
+        )
+        for each in evaluations
+    )
+    return Table(("step", "split", *names, "best"), rows, right=("step", *names))
+
+
+def _print_comparison(comparison: "Comparison") -> None:
+    differences = tuple((each.key, *each.values) for each in comparison.differences)
+    if differences:
+        show(Table(("option", *comparison.names), differences))
+    else:
+        print("the same experiment in every run")
+    lines = tuple((f"{line.split} {line.name}", *map(score_text, line.scores)) for line in comparison.scores)
+    _print_section(Table(("score", *comparison.names), lines))
+    for verdict in comparison.verdicts:
+        print(f"\n{verdict.sentence}")
+
+
+class _Teller:
+    """Print events as plain lines, every step included."""
+
+    def __init__(self) -> None:
+        self._progress = Progress()
+
+    def __call__(self, event: Event) -> None:
+        # the clock stands still here: these events may be old, and speeds mean nothing for them
+        self._progress = advance(self._progress, event, now=0.0)
+        line = status_line(self._progress) if isinstance(event, Stepped) else announce(event)
+        if line is not None:
+            print(line, flush=True)

@@ -1,0 +1,51 @@
+"""Tables: drawn by rich on a terminal, aligned plain text elsewhere."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Table:
+    """Hold headed columns; those named in `right` are aligned to the right."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[str, ...] = ()
+    title: str = ""
+
+
+def show(table: Table) -> None:
+    """Print a table to standard output in the form that suits it."""
+    if sys.stdout.isatty():
+        _draw(table)
+    else:
+        print(plain(table))
+
+
+def plain(table: Table) -> str:
+    """Align a table with spaces, two between columns."""
+    widths = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+    lines = [_line(cells, table, widths) for cells in (table.columns, *table.rows)]
+    return "\n".join([*([table.title] if table.title else []), *lines])
+
+
+def _line(cells: Sequence[str], table: Table, widths: Sequence[int]) -> str:
+    padded = [
+        cell.rjust(width) if column in table.right else cell.ljust(width)
+        for cell, column, width in zip(cells, table.columns, widths, strict=True)
+    ]
+    return "  ".join(padded).rstrip()
+
+
+def _draw(table: Table) -> None:
+    from rich.console import Console
+    from rich.table import Table as Drawn
+    from rich.text import Text
+
+    drawn = Drawn(title=table.title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    for column in table.columns:
+        drawn.add_column(column, justify="right" if column in table.right else "left", overflow="fold")
+    for row in table.rows:
+        drawn.add_row(*map(Text, row))
+    Console(highlight=False).print(drawn)

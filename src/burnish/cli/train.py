@@ -1,0 +1,58 @@
+"""`burnish train` and `burnish resume`: learn, watched by the user."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from burnish.cli.console import console_for
+from burnish.cli.options import Configs, Experiment, Json, Overrides, Run
+from burnish.cli.outcome import exit_code_of, finish
+
+
+class Then(StrEnum):
+    """What may follow a training."""
+
+    EVALUATE = "evaluate"
+
+
+def train(
+    experiment: Experiment,
+    overrides: Overrides = None,
+    *,
+    configs: Configs = None,
+    directory: Annotated[
+        Path | None, typer.Option("--dir", metavar="DIR", help="Where the run lives; by default runs/<experiment>.")
+    ] = None,
+    then: Annotated[
+        Then | None, typer.Option("--then", metavar="evaluate", help="Score the test split afterwards.")
+    ] = None,
+    is_json: Json = False,
+    is_quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the outcome.")] = False,
+) -> None:
+    """Train an experiment; into a directory that holds the same experiment, go on with it."""
+    from burnish.commands.train import train as command
+    from burnish.run.directory import default_directory
+
+    with console_for(is_json=is_json, is_quiet=is_quiet) as console:
+        result = command(
+            experiment,
+            configs=configs or (),
+            overrides=overrides or (),
+            directory=directory or default_directory(experiment),
+            watch=console.watch,
+        )
+    finish(result, is_json=is_json, then=then)
+    raise typer.Exit(exit_code_of(result))
+
+
+def resume(run: Run, *, is_json: Json = False) -> None:
+    """Go on with a run that was interrupted, from its newest good checkpoint."""
+    from burnish.commands.resume import resume as command
+    from burnish.run.directory import find_run
+
+    with console_for(is_json=is_json) as console:
+        result = command(find_run(run).path, watch=console.watch)
+    finish(result, is_json=is_json)
+    raise typer.Exit(exit_code_of(result))

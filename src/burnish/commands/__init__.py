@@ -1,0 +1,1 @@
+"""One plain typed function per verb: this is the Python API."""

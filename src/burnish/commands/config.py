@@ -1,0 +1,81 @@
+"""Show, explain, compare, describe and check experiments; nothing runs."""
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from burnish.config import Difference, Resolved, load, render
+from burnish.config import diff as differences
+from burnish.config import schema as write_schema
+from burnish.config.emit import written
+from burnish.config.nodes import dotted
+from burnish.config.render import document, leaves
+from burnish.errors import ConfigError, Problem
+from burnish.registry import Registry, nearest
+from burnish.run.check import problems
+
+
+def show(
+    name: str,
+    *,
+    configs: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    origins: bool = False,
+    registry: Registry | None = None,
+) -> str:
+    """Write an experiment as canonical YAML; with `origins`, tell where each value came from."""
+    resolved = load(name, configs=configs, overrides=overrides, registry=registry)
+    return render(resolved.experiment, origin=resolved.origin if origins else None, registry=registry)
+
+
+def why(
+    key: str,
+    name: str,
+    *,
+    configs: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    registry: Registry | None = None,
+) -> list[str]:
+    """Tell where an option's value came from, newest first; for a section, each of its options."""
+    resolved = load(name, configs=configs, overrides=overrides, registry=registry)
+    values = {dotted(path): value for path, value in leaves(document(resolved.experiment, registry=registry))}
+    chosen = [path for path in values if path == key or path.startswith((f"{key}.", f"{key}["))]
+    if not chosen:
+        raise ConfigError([_unknown(key, values)], subject="the request")
+    return [line for path in chosen for line in _explained(path, values[path], resolved)]
+
+
+def diff(left: str, right: str, *, registry: Registry | None = None) -> list[Difference]:
+    """Compare two experiments, each a name, a YAML file or a run directory."""
+    ours, theirs = (load(each, registry=registry).experiment for each in (left, right))
+    return differences(ours, theirs, registry=registry)
+
+
+def schema(*, registry: Registry | None = None) -> dict[str, Any]:
+    """Give the JSON Schema of every option, for editors."""
+    return write_schema(registry=registry)
+
+
+def check(
+    name: str, *, configs: Sequence[str] = (), overrides: Sequence[str] = (), registry: Registry | None = None
+) -> Resolved:
+    """Resolve an experiment and see that its parts fit together, or raise one ConfigError with every problem."""
+    resolved = load(name, configs=configs, overrides=overrides, registry=registry)
+    found = problems(resolved)
+    if found:
+        raise ConfigError(found)
+    return resolved
+
+
+def _explained(path: str, value: object, resolved: Resolved) -> list[str]:
+    origin = resolved.origin(path)
+    return [f"{path} = {written(value)}", *(f"  {line}" for line in origin.lines() or [str(origin)])]
+
+
+def _unknown(key: str, known: Iterable[str]) -> Problem:
+    paths = list(known)
+    sections = {path[: match.start()] for path in paths for match in re.finditer(r"[.\[]", path)}
+    same = next((path for path in paths if path.endswith(f".{key}")), None)
+    close = same or nearest(key, [*paths, *sorted(sections)])
+    hint = f"Did you mean `{close}`?" if close else f"Options are {', '.join(paths)}."
+    return Problem(f"{key}: no such option. {hint}")

@@ -1,0 +1,253 @@
+"""Writes a commented starter experiment for a data file."""
+
+import json
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from burnish.errors import BurnishError, DataError
+
+if TYPE_CHECKING:
+    from burnish.data.inspect import ColumnFacts, FileFacts
+    from burnish.data.propose import Proposal
+
+_PLAIN = re.compile(r"^[A-Za-z_./~][\w./~+-]*$")
+_WORDS_OF_YAML = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "~"}
+_COMMENT_AT = 34
+_LAYOUT_MARK = "a"
+_LABELS_SHOWN = 6
+_LABEL_WIDTH = 70
+
+
+@dataclass(frozen=True)
+class NewConfig:
+    """A starter experiment: its text, the file it was written to, and what to look at in it."""
+
+    text: str
+    path: Path
+    notes: tuple[str, ...]
+
+
+def new(
+    path: str | Path, *, out: Path | None = None, text: str | None = None, label: str | None = None, force: bool = False
+) -> NewConfig:
+    """Look at a data file, propose a task, and write an experiment that trains it; never over a file unless forced."""
+    from burnish.data.inspect import look, siblings  # pyarrow comes with them
+    from burnish.data.propose import propose
+
+    target = out or Path(f"{_stem(str(path))}.yaml")
+    if target.exists() and not force:
+        raise BurnishError(f"{target} exists already; choose another file with out, or allow it to be replaced (force)")
+    beside = siblings(str(path))
+    main = beside.get("train", str(path))
+    beside = beside if "train" in beside else {}
+    facts = look(main)
+    proposal = propose(facts, text=text, label=label)
+    files, notes = _usable({"train": main, **beside}, facts, proposal)
+    written = _Starter(facts, proposal, files, target).render()
+    _write(written, target)
+    return NewConfig(written, target, (*_notes(facts, proposal), *notes))
+
+
+def _stem(path: str) -> str:
+    name = os.path.basename(path.rstrip("/")) or "experiment"
+    return name.split(".")[0] or "experiment"
+
+
+def _usable(files: dict[str, str], facts: "FileFacts", proposal: "Proposal") -> tuple[dict[str, str], list[str]]:
+    """Leave out the neighbours that lack a column, such as a test file without labels."""
+    from burnish.data.inspect import look
+
+    notes = []
+    used = {"train": files["train"]}
+    needed = {column.name for column in (proposal.text, proposal.pair, proposal.label) if column}
+    for split in sorted(set(files) - {"train"}, reverse=True):
+        try:
+            missing = needed - {column.name for column in look(files[split]).columns} if facts.has_header else set()
+        except DataError as error:
+            notes.append(f"{files[split]} was left out: {error}")
+            continue
+        if missing:
+            notes.append(f"{files[split]} was left out: it has no column {', '.join(sorted(missing))}")
+        else:
+            used[split] = files[split]
+    return used, notes
+
+
+def _notes(facts: "FileFacts", proposal: "Proposal") -> list[str]:
+    notes = [f"text is `{proposal.text.name}`" + (f" with `{proposal.pair.name}`" if proposal.pair else "")]
+    notes.append(f"label is `{proposal.label.name}`: {proposal.kind}, {_labels(proposal.label, proposal.kind)}")
+    if not facts.has_header:
+        notes.append("the file has no header, so its columns were given names")
+    if facts.num_bad:
+        notes.append(f"{facts.num_bad:,} rows are broken; training will list them")
+    if proposal.is_long:
+        notes.append("many texts are longer than 512 tokens, so both ends of them are kept")
+    return notes
+
+
+def _labels(label: "ColumnFacts", kind: str) -> str:
+    if kind == "regression":
+        numbers = [float(value) for value in label.values]
+        return f"from {min(numbers):g} to {max(numbers):g}"
+    parts = label.values
+    separator = ", " if label.is_list else label.separator
+    if kind == "multilabel" and separator:
+        parts = tuple(dict.fromkeys(part.strip() for value in label.values for part in value.split(separator)))
+    shown = ", ".join(sorted(parts)[:_LABELS_SHOWN])
+    count = len(parts) if kind == "multilabel" else label.num_distinct
+    return f"{count} classes: {shown[:_LABEL_WIDTH]}" + (" …" if count > _LABELS_SHOWN or shown[_LABEL_WIDTH:] else "")
+
+
+@dataclass(frozen=True)
+class _Starter:
+    """Puts the parts of a starter into lines."""
+
+    facts: "FileFacts"
+    proposal: "Proposal"
+    files: dict[str, str]
+    target: Path
+
+    def render(self) -> str:
+        parts = [self._head(), self._task(), self._data(), self._rest()]
+        return "\n".join(line for part in parts for line in part) + "\n"
+
+    def _head(self) -> list[str]:
+        source = os.path.basename(self.files["train"].rstrip("/"))
+        names = ", ".join(column.name for column in self.facts.columns)
+        return [
+            f"# A starter for {_one_line(source)}, written by `burnish new` from {self.facts.num_rows:,} rows.",
+            f"# Columns: {_one_line(names)}",
+            f"# Look it over, then: burnish train {_one_line(str(self.target))}",
+            "",
+            f"name: {_scalar(self.target.stem)}",
+            "",
+        ]
+
+    def _task(self) -> list[str]:
+        proposal, named = self.proposal, self._names()
+        lines = ["task:", "  type: text_classification"]
+        lines.append(
+            _line("  text", _scalar(named[proposal.text.name]), f"about {proposal.text.mean_words:.0f} words each")
+        )
+        if proposal.pair:
+            about = f"the second text, about {proposal.pair.mean_words:.0f} words each"
+            lines.append(_line("  pair", _scalar(named[proposal.pair.name]), about))
+        lines.append(_line("  label", _scalar(named[proposal.label.name]), _labels(proposal.label, proposal.kind)))
+        lines.append(_line("  kind", proposal.kind, "binary, multiclass, multilabel or regression; auto decides anew"))
+        if proposal.label.separator:
+            lines.append(_line("  label_separator", _scalar(proposal.label.separator), "one cell holds several labels"))
+        lines.append(_line("  max_length", str(proposal.max_length), "tokens; longer texts are cut"))
+        if proposal.is_long:
+            lines.append("  truncation:")
+            lines.append(
+                _line("    type", "head_tail", "keeps both ends of a long text; see `burnish list truncations`")
+            )
+        return [*lines, ""]
+
+    def _data(self) -> list[str]:
+        lines = ["data:", "  type: files"]
+        lines.extend(_line(f"  {split}", _scalar(path)) for split, path in self.files.items())
+        lines.extend(self._reading())
+        lines.extend(self._split())
+        lines.append(_line("  bad_rows", "error", "or skip: go on without rows that cannot be used"))
+        return [*lines, ""]
+
+    def _reading(self) -> list[str]:
+        options, layout = self.facts.options, _layout(self.facts)
+        lines = [_line("  delimiter", _scalar(options.delimiter))] if options.delimiter else []
+        if layout:
+            lines.append(_line("  layout", layout, "a TSV file without header whose columns are these"))
+        elif not self.facts.has_header:
+            lines.append(_line("  header", "false", "the first line is a row"))
+            names = self._names()
+            listed = ", ".join(_scalar(names[column.name]) for column in self.facts.columns)
+            lines.append(f"  columns: [{listed}]")
+        return lines
+
+    def _split(self) -> list[str]:
+        proposal = self.proposal
+        inner = (
+            [_line("    by", _scalar(proposal.split_by), "this column says which split")] if proposal.split_by else []
+        )
+        if "validation" not in self.files and not proposal.split_by:
+            inner.append(_line("    validation", "10%", "of train; the same rows for the same seed"))
+        if "test" not in self.files and not proposal.split_by:
+            inner.append(_line("    test", "10%", "never used to choose a checkpoint"))
+        if proposal.groups:
+            comment = "take the # away to keep all rows of one value in one split"
+            inner.append(_line("    # group", _scalar(proposal.groups[0]), comment))
+        if inner and all(line.lstrip().startswith("#") for line in inner):
+            return ["  # split:", *inner]
+        return ["  split:", *inner] if inner else []
+
+    def _names(self) -> dict[str, str]:
+        """Name the columns: as in the file, or by their part in the task if the file does not name them."""
+        columns = self.facts.columns
+        layout = _layout(self.facts)
+        if self.facts.has_header:
+            return {column.name: column.name for column in columns}
+        if layout:
+            from burnish.data.files import LAYOUTS
+
+            return {column.name: name for column, name in zip(columns, LAYOUTS[layout], strict=False)}
+        roles = {self.proposal.text.name: "text", self.proposal.label.name: "label"}
+        if self.proposal.pair:
+            roles[self.proposal.pair.name] = "pair"
+        return {column.name: roles.get(column.name, column.name) for column in columns}
+
+    def _rest(self) -> list[str]:
+        return [
+            "model:",
+            "  type: transformer",
+            _line("  name", "bert-base-uncased", "a hub name, a local folder, or package:module/folder"),
+            "",
+            "optimizer:",
+            "  type: adamw",
+            _line("  learning_rate", "2e-5"),
+            "",
+            "train:",
+            _line("  length", "3 epochs", "or steps, examples, minutes"),
+            _line("  batch", "32", "examples in one step"),
+        ]
+
+
+def _layout(facts: "FileFacts") -> str | None:
+    """Recognise the two headerless TSV layouts by their column of nothing but `a`."""
+    marks = [column.values == (_LAYOUT_MARK,) for column in facts.columns]
+    if facts.has_header or not facts.options.train[0].split(".gz")[0].endswith(".tsv"):
+        return None
+    if len(marks) == 4 and marks[2]:
+        return "id_label_alpha_text"
+    return "id_alpha_label_text_a_text_b" if len(marks) == 5 and marks[1] else None
+
+
+def _line(key: str, value: str, comment: str = "") -> str:
+    written = f"{key}: {value}"
+    return f"{written:<{_COMMENT_AT}} # {_one_line(comment)}" if comment else written
+
+
+def _one_line(text: str) -> str:
+    """Keep a comment a comment, whatever the data holds."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+def _scalar(text: str) -> str:
+    """Write a string so that YAML reads the same string."""
+    is_plain = _PLAIN.match(text) is not None and text.lower() not in _WORDS_OF_YAML
+    return text if is_plain else json.dumps(text, ensure_ascii=False)
+
+
+def _write(text: str, target: Path) -> None:
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(
+            "w", dir=target.parent, prefix=f".{target.name}.", encoding="utf-8", delete=False
+        ) as stream:
+            stream.write(text)
+        os.replace(stream.name, target)
+    except OSError as error:
+        raise BurnishError(f"{target} could not be written: {error.strerror or error}") from error

@@ -1,0 +1,160 @@
+"""Looks at runs: lists them, shows one, compares several, follows one that goes."""
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from burnish.commands.comparison import Comparison, compare
+from burnish.config.nodes import Branch, Node, brief, dotted
+from burnish.config.nodes import Path as KeyPath
+from burnish.config.reader import read_file
+from burnish.errors import BurnishError
+from burnish.run.directory import RUNS, RunDirectory, Status, find_run, find_runs, read_json
+from burnish.run.events_file import EventsFile, Record
+from burnish.run.history import History, read_history
+from burnish.run.result import ScoreSheet, sheet_from_json
+from burnish.spec.events import Event
+from burnish.spec.values import Score
+
+__all__ = ["Comparison", "RunDetail", "RunRow", "compare", "ls", "show", "tail"]
+
+_POLL_SECONDS = 0.5
+_HIGHLIGHTS = (
+    "name",
+    "task.type",
+    "data.type",
+    "data.train",
+    "model.type",
+    "model.name",
+    "task.max_length",
+    "task.truncation.type",
+    "optimizer.type",
+    "optimizer.learning_rate",
+    "schedule.type",
+    "train.length",
+    "train.batch.examples",
+    "train.batch.tokens",
+    "runtime.seed",
+)
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run in a list."""
+
+    name: str
+    path: Path
+    status: Status
+    started: float | None
+    seconds: float
+    step: int
+    total_steps: int | None
+    best: float | None
+    headline: str | None
+    test: Score | None
+    fault: str | None = None
+    """Why the rest is not known, when a file of the run cannot be read."""
+
+
+@dataclass(frozen=True)
+class RunDetail:
+    """Everything worth knowing of one run at a glance."""
+
+    row: RunRow
+    history: History
+    plan: dict[str, str]
+    sheet: ScoreSheet | None
+    artifact: Path | None
+    report: Path | None
+    checkpoints: tuple[str, ...]
+    ending: str | None
+    """What exit.json says went wrong, if anything did."""
+
+
+def ls(root: Path = RUNS) -> list[RunRow]:
+    """List the runs below a folder, the newest first."""
+    rows = [_tolerant_row(run, root=root) for run in find_runs(root)]
+    return sorted(rows, key=lambda row: (-(row.started or 0.0), row.name))
+
+
+def show(run: Path | str) -> RunDetail:
+    """Tell what a run was asked, how it went, what it scored and what it left."""
+    directory = find_run(run)
+    history = read_history(directory)
+    ending = read_json(directory.exit)
+    return RunDetail(
+        row=_row(directory, name=directory.name, history=history),
+        history=history,
+        plan=highlights(directory),
+        sheet=sheet_from_json(read_json(directory.scores)),
+        artifact=directory.artifact if directory.artifact.is_dir() else None,
+        report=directory.report if directory.report.is_file() else None,
+        checkpoints=tuple(sorted(path.name for path in directory.checkpoints.glob("step-*"))),
+        ending=str(ending["message"]) if isinstance(ending, dict) and ending.get("message") else None,
+    )
+
+
+def tail(
+    run: Path | str,
+    *,
+    follow: bool = False,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[Event]:
+    """Give a run's events; with `follow`, go on giving them until the run ends."""
+    directory = find_run(run)
+    file = EventsFile(directory.events)
+    seen = float("-inf")
+    while True:
+        # asked before reading: what a run wrote just before it ended is still read
+        is_going = directory.status() in ("running", "new")
+        for record in _newer(file, than=seen):
+            seen = record.time
+            yield record.event
+        if not (follow and is_going):
+            return
+        sleep(_POLL_SECONDS)
+
+
+def highlights(directory: RunDirectory) -> dict[str, str]:
+    """Give the options that tell runs apart, as their plan wrote them."""
+    plan = flattened(read_file(directory.plan, source=str(directory.plan)))
+    return {key: plan[key] for key in _HIGHLIGHTS if key in plan}
+
+
+def flattened(node: Node, path: KeyPath = ()) -> dict[str, str]:
+    """Write a config as one line an option: `train.batch.examples` → `32`."""
+    if isinstance(node, Branch):
+        parts = (flattened(each, (*path, key)) for key, each in node.nodes.items())
+        return {key: text for part in parts for key, text in part.items()}
+    return {dotted(path): brief(node)}
+
+
+def _newer(file: EventsFile, *, than: float) -> Iterator[Record]:
+    # by time and not by place in the file, for a resumed run cuts lines out of it
+    return (record for record in file.read() if record.time > than)
+
+
+def _tolerant_row(directory: RunDirectory, *, root: Path) -> RunRow:
+    name = directory.path.relative_to(root).as_posix() if directory.path != root else directory.name
+    try:
+        return _row(directory, name=name, history=read_history(directory))
+    except BurnishError as error:
+        row = _row(directory, name=name, history=History())
+        return replace(row, fault=str(error))
+
+
+def _row(directory: RunDirectory, *, name: str, history: History) -> RunRow:
+    sheet = sheet_from_json(read_json(directory.scores))
+    return RunRow(
+        name=name,
+        path=directory.path,
+        status=directory.status(),
+        started=history.started,
+        seconds=history.seconds,
+        step=history.step,
+        total_steps=history.total_steps,
+        best=history.best_score,
+        headline=sheet.headline if sheet else None,
+        test=sheet.scores.get("test", {}).get(sheet.headline) if sheet else None,
+    )

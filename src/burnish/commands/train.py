@@ -1,0 +1,78 @@
+"""`burnish train`: an experiment becomes a run."""
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from burnish.commands.config import check
+from burnish.errors import BurnishError
+from burnish.launch.local import run_worker
+from burnish.run.directory import RunDirectory, default_directory, read_json
+from burnish.run.ending import COMPLETE, PREEMPTED, died, error_of
+from burnish.run.events_file import from_dict
+from burnish.run.plan import settle_plan
+from burnish.run.result import RunResult, ScoreSheet, sheet_from_json
+from burnish.spec.events import Event
+
+_WORKER = "burnish.commands.worker"
+
+
+def train(
+    experiment: str,
+    *,
+    configs: Sequence[Path] = (),
+    overrides: Sequence[str] = (),
+    directory: Path | None = None,
+    watch: Callable[[Event], None] = lambda event: None,
+) -> RunResult:
+    """Train an experiment into a directory; go on where an earlier attempt of the same experiment stopped."""
+    resolved = check(experiment, configs=[str(path) for path in configs], overrides=overrides)
+    run = RunDirectory(directory or default_directory(experiment))
+    settle_plan(run, resolved)
+    return work(run, watch=watch)
+
+
+def work(run: RunDirectory, *, watch: Callable[[Event], None]) -> RunResult:
+    """Start a worker on a planned run and stay with it to the end."""
+    refusals: list[BurnishError] = []
+    code = run_worker([_WORKER, str(run.path)], on_line=lambda line: _hear(line, watch, refusals.append))
+    if refusals:
+        raise refusals[0]
+    if code not in (0, PREEMPTED):
+        raise died(run, exit_code=code)
+    return result_of(run)
+
+
+def result_of(run: RunDirectory) -> RunResult:
+    """Read what a run came to from its files."""
+    ending = read_json(run.exit)
+    fields = ending if isinstance(ending, dict) else {}
+    reason = str(fields.get("reason", "interrupted"))
+    sheet = sheet_from_json(read_json(run.scores)) if reason in COMPLETE else None
+    sheet = sheet or ScoreSheet("", {}, {})
+    return RunResult(
+        directory=run.path,
+        reason=reason,
+        step=int(fields.get("step", 0)),
+        scores=sheet.scores,
+        baselines=sheet.baselines,
+        headline=sheet.headline,
+        artifact=run.artifact if reason in COMPLETE else None,
+        report=run.report if run.report.exists() else None,
+        seconds=float(fields.get("seconds", 0.0)),
+    )
+
+
+def _hear(line: str, watch: Callable[[Event], None], refuse: Callable[[BurnishError], None]) -> None:
+    try:
+        values = json.loads(line)
+        error = error_of(values)
+        event = None if error else from_dict(values)
+    except (ValueError, TypeError, KeyError):
+        sys.stderr.write(line)  # a library's own words, not ours
+        return
+    if error is not None:
+        refuse(error)
+    elif event is not None:
+        watch(event)

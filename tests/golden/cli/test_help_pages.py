@@ -1,0 +1,53 @@
+"""Every help page, as a user with a terminal of 100 columns sees it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from burnish.cli.main import run
+
+PAGES = [
+    "",
+    "list",
+    "new",
+    "config",
+    "config show",
+    "config why",
+    "config diff",
+    "config schema",
+    "config check",
+    "train",
+    "evaluate",
+    "predict",
+    "runs",
+    "runs ls",
+    "runs show",
+    "runs compare",
+    "runs tail",
+    "resume",
+]
+
+
+@pytest.mark.parametrize("verb", PAGES)
+def test_help_page(verb: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*verb.split(), "--help"]) == 0
+    golden(f"help/{verb.replace(' ', '-') or 'burnish'}", capsys.readouterr().out)
+
+
+def test_every_verb_has_its_page() -> None:
+    import typer
+
+    from burnish.cli.main import app
+
+    top = typer.main.get_command(app)
+    verbs = {name for name, command in top.commands.items()}
+    nested = {f"{name} {each}" for name, command in top.commands.items() for each in getattr(command, "commands", {})}
+    assert verbs | nested == set(PAGES) - {""}
+
+
+@pytest.mark.parametrize("group", ["", "config", "runs"])
+def test_a_group_without_a_verb_prints_its_page(group: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([*group.split(), "--help"]) == 0
+    page = capsys.readouterr().out
+    assert run(group.split()) == 0
+    assert capsys.readouterr().out == page

@@ -1,0 +1,55 @@
+import math
+
+import pytest
+
+from burnish.cli.figures import duration, facts_text, figure, interval, number, score_text
+from burnish.spec.values import Score
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (1234567, "1,234,567"),
+        (0, "0"),
+        (True, "yes"),
+        (0.123456, "0.1235"),
+        (2e-5, "2e-05"),
+        (0.0, "0"),
+        (123456.7, "123,457"),
+        (1e15, "1e+15"),
+        (math.nan, "nan"),
+        (math.inf, "inf"),
+    ],
+)
+def test_numbers(value: float, text: str) -> None:
+    assert number(value) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [
+        (0.2, "0 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 00 s"),
+        (192, "3 min 12 s"),
+        (3600, "1 h 00 min"),
+        (7500, "2 h 05 min"),
+        (100_800, "1 d 04 h"),
+    ],
+)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_scores_line_up_and_carry_their_interval() -> None:
+    assert figure(0.9) == "0.9000"
+    assert figure(math.nan) == "nan"
+    assert interval(Score(0.5)) == ""
+    assert score_text(Score(0.5, 0.4, 0.6)) == "0.5000 (0.4000 to 0.6000)"
+    assert score_text(Score(0.5)) == "0.5000"
+    assert score_text(None) == "-"
+
+
+def test_facts_read_as_words() -> None:
+    facts = {"train_rows": 9000, "share_cut": 0.25, "device": "cpu"}
+    assert facts_text(facts) == "train rows 9,000 · share cut 0.25 · device cpu"

@@ -1,0 +1,79 @@
+"""Makes run directories as a worker would leave them, without training anything."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from burnish.run.directory import RunDirectory, write_json
+from burnish.run.events_file import EventsFile
+from burnish.run.result import ScoreSheet, sheet_to_json
+from burnish.spec.events import Ended, Evaluated, Event, Saved, Started, Stepped
+from burnish.spec.values import Score
+
+PLAN = """\
+name: small
+task:
+  type: text_classification
+data:
+  type: files
+  train: train.csv
+model:
+  type: transformer
+  name: tiny
+optimizer:
+  type: adamw
+  learning_rate: {rate}
+"""
+
+
+def stepped(step: int, *, total: int = 4) -> Stepped:
+    return Stepped(step, step / total, 0.5, 1e-4, 1.0, examples=8, tokens=64, fraction=step / total)
+
+
+STORY: tuple[Event, ...] = (
+    Started(0, 1, 4, {"train_rows": 32}),
+    stepped(1),
+    stepped(2),
+    Evaluated(2, "validation", {"accuracy": 0.75, "f1": 0.7}, is_best=True),
+    Saved(2, "checkpoints/step-00000002"),
+    stepped(3),
+    stepped(4),
+    Evaluated(4, "validation", {"accuracy": 0.5, "f1": 0.4}, is_best=False),
+    Saved(4, "checkpoints/step-00000004"),
+    Ended(4, "finished", 2, 0.75),
+)
+
+
+def make_run(
+    path: Path, *, rate: float = 2e-5, story: Sequence[Event] = STORY, started: float = 1_700_000_000.0
+) -> RunDirectory:
+    """Write plan and events, one event every ten seconds."""
+    path.mkdir(parents=True)
+    run = RunDirectory(path)
+    run.plan.write_text(PLAN.format(rate=rate))
+    file = EventsFile(run.events)
+    for number, event in enumerate(story):
+        file.append(event, time=started + 10.0 * number, attempt=1)
+    file.close()
+    return run
+
+
+def finish(run: RunDirectory, *, accuracy: float = 0.8, baselines: Mapping[str, float] | None = None) -> None:
+    """Write what a finished run leaves besides."""
+    score = Score(accuracy, accuracy - 0.1, accuracy + 0.1)
+    bars = {name: {"accuracy": Score(value)} for name, value in (baselines or {}).items()}
+    write_json(run.scores, sheet_to_json(ScoreSheet("accuracy", {"test": {"accuracy": score}}, bars)))
+    write_json(run.exit, {"reason": "finished", "step": 4, "seconds": 90.0})
+    run.artifact.mkdir()
+
+
+def predict(run: RunDirectory, predicted: Sequence[str], truth: Sequence[str]) -> None:
+    """Write predictions of a test split with the classes `neg` and `pos`."""
+    write_json(run.profile, {"kind": "binary", "labels": ["neg", "pos"], "facts": {}})
+    shares = [0.9 if each == "pos" else 0.1 for each in predicted]
+    probabilities = pa.StructArray.from_arrays([pa.array([1 - p for p in shares]), pa.array(shares)], ["neg", "pos"])
+    columns = {"row": list(range(len(truth))), "truth": list(truth), "predicted": list(predicted)}
+    run.predictions.mkdir()
+    pq.write_table(pa.table({**columns, "probabilities": probabilities}), run.predictions / "test.parquet")

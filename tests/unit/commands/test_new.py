@@ -1,0 +1,208 @@
+"""`new` proposes the right task for the usual shapes of files, and its YAML reads them."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from burnish.commands.new import NewConfig, new
+from burnish.data.files import Files
+from burnish.errors import BurnishError, DataError
+from tests.data_request import Asked
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "new"
+WORDS = [
+    "the",
+    "film",
+    "was",
+    "long",
+    "and",
+    "quiet",
+    "but",
+    "nobody",
+    "in",
+    "the",
+    "room",
+    "looked",
+    "away",
+    "once",
+    "it",
+    "had",
+    "begun",
+]
+
+
+def words(row: int, count: int) -> str:
+    return " ".join(WORDS[(row * 7 + at * 3) % len(WORDS)] for at in range(count)) + f" {row}"
+
+
+def write_csv(path: str, rows: list[dict[str, object]], *, header: bool = True, delimiter: str = ",") -> str:
+    with open(path, "w", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+        if header:
+            writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def reviews() -> str:
+    return write_csv(
+        "reviews.csv",
+        [
+            {
+                "id": row,
+                "user_id": f"u{row % 9}",
+                "text": words(row, 30),
+                "label": ["neg", "pos"][row % 2],
+                "lang": "en",
+            }
+            for row in range(60)
+        ],
+    )
+
+
+def entailment() -> str:
+    rows = [
+        {"premise": words(row, 20), "hypothesis": words(row + 1, 6), "label": ["yes", "no", "maybe"][row % 3]}
+        for row in range(60)
+    ]
+    for name in ("train", "dev", "test"):
+        Path(f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("test.jsonl").write_text("".join(json.dumps({"premise": "x", "hypothesis": "y"}) + "\n" for _ in rows))
+    return "train.jsonl"
+
+
+def topics() -> str:
+    tags = ["art;sport", "sport", "art;money", "money;sport", "art"]
+    rows = [
+        {
+            "title": words(row, 4),
+            "body": words(row, 700),
+            "topics": tags[row % 5],
+            "set": ["train", "train", "val"][row % 3],
+        }
+        for row in range(45)
+    ]
+    return write_csv("topics.csv", rows)
+
+
+def similarity() -> str:
+    rows = [{"sentence1": words(row, 9), "sentence2": words(row + 2, 9), "score": row / 12} for row in range(60)]
+    return write_csv("similarity.csv", rows, delimiter=";")
+
+
+def polarity() -> str:
+    return write_csv("polarity.csv", [{"a": row % 2, "b": words(row, 12)} for row in range(40)], header=False)
+
+
+def alpha() -> str:
+    rows = [{"id": row, "label": row % 2, "alpha": "a", "text": words(row, 12)} for row in range(40)]
+    return write_csv("alpha.tsv", rows, header=False, delimiter="\t")
+
+
+SHAPES: list[Callable[[], str]] = [reviews, entailment, topics, similarity, polarity, alpha]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def made(shape: Callable[[], str]) -> NewConfig:
+    return new(shape(), out=Path(f"{shape.__name__}.yaml"))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_the_starter_reads_as_it_always_did(shape: Callable[[], str]) -> None:
+    assert made(shape).text == (GOLDEN / f"{shape.__name__}.yaml").read_text()
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+def test_the_starter_loads_the_data_it_was_made_for(shape: Callable[[], str]) -> None:
+    found = yaml.safe_load(made(shape).path.read_text())
+    task, data = found["task"], {key: value for key, value in found["data"].items() if key != "type"}
+    columns = tuple(task[role] for role in ("text", "pair", "label") if role in task)
+    splits = Files.model_validate(data).load(Asked(stratify=task["label"], columns=columns))
+    assert min(len(splits.train), len(splits.validation)) > 0
+
+
+def test_a_test_file_without_labels_is_left_out_and_told() -> None:
+    starter = made(entailment)
+    assert any("test.jsonl was left out: it has no column label" in note for note in starter.notes)
+    assert "test.jsonl" not in starter.text
+
+
+@pytest.mark.parametrize(
+    ("labels", "kind"),
+    [
+        ([0, 1], "binary"),
+        ([1, 2, 3, 4, 5], "multiclass"),
+        ([0.5, 1.5, 2.25], "regression"),
+        ([row * 3 for row in range(50)], "regression"),
+        ([["a"], ["a", "b"]], "multilabel"),
+        (["x", "y", "z"], "multiclass"),
+    ],
+)
+def test_the_kind_follows_from_the_labels(labels: list[object], kind: str) -> None:
+    rows = [{"text": words(row, 9), "label": labels[row % len(labels)]} for row in range(100)]
+    Path("a.json").write_text(json.dumps(rows))
+    assert yaml.safe_load(new("a.json").text)["task"]["kind"] == kind
+
+
+def test_a_table_without_text_is_refused_honestly() -> None:
+    write_csv("t.csv", [{"age": row, "job": ["clerk", "farmer"][row % 2], "rich": row % 2} for row in range(20)])
+    with pytest.raises(
+        DataError, match=r"age \(numbers\), job \(2 distinct values\), rich \(numbers\); this version .*text only"
+    ):
+        new("t.csv")
+    assert not Path("t.yaml").exists()
+
+
+def test_text_without_label_is_refused() -> None:
+    Path("t.txt").write_text("\n".join(words(row, 9) for row in range(20)))
+    with pytest.raises(DataError, match="no other column looks like a label: there is none"):
+        new("t.txt")
+
+
+def test_sentences_with_commas_are_not_taken_for_tags() -> None:
+    verdicts = {"pos": "A fine film, warm and clever, number", "neg": "A dull film, cold and stupid, number"}
+    rows = [{"text": f"{verdicts[label]} {row}.", "label": label} for row in range(30) for label in verdicts]
+    assert yaml.safe_load(new(write_csv("a.csv", rows)).text)["task"]["text"] == "text"
+
+
+def test_columns_can_be_named() -> None:
+    task = yaml.safe_load(new(reviews(), label="lang").text)["task"]
+    assert (task["text"], task["label"]) == ("text", "lang")
+    with pytest.raises(DataError, match="label: there is no column `stars`"):
+        new("reviews.csv", out=Path("b.yaml"), label="stars")
+
+
+def test_nothing_is_overwritten_unless_asked() -> None:
+    Path("reviews.yaml").write_text("mine")
+    path = reviews()
+    with pytest.raises(BurnishError, match=r"reviews\.yaml exists already"):
+        new(path)
+    assert Path("reviews.yaml").read_text() == "mine"
+    assert Path("reviews.yaml").read_text() != new(path, force=True).text
+    assert sorted(entry.name for entry in Path().iterdir()) == ["reviews.csv", "reviews.yaml"]
+
+
+def test_hostile_names_and_values_stay_inside_their_quotes() -> None:
+    odd = 'te"xt: #\nname: evil'
+    Path("a.json").write_text(json.dumps([{odd: words(row, 9), "no": f"x\ny: {row % 2}"} for row in range(20)]))
+    found = yaml.safe_load(new("a.json").text)
+    assert (found["task"]["text"], found["task"]["label"], found["name"]) == (odd, "no", "a")
+
+
+def test_class_folders_are_a_file_too() -> None:
+    for split in ("train", "test"):
+        for row in range(8):
+            folder = Path("shelf", split, ["neg", "pos"][row % 2])
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{row}.txt").write_text(words(row, 20))
+    found = yaml.safe_load(new("shelf/train/").text)
+    assert found["data"]["test"] == "shelf/test"
+    assert (found["task"]["text"], found["task"]["label"]) == ("text", "label")
