@@ -1,0 +1,179 @@
+"""What the documentation shows is true: its blocks parse, run and decode, and its links lead somewhere."""
+
+import csv
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+SKIP = re.compile(r"^<!-- test: skip because \S.* -->$")
+TITLE = re.compile(r'title="([\w./-]+)"')
+NAMED = re.compile(r"^# ([\w./-]+\.ya?ml)\b")
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+COMMAND_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page, and what stands directly above it."""
+
+    page: Path
+    line: int
+    info: str
+    above: str
+    text: str
+
+    @property
+    def language(self) -> str:
+        return self.info.split(" ")[0]
+
+    @property
+    def place(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+    @property
+    def is_skipped(self) -> bool:
+        return SKIP.match(self.above) is not None
+
+    @property
+    def file_name(self) -> str | None:
+        """The name under which later blocks of the page find it: `title="mine.yaml"`, or a first line `# mine.yaml`."""
+        match = TITLE.search(self.info) or (NAMED.match(self.text) if self.language == "yaml" else None)
+        return match[1] if match else None
+
+
+@dataclass(frozen=True)
+class Command:
+    """One `$ burnish …` of a console block, and what it is shown to print."""
+
+    words: list[str]
+    answer: str
+
+    @property
+    def is_refused(self) -> bool:
+        return self.answer.startswith("error:")
+
+
+def blocks_of(page: Path) -> Iterator[Block]:
+    lines = page.read_text().splitlines()
+    number = 0
+    while number < len(lines):
+        indent, fence, info = re.match(r"^(\s*)(```|)(.*)$", lines[number]).groups()
+        if not fence:
+            number += 1
+            continue
+        end = next(n for n in range(number + 1, len(lines)) if lines[n].strip() == "```")
+        text = "\n".join(line.removeprefix(indent) for line in lines[number + 1 : end])
+        yield Block(page, number + 1, info.strip(), lines[number - 1].strip() if number else "", text)
+        number = end + 1
+
+
+def commands_of(text: str) -> Iterator[Command]:
+    whole_lines = re.sub(r"\\\n\s*", " ", text)
+    for entry in re.split(r"^\$ ", whole_lines, flags=re.MULTILINE):
+        line, _, answer = entry.partition("\n")
+        if line.startswith("burnish"):
+            yield Command(shlex.split(line)[1:], answer.strip())
+
+
+ALL_BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+RUNNABLE = {"python", "console"}
+RUNNING_PAGES = sorted({block.page for block in ALL_BLOCKS if block.language in RUNNABLE and not block.is_skipped})
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("block", [b for b in ALL_BLOCKS if b.language == "yaml"], ids=lambda block: block.place)
+def test_yaml_parses(block: Block) -> None:
+    list(yaml.safe_load_all(block.text))
+
+
+@pytest.mark.parametrize(
+    "block", [b for b in ALL_BLOCKS if b.text.startswith("# experiment")], ids=lambda block: block.place
+)
+def test_experiments_decode(block: Block, small_data: Path) -> None:
+    (small_data / "experiment.yaml").write_text(block.text)
+    answer = burnish(["config", "check", "./experiment.yaml"], directory=small_data)
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize("page", RUNNING_PAGES, ids=name_of)
+def test_what_a_page_shows_runs_from_top_to_bottom(page: Path, small_data: Path) -> None:
+    for block in blocks_of(page):
+        if block.file_name is not None:
+            (small_data / block.file_name).write_text(block.text + "\n")
+        if block.language == "python" and not block.is_skipped:
+            run_python(block, directory=small_data)
+        if block.language == "console" and not block.is_skipped:
+            run_console(block, directory=small_data)
+
+
+def test_a_skipped_block_says_why() -> None:
+    comments = [block for block in ALL_BLOCKS if block.above.startswith("<!-- test:")]
+    assert [block.place for block in comments if not block.is_skipped] == []
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=name_of)
+def test_links_to_files_lead_somewhere(page: Path) -> None:
+    assert [target for target in LINK.findall(page.read_text()) if not (ROOT / target).exists()] == []
+
+
+def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
+    pytest.importorskip("mkdocs", reason="the extra `dev` brings it")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]
+    answer = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "is_refused"),
+    [
+        ("$ burnish list tasks\ntext_classification", ["list", "tasks"], False),
+        ("$ burnish train a.yaml \\\n    --dir runs/a", ["train", "a.yaml", "--dir", "runs/a"], False),
+        ("$ burnish config check x=1\nerror: the experiment has a problem", ["config", "check", "x=1"], True),
+    ],
+)
+def test_commands_are_read_as_a_shell_would(text: str, words: list[str], is_refused: bool) -> None:
+    (command,) = commands_of(text)
+    assert (command.words, command.is_refused) == (words, is_refused)
+
+
+@pytest.fixture
+def small_data(tmp_path: Path) -> Path:
+    """Make a folder with what the documentation's commands may use."""
+    verdicts = {"pos": "A fine film, warm and clever, number", "neg": "A dull film, cold and stupid, number"}
+    with (tmp_path / "reviews.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label"])
+        writer.writerows([f"{verdicts[label]} {number}.", label] for number in range(30) for label in verdicts)
+    return tmp_path
+
+
+def run_python(block: Block, *, directory: Path) -> None:
+    command = [sys.executable, "-c", block.text]
+    answer = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=COMMAND_SECONDS)
+    assert answer.returncode == 0, f"{block.place}\n{answer.stderr}"
+
+
+def run_console(block: Block, *, directory: Path) -> None:
+    for command in commands_of(block.text):
+        answer = burnish(command.words, directory=directory)
+        said = f"{block.place}: burnish {shlex.join(command.words)}\n{answer.stdout}{answer.stderr}"
+        assert (answer.returncode != 0) == command.is_refused, said
+        if command.is_refused:
+            assert command.answer in answer.stderr, said
+
+
+def burnish(words: list[str], *, directory: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "burnish", *words]
+    return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=COMMAND_SECONDS)

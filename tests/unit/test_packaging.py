@@ -1,0 +1,99 @@
+"""What a user installs holds all it needs, and nothing else."""
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "burnish"
+MEGABYTE = 1024 * 1024
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("build", reason="the extra `dev` brings it")
+    directory = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(directory), str(ROOT)]
+    answer = subprocess.run(command, capture_output=True, text=True)
+    assert answer.returncode == 0, answer.stderr
+    return directory
+
+
+def test_the_wheel_holds_every_file_of_the_package(built: Path) -> None:
+    names = set(zipfile.ZipFile(next(built.glob("*.whl"))).namelist())
+    wanted = {f"burnish/{path.relative_to(PACKAGE)}" for path in package_files()}
+    assert wanted <= names
+    assert {name.split("/")[0] for name in names} == {"burnish", f"burnish-{version()}.dist-info"}
+
+
+def test_the_source_distribution_can_be_built_from(built: Path) -> None:
+    top = f"burnish-{version()}"
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        names = set(archive.getnames())
+    wanted = {f"{top}/src/burnish/{path.relative_to(PACKAGE)}" for path in package_files()}
+    assert wanted | {f"{top}/LICENSE", f"{top}/README.md", f"{top}/pyproject.toml"} <= names
+    assert not [name for name in names if ".venv" in name or "/runs/" in name or name.endswith(".pyc")]
+
+
+def test_both_are_small(built: Path) -> None:
+    sizes = {path.name: path.stat().st_size for path in built.iterdir()}
+    assert len(sizes) == 2
+    assert all(size < 2 * MEGABYTE for size in sizes.values()), sizes
+
+
+def test_every_shipped_experiment_is_package_data() -> None:
+    experiments = [path for path in package_files() if path.suffix == ".yaml"]
+    assert PACKAGE / "experiments" / "demo" / "reviews.yaml" in experiments
+
+
+def test_everything_the_commands_install_has_an_exact_version() -> None:
+    pinned = dict(line.split("==") for line in constraint_lines())
+    extras = PROJECT["optional-dependencies"]
+    asked = PROJECT["dependencies"] + extras["dev"] + extras["demo"] + extras["tensorboard"]
+    names = {requirement_name(item) for item in asked} - {"burnish"}
+    assert names <= set(map(normalised, pinned))
+    assert pinned["torch"] == "2.13.0"
+
+
+def test_all_holds_every_extra_a_user_may_want() -> None:
+    extras = PROJECT["optional-dependencies"]
+    (everything,) = extras["all"]
+    assert set(re.findall(r"\w+", everything)) == set(extras) - {"all", "dev"} | {"burnish"}
+
+
+def test_the_command_is_installed() -> None:
+    assert PROJECT["scripts"] == {"burnish": "burnish.cli.main:main"}
+
+
+def test_no_file_of_the_build_names_a_host() -> None:
+    for name in ("pyproject.toml", "constraints.txt", "Makefile", ".ci/run", ".pre-commit-config.yaml"):
+        assert "://" not in (ROOT / name).read_text(), name
+
+
+def package_files() -> list[Path]:
+    return [path for path in PACKAGE.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
+
+
+def version() -> str:
+    match = re.search(r'__version__ = "(.+)"', (PACKAGE / "__init__.py").read_text())
+    assert match is not None
+    return match[1]
+
+
+def constraint_lines() -> list[str]:
+    return [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line and line[0] != "#"]
+
+
+def requirement_name(requirement: str) -> str:
+    return normalised(re.split(r"[\[<>=!~; ]", requirement)[0])
+
+
+def normalised(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
