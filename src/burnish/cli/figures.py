@@ -9,6 +9,11 @@ from burnish.spec.values import Score
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
+_UNSAID = ("environment", "files", "select", "batches_per_epoch")
+"""Facts that the report tells and a line in a terminal need not."""
+_SHARES = ("texts_cut", "tokens_dropped", "padding")
+
+
 def number(value: float) -> str:
     """Write a count with thousands apart, anything else to four significant digits."""
     if isinstance(value, bool):
@@ -60,9 +65,12 @@ def moment(timestamp: float) -> str:
 
 
 def facts_text(facts: Mapping[str, object]) -> str:
-    """Write facts in one line: `examples 9,000 · parameters 22,714,754`."""
-    return " · ".join(f"{name.replace('_', ' ')} {_fact(value)}" for name, value in facts.items())
+    """Write facts in one line: `train rows 9,000 · parameters 22,714,754 · padding 1.5%`."""
+    return " · ".join(_fact(name, value) for name, value in facts.items() if name not in _UNSAID)
 
 
-def _fact(value: object) -> str:
-    return number(value) if isinstance(value, int | float) else str(value)
+def _fact(name: str, value: object) -> str:
+    words = name.replace("_", " ")
+    if name in _SHARES and isinstance(value, float):
+        return f"{words} {value:.1%}"
+    return f"{words} {number(value) if isinstance(value, int | float) else value}"

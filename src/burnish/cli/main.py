@@ -65,7 +65,7 @@ def burnish(
     *,
     version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
 ) -> None:
-    """Fine-tune transformers and train tabular models, from a config file to an artifact that predicts."""
+    """Fine-tune transformers, from a config file to an artifact that predicts."""
     if version:
         print(f"burnish {__version__}")
     elif context.invoked_subcommand is None:

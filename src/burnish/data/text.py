@@ -161,8 +161,8 @@ def drop_report(features: pa.Table) -> dict[str, float]:
     tokens = features["tokens"].to_numpy()[first]
     dropped = features["dropped"].to_numpy()[first]
     return {
-        "share_of_texts_cut": float((dropped > 0).mean()) if len(first) else 0.0,
-        "share_of_tokens_dropped": float(dropped.sum() / max(1, tokens.sum())),
-        "longest": int(tokens.max(initial=0)),
-        "median": float(np.median(tokens)) if len(first) else 0.0,
+        "texts_cut": float((dropped > 0).mean()) if len(first) else 0.0,
+        "tokens_dropped": float(dropped.sum() / max(1, tokens.sum())),
+        "longest_text": int(tokens.max(initial=0)),
+        "median_text": float(np.median(tokens)) if len(first) else 0.0,
     }

@@ -82,7 +82,7 @@ def _environment(story: Story) -> list[Fact]:
 
 
 def _fact(name: str, value: object) -> Fact:
-    is_share = any(word in name for word in ("share", "waste", "fraction"))
+    is_share = any(word in name for word in ("share", "cut", "dropped", "padding"))
     if is_share and isinstance(value, int | float):
         return Fact(readable(name), share(float(value)))
     return Fact(readable(name), _written(value))

@@ -15,7 +15,9 @@ from burnish.engine.position import Position, is_due
 from burnish.engine.snapshot_torch import read_learner, read_weights, write_learner
 from burnish.engine.state import TrainState
 from burnish.engine.stop import Stopper, StopRequest
+from burnish.metrics.tally import rehearse
 from burnish.run.directory import RunDirectory
+from burnish.run.environment_torch import environment
 from burnish.run.prepare import Prepared, prepare
 from burnish.run.scoring import Scorer, selection
 from burnish.run.seeding_torch import seed_everything
@@ -43,6 +45,7 @@ def train(directory: RunDirectory, experiment: Experiment, *, sinks: Sinks, requ
     world: World = Solo()
     prepared = prepare(experiment, directory, tell=sinks.note)
     scorer = Scorer(experiment, prepared)
+    rehearse(scorer.metrics, kind=prepared.profile.kind, labels=prepared.profile.labels)
     headline, direction = selection(experiment, scorer.metrics)
     learner = build_learner(experiment, prepared, world)
     stream = _stream(experiment, prepared, world)
@@ -76,7 +79,7 @@ def train(directory: RunDirectory, experiment: Experiment, *, sinks: Sinks, requ
         return _save(store, state, learner, feed, experiment)
 
     stopper = Stopper(world, request, directory.stop_file, max_minutes=policy.max_minutes)
-    facts = {**_facts(prepared, learner, stream), "select": headline}
+    facts = {**_facts(prepared, learner, stream), "select": headline, "environment": environment(experiment.runtime)}
     sinks.emit(Started(state.position.step, sinks.attempt, pace.total_steps, facts))
     ended = Ended(state.position.step, "finished")
     for event in fit(state, feed, pace, evaluate=evaluate, save=save, should_stop=stopper.reason):
@@ -147,9 +150,10 @@ def _save(store: CheckpointStore, state: TrainState, learner: Learner, feed: Fee
 def _facts(prepared: Prepared, learner: Learner, stream: BatchStream) -> dict[str, Any]:
     parameters = sum(parameter.numel() for parameter in learner.network.parameters())
     trained = sum(parameter.numel() for parameter in learner.network.parameters() if parameter.requires_grad)
-    return {**prepared.facts, "parameters": parameters, "trained_parameters": trained, **stream_facts(stream)}
-
-
-def stream_facts(stream: BatchStream) -> dict[str, Any]:
-    """Tell how many batches an epoch has and how much of them is padding."""
-    return {"batches_per_epoch": stream.batches_in(0), "padding_waste": stream.padding_waste(0)}
+    return {
+        **prepared.facts,
+        "parameters": parameters,
+        **({"trained_parameters": trained} if trained != parameters else {}),
+        "batches_per_epoch": stream.batches_in(0),
+        "padding": stream.padding_waste(0),
+    }

@@ -55,8 +55,16 @@ def prepare(experiment: Experiment, directory: RunDirectory, *, tell: Callable[[
     }
     encode = _features(experiment, splits, encoder, tell=tell)
     features = {name: encode(name, part) for name, part in rows.items()}
-    facts = {**splits.facts, **_lengths(features["train"])}
+    facts = {**_sizes(rows, splits), **_lengths(features["train"])}
     return Prepared(rows, features, profile, assets, encoder, facts)
+
+
+def _sizes(rows: Mapping[str, Rows], splits: Splits) -> dict[str, object]:
+    sizes: dict[str, object] = {f"{name}_rows": len(part) for name, part in rows.items()}
+    lost = sum(len(part) for part in _parts(splits).values()) - sum(len(part) for part in rows.values())
+    skipped = lost + sum(splits.facts.get("skipped", {}).values())  # type: ignore[attr-defined]  # counts by split
+    told = {name: splits.facts[name] for name in ("validation", "files") if name in splits.facts}
+    return {**sizes, **({"skipped_rows": skipped} if skipped else {}), **told}
 
 
 def _lengths(features: "pa.Table") -> dict[str, object]:

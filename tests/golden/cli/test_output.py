@@ -40,7 +40,7 @@ STOPPED = RunResult(Path("runs/my run"), "preempted", 120, {}, {}, "", None, Non
 
 
 def story() -> Iterator[Event]:
-    yield Started(0, 1, 400, {"train_rows": 3200, "parameters": 22_713_986, "padding_waste": 0.0312, "select": "f1"})
+    yield Started(0, 1, 400, {"train_rows": 3200, "parameters": 22_713_986, "padding": 0.0312, "select": "f1"})
     for step in range(1, 401):
         yield Stepped(step, step / 200, 1 / step, 1e-4, 1.0, examples=16, tokens=512, fraction=step / 400)
         if step % 200 == 0:

@@ -23,7 +23,6 @@ from burnish.spec.protocols import (
     Truncation,
 )
 
-
 _ANSWERS: Mapping[str, Any] = {
     "heads": ("any",),
     "max_positions": lambda self: None,

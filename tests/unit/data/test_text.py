@@ -92,7 +92,7 @@ def test_an_empty_batch_has_the_right_names_and_no_rows(toy):
 def test_an_empty_table_gives_an_empty_table_of_features(toy):
     features = codec(toy).encode(table_of(toy, [(3, 0)]).slice(0, 0))
     assert features.num_rows == 0
-    assert drop_report(features)["share_of_texts_cut"] == 0.0
+    assert drop_report(features)["texts_cut"] == 0.0
 
 
 def test_length_and_dropped_tell_what_became_of_each_text(toy):
@@ -107,10 +107,10 @@ def test_length_and_dropped_tell_what_became_of_each_text(toy):
 def test_the_drop_report_counts_each_text_once(toy):
     table = table_of(toy, [(5, 0), (25, 0), (40, 0)])
     report = drop_report(codec(toy, max_length=12, truncation=Windows(stride=2)).encode(table))
-    assert report == {"share_of_texts_cut": 0.0, "share_of_tokens_dropped": 0.0, "longest": 40, "median": 25.0}
+    assert report == {"texts_cut": 0.0, "tokens_dropped": 0.0, "longest_text": 40, "median_text": 25.0}
     report = drop_report(codec(toy, max_length=12).encode(table))
-    assert report["share_of_texts_cut"] == pytest.approx(2 / 3)
-    assert report["share_of_tokens_dropped"] == pytest.approx((15 + 30) / 70)
+    assert report["texts_cut"] == pytest.approx(2 / 3)
+    assert report["tokens_dropped"] == pytest.approx((15 + 30) / 70)
 
 
 def test_windows_give_several_features_of_one_row(toy):

@@ -31,7 +31,7 @@ EVENTS = [
         "event": "started",
         "step": 0,
         "attempt": 2,
-        "facts": {"train_rows": 1200, "padding_waste": 0.125, "ready": True, "machine": {"cores": 2}},
+        "facts": {"train_rows": 1200, "padding": 0.125, "ready": True, "machine": {"cores": 2}},
     },
     {"event": "stepped", "step": 1, "loss": 0.9, "learning_rate": 0.1},
     {"event": "stepped", "step": 2, "loss": "nan", "learning_rate": 0.1},
@@ -80,7 +80,7 @@ def test_everything_in_the_directory_is_told(run: Path) -> None:
     assert np.isnan(data.splits["test"]["f1"].value)
     assert data.facts == (
         Fact("Train rows", "1,200"),
-        Fact("Padding waste", "12.5%"),
+        Fact("Padding", "12.5%"),
         Fact("Ready", "yes"),
         Fact("Attempts", "2"),
         Fact("Time", "1 min 15 s"),

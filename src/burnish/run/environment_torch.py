@@ -1,0 +1,37 @@
+"""What the numbers of a run depend on besides its experiment: machine, libraries, threads."""
+
+import platform
+from importlib.metadata import version
+from pathlib import Path
+
+import torch
+
+from burnish import __version__
+from burnish.engine.device_torch import prepare
+from burnish.spec.experiment import Runtime
+
+_LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pyarrow")
+
+
+def environment(runtime: Runtime) -> dict[str, str]:
+    """Describe this process; values are words, for people and for comparing two runs."""
+    precision = prepare(runtime)
+    return {
+        "burnish": __version__,
+        "python": platform.python_version(),
+        **{name: version(name) for name in _LIBRARIES},
+        "system": platform.platform(),
+        "processor": _processor(),
+        "device": str(precision.device),
+        "precision": "bf16" if precision.is_bf16 else "fp32",
+        "threads": str(torch.get_num_threads()),
+    }
+
+
+def _processor(path: Path = Path("/proc/cpuinfo")) -> str:
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
