@@ -8,10 +8,10 @@ from burnish.spec.experiment import Experiment
 
 def settle_plan(directory: RunDirectory, resolved: Resolved) -> None:
     """Record an experiment as the plan of a new run, or make sure that the run there is of the same one."""
-    if directory.exists():
+    if directory.exists() and not _has_learned_nothing(directory):
         _refuse_another(directory, resolved.experiment)
         return
-    if directory.path.is_dir() and any(directory.path.iterdir()):
+    if not directory.exists() and directory.path.is_dir() and any(directory.path.iterdir()):
         raise CheckpointError(
             f"{directory.path} holds files but no run; name an empty or new directory with --dir, or clear it first"
         )
@@ -24,6 +24,13 @@ def read_plan(directory: RunDirectory) -> Experiment:
     if not directory.exists():
         raise CheckpointError(f"{directory.path} is no run: it has no plan.yaml. `burnish runs ls` lists runs")
     return load(str(directory.plan)).experiment
+
+
+def _has_learned_nothing(directory: RunDirectory) -> bool:
+    # A run that was refused for its data or its model holds nothing worth keeping: the mended experiment replaces it.
+    kept = [folder for folder in (directory.checkpoints, directory.quarantine) if folder.is_dir()]
+    has_checkpoint = any(any(folder.iterdir()) for folder in kept)
+    return not has_checkpoint and directory.status() in ("new", "failed", "interrupted")
 
 
 def _refuse_another(directory: RunDirectory, experiment: Experiment) -> None:

@@ -147,6 +147,8 @@ def test_bad_rows_end_the_run_with_their_lines(project: Project) -> None:
         train(str(project.config), directory=project.run("bad"), overrides=overrides)
     ending = json.loads((project.run("bad") / "exit.json").read_text())
     assert (ending["reason"], ending["error"]) == ("failed", "DataError")
+    mended = train(str(project.config), directory=project.run("bad"), overrides=["train.length=1 step"])
+    assert mended.reason == "finished"
 
 
 def test_sigterm_saves_exits_with_75_and_resume_ends_with_the_bits_of_a_run_never_stopped(

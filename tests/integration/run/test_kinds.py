@@ -1,0 +1,116 @@
+"""Every kind of label and every way to cut, trained for real on a tiny model."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from burnish.commands.predict import predict
+from burnish.commands.train import train
+from burnish.run.result import RunResult
+from tests.project import BAD, GOOD
+
+SETTINGS = "optimizer: {learning_rate: 3e-3}\ntrain: {length: 20 steps, batch: 8}\nruntime: {threads: 1}\n"
+
+
+def run(
+    root: Path,
+    model: Path | None,
+    rows: list[dict[str, object]],
+    *,
+    task: str,
+    more: str = "",
+    overrides: Sequence[str] = (),
+) -> RunResult:
+    data = root / "rows.jsonl"
+    data.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    config = root / "config.yaml"
+    config.write_text(
+        f"task: {{type: text_classification, max_length: 16, {task}}}\n"
+        f"data: {{train: {data}, split: {{validation: 8, test: 8}}}}\n"
+        f"{f'model: {model}' if model else ''}\n{SETTINGS}{more}"
+    )
+    return train(str(config), directory=root / "run", overrides=overrides)
+
+
+def word(number: int) -> str:
+    return (GOOD if number % 2 else BAD)[number % 4]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def test_pairs_in_three_classes(root: Path, tiny_bert: Path) -> None:
+    rows = [{"a": word(n), "b": word(n // 2), "label": ("no", "maybe", "yes")[n % 3]} for n in range(48)]
+    result = run(root, tiny_bert, rows, task="text: a, pair: b")
+    assert result.headline == "accuracy"
+    assert set(result.scores) == {"validation", "test"}
+    [one] = predict(str(root / "run"), [{"text": "good", "pair": "bad"}])
+    assert set(one.probabilities) == {"no", "maybe", "yes"}
+    assert sum(one.probabilities.values()) == pytest.approx(1)
+
+
+def test_several_labels_a_row(root: Path, tiny_bert: Path) -> None:
+    rows = [{"text": f"{word(n)} film", "label": ["good"] * (n % 2) + ["long"] * (n % 3 == 0)} for n in range(48)]
+    result = run(root, tiny_bert, rows, task="kind: multilabel")
+    assert result.headline == "f1_micro"
+    [one] = predict(str(root / "run"), [{"text": "a good film"}])
+    assert isinstance(one.label, list)
+    assert set(one.probabilities) == {"good", "long"}
+
+
+def test_numbers(root: Path, tiny_bert: Path) -> None:
+    rows = [{"text": f"{word(n)} film", "label": (n % 2) * 2.5 + n / 1000} for n in range(48)]
+    result = run(root, tiny_bert, rows, task="kind: regression")
+    assert result.headline == "pearson"
+    assert "tfidf_ridge" in result.baselines
+    [one] = predict(str(root / "run"), [{"text": "a good film"}])
+    assert one.label is None
+    assert one.value is not None
+
+
+@pytest.mark.parametrize(
+    "truncation",
+    [
+        "{type: windows, stride: 4, pool: vote}",
+        "{type: random_spans, span: 4}, num_views: 3",
+        "rso",
+        "rsd",
+        "ht",
+        "tail",
+    ],
+)
+def test_long_texts(root: Path, tiny_bert: Path, truncation: str) -> None:
+    rows = [{"text": " ".join([word(n)] * (5 + n)), "label": n % 2} for n in range(48)]
+    result = run(root, tiny_bert, rows, task=f"truncation: {truncation}")
+    assert len(json.loads((root / "run" / "scores.json").read_text())["scores"]["test"]) >= 5
+    long = " ".join(["good"] * 60)
+    assert predict(str(root / "run"), [{"text": long}])[0].label in ("0", "1")
+    assert result.reason == "finished"
+
+
+def test_many_options_at_once_and_tensorboard(root: Path, tiny_bert: Path) -> None:
+    rows = [{"text": f"{word(n)} film", "label": n % 2} for n in range(48)]
+    more = "schedule: {type: cosine, warmup: 10%}\nmetrics: [f1, accuracy, log_loss]\ntrack: [tensorboard]\n"
+    task = "class_weights: balanced, label_smoothing: 0.1, loss: focal"
+    result = run(root, tiny_bert, rows, task=task, more=more, overrides=["train.ema=0.9", "train.accumulate=2"])
+    assert result.headline == "f1"
+    assert list((root / "run" / "tensorboard").rglob("*tfevents*"))
+
+
+def test_adapters_are_merged_into_a_plain_artifact(root: Path, tiny_bert: Path) -> None:
+    rows = [{"text": f"{word(n)} film", "label": n % 2} for n in range(48)]
+    run(root, tiny_bert, rows, task="kind: binary", overrides=["model.lora=4"])
+    names = {path.name for path in (root / "run" / "artifact" / "model").iterdir()}
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= names
+    assert predict(str(root / "run"), [{"text": "a good film"}])[0].label in ("0", "1")
+
+
+def test_a_model_from_nothing_needs_only_a_tokenizer(root: Path, tiny_bert: Path) -> None:
+    rows = [{"text": f"{word(n)} film", "label": n % 2} for n in range(48)]
+    size = "model.size={hidden_size: 16, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 32}"
+    overrides = ["model={type: transformer, pretrained: false}", f"model.tokenizer={tiny_bert}", size]
+    assert run(root, None, rows, task="kind: binary", overrides=overrides).reason == "finished"
