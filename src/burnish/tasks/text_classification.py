@@ -136,11 +136,20 @@ class TextClassification(Component):
         if self.class_weights == "none":
             return None
         if isinstance(self.class_weights, dict):
-            given = self.class_weights
-            return tuple(given.get(name, 1.0) for name in profile.labels)
+            _refuse_unknown_classes(self.class_weights, profile.labels)
+            return tuple(self.class_weights.get(name, 1.0) for name in profile.labels)
         counts = profile.facts["label_counts"]
         total = sum(counts.values())
         return tuple(total / (len(counts) * max(1, counts[name])) for name in profile.labels)
+
+
+def _refuse_unknown_classes(weights: Mapping[str, float], labels: Sequence[str]) -> None:
+    unknown = [name for name in weights if name not in labels]
+    if unknown:
+        raise DataError(
+            f"task.class_weights names {', '.join(unknown)}, and the labels are {', '.join(labels[:20])}; "
+            "write the names as they stand in the label column"
+        )
 
 
 def _refuse_odd_classes(kind: str, classes: Sequence[str], *, column: str) -> None:

@@ -1,0 +1,46 @@
+"""What does not fit together is found before any data is touched."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from burnish.commands.config import check
+from burnish.errors import ConfigError
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"model_type": "bert", "max_position_embeddings": 64}))
+    return folder
+
+
+def refusal(model: Path, *overrides: str) -> str:
+    config = model.parent / "mine.yaml"
+    config.write_text(f"task: {{type: text_classification, max_length: 32}}\ndata: x.csv\nmodel: {model}\n")
+    with pytest.raises(ConfigError) as refused:
+        check(str(config), overrides=overrides)
+    return str(refused.value)
+
+
+def test_a_text_longer_than_the_model_reads(model: Path) -> None:
+    text = refusal(model, "task.max_length=65")
+    assert "task.max_length must be at most 64, the positions of the model, got 65" in text
+    assert "set by task.max_length=65 on the command line" in text
+
+
+def test_a_metric_that_does_not_score_the_kind(model: Path) -> None:
+    text = refusal(model, "task.kind=binary", "metrics=[accuracy, pearson]")
+    assert "metrics: pearson does not score binary labels; these do: accuracy, f1" in text
+
+
+def test_a_selection_by_a_score_that_nothing_gives(model: Path) -> None:
+    text = refusal(model, "metrics=[accuracy]", "train.select=f1")
+    assert "train.select.score must be one of accuracy, got 'f1'" in text
+
+
+def test_all_of_them_at_once(model: Path) -> None:
+    text = refusal(model, "task.max_length=65", "task.kind=regression", "metrics=[accuracy]", "train.select=mse")
+    assert text.startswith("the experiment has 3 problems")

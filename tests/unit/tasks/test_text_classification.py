@@ -1,0 +1,73 @@
+"""The task's own choices: kind, classes, weights, what it refuses."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pydantic import ValidationError
+
+from burnish.data.truncation import Head, RandomSpans
+from burnish.errors import DataError
+from burnish.spec.values import Places, Rows
+from burnish.tasks.text_classification import TextClassification
+
+
+def rows(**columns: list[object]) -> Rows:
+    table = pa.table(columns)
+    count = table.num_rows
+    return Rows(table, Places(("x.csv",), np.zeros(count, int), np.arange(count), (2,)))
+
+
+def task(**options: object) -> TextClassification:
+    return TextClassification(**{"truncation": Head(), **options})  # type: ignore[arg-type]
+
+
+def test_classes_and_counts_come_from_the_rows() -> None:
+    profile = task().profile(rows(text=["a", "b", "c"], label=["x", "y", "x"]))
+    assert (profile.kind, profile.labels) == ("binary", ("x", "y"))
+    assert profile.facts["label_counts"] == {"x": 2, "y": 1}
+
+
+def test_given_classes_keep_their_order() -> None:
+    profile = task(labels=("pos", "neg")).profile(rows(text=["a", "b"], label=["neg", "pos"]))
+    assert profile.labels == ("pos", "neg")
+
+
+def test_balanced_weights_make_every_class_count_the_same() -> None:
+    chosen = task(class_weights="balanced")
+    profile = chosen.profile(rows(text=list("abcd"), label=["x", "x", "x", "y"]))
+    weights = chosen.head(profile).objective.class_weights
+    assert weights == pytest.approx((4 / 6, 2.0))
+
+
+def test_weights_by_name_default_to_one() -> None:
+    chosen = task(class_weights={"y": 5.0})
+    profile = chosen.profile(rows(text=list("ab"), label=["x", "y"]))
+    assert chosen.head(profile).objective.class_weights == (1.0, 5.0)
+
+
+def test_a_weight_for_a_class_that_is_not_there_is_refused() -> None:
+    chosen = task(class_weights={"Y": 5.0})
+    profile = chosen.profile(rows(text=list("ab"), label=["x", "y"]))
+    with pytest.raises(DataError, match="names Y, and the labels are x, y"):
+        chosen.head(profile)
+
+
+def test_one_class_is_refused() -> None:
+    with pytest.raises(DataError, match="1 distinct labels in column label"):
+        task().profile(rows(text=["a", "b"], label=["x", "x"]))
+
+
+def test_three_classes_are_not_binary() -> None:
+    with pytest.raises(DataError, match="holds 3 distinct labels"):
+        task(kind="binary").profile(rows(text=list("abc"), label=list("xyz")))
+
+
+def test_several_label_columns_are_multilabel_only() -> None:
+    with pytest.raises(ValidationError, match="means multilabel"):
+        task(label=("a", "b"), kind="binary")
+
+
+def test_views_need_a_random_truncation() -> None:
+    with pytest.raises(ValidationError, match="needs a random truncation"):
+        task(num_views=3)
+    assert task(num_views=3, truncation=RandomSpans()).num_views == 3
