@@ -67,7 +67,7 @@ class Predictor:
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[Prediction]:
         """Predict rows given as mappings from column to value."""
-        return as_predictions(self.outcome(table_of(rows, self.task)))
+        return as_predictions(self.outcome(table_of(rows, self.task))) if rows else []
 
     def outcome(self, table: pa.Table, *, progress: Callable[[int, int], None] = lambda done, total: None) -> Outcome:
         """Predict a whole table, batched by length."""

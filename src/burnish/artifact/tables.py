@@ -14,6 +14,8 @@ from burnish.spec.values import Outcome
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
+_ROWS_AT_ONCE = 10_000
+
 
 def prediction_columns(outcome: Outcome) -> dict[str, pa.Array]:
     """Give `predicted`, and for classes `confidence` and `probabilities` (one number a class)."""
@@ -47,9 +49,26 @@ def write_table(table: pa.Table, path: Path, *, suffix: str) -> None:
     elif suffix == ".jsonl":
         with path.open("w", encoding="utf-8") as stream:
             stream.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in table.to_pylist())
+    elif suffix == ".tsv":
+        _write_tsv(_flat(table), path)
     else:
-        options = pyarrow.csv.WriteOptions(delimiter="\t" if suffix == ".tsv" else ",")
-        pyarrow.csv.write_csv(_flat(table), path, options)
+        pyarrow.csv.write_csv(_flat(table), path)
+
+
+def _write_tsv(table: pa.Table, path: Path) -> None:
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        stream.write("\t".join(map(_tsv_cell, table.column_names)) + "\n")
+        for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+            columns = [map(_tsv_cell, column.to_pylist()) for column in batch.columns]
+            stream.writelines("\t".join(cells) + "\n" for cells in zip(*columns, strict=True))
+
+
+def _tsv_cell(value: object) -> str:
+    """Write a cell as it is, for in TSV a quote is plain text; only a tab or a line end needs the cell enclosed."""
+    text = "" if value is None else str(value)
+    if text.startswith('"') or any(mark in text for mark in "\t\r\n"):
+        return '"' + text.replace('"', '""') + '"'
+    return text
 
 
 def _flat(table: pa.Table) -> pa.Table:
@@ -61,7 +80,15 @@ def _flat(table: pa.Table) -> pa.Table:
         table = table.remove_column(at)
         if pa.types.is_struct(column.type):
             for field, values in zip(column.type, column.flatten(), strict=True):
-                table = table.append_column(f"probability_{field.name}", values)
+                table = table.append_column(free_name(f"probability_{field.name}", table), values)
         else:
-            table = table.append_column(name, pa.array([json.dumps(value) for value in column.to_pylist()]))
+            written = [json.dumps(value, ensure_ascii=False, default=str) for value in column.to_pylist()]
+            table = table.append_column(name, pa.array(written))
     return table
+
+
+def free_name(name: str, table: pa.Table) -> str:
+    """Give a column's name, or a longer one if the table has a column of that name."""
+    while name in table.column_names:
+        name = f"burnish_{name}"
+    return name

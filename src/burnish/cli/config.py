@@ -26,7 +26,7 @@ def show_experiment(
     configs: Configs = None,
     has_origins: Annotated[bool, typer.Option("--origins", help="Tell after each value where it came from.")] = False,
 ) -> None:
-    """Print an experiment in full, as YAML that loads back to the same experiment."""
+    """Print an experiment in full, as YAML that loads back to the same."""
     from burnish.commands.config import show as command
 
     files = [str(path) for path in configs or ()]

@@ -27,7 +27,7 @@ def evaluate(
     ] = False,
     is_json: Json = False,
 ) -> None:
-    """Score a run's best checkpoint or an artifact, with 95% intervals."""
+    """Score a run or an artifact, each score with its 95% interval."""
     if is_watching:
         _watch(target, split=split, data=data, is_json=is_json)
         return

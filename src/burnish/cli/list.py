@@ -24,7 +24,7 @@ def list_(
     """List experiments and components, and who provides each."""
     from burnish.commands.list import listing
 
-    items = listing(kind)
+    items = listing(None if kind == "all" else kind)
     if is_json:
         print_document(items)
         return

@@ -13,6 +13,8 @@ from burnish.cli.options import Json, Run, print_help
 from burnish.cli.outcome import headline_table, scores_table
 from burnish.cli.progress import Progress, advance, announce, status_line
 from burnish.cli.tables import Table, show
+from burnish.errors import CheckpointError
+from burnish.run.directory import RUNS
 from burnish.spec.events import Event, Stepped
 
 if TYPE_CHECKING:
@@ -29,10 +31,12 @@ def ls(
     *,
     is_json: Json = False,
 ) -> None:
-    """List runs, the newest first: how far they are and what they scored."""
+    """List runs, the newest first: how far they are, what they scored."""
     from burnish.commands.runs import ls as command
 
     rows = command(root)
+    if not rows and root != RUNS and not root.is_dir():
+        raise CheckpointError(f"there is no folder {root}; runs are looked for in {RUNS} unless another is named")
     if is_json:
         print_document(rows)
     elif not rows:
@@ -44,7 +48,7 @@ def ls(
 
 @app.command("show")
 def show_run(run: Run, *, is_json: Json = False) -> None:
-    """Show one run: what was asked, how it went, what it scored, what it left."""
+    """Show one run: what was asked, how it went, what it left."""
     from burnish.commands.runs import show as command
 
     detail = command(run)
@@ -60,7 +64,7 @@ def compare(
     *,
     is_json: Json = False,
 ) -> None:
-    """Compare runs: options that differ, scores with intervals, and a paired test."""
+    """Compare runs: options, scores with intervals, and a paired test."""
     from burnish.commands.runs import compare as command
 
     comparison = command(runs)
@@ -78,11 +82,15 @@ def tail(
     is_json: Json = False,
 ) -> None:
     """Print what happened in a run, and with --follow what happens."""
+    from burnish.commands.runs import show as details
     from burnish.commands.runs import tail as command
 
     watch = JsonLines(sys.stdout).watch if is_json else _Teller()
     for event in command(run, follow=follow):
         watch(event)
+    detail = details(run)
+    if detail.ending and not is_json:
+        print(f"{detail.row.status}: {detail.ending}")
 
 
 def _row_cells(row: "RunRow") -> tuple[str, ...]:

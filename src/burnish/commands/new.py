@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from burnish.errors import BurnishError, DataError
 
 if TYPE_CHECKING:
-    from burnish.data.inspect import ColumnFacts, FileFacts
+    from burnish.data.inspect import FileFacts
     from burnish.data.propose import Proposal
 
 _PLAIN = re.compile(r"^[A-Za-z_./~][\w./~+-]*$")
@@ -47,9 +47,10 @@ def new(
     facts = look(main)
     proposal = propose(facts, text=text, label=label)
     files, notes = _usable({"train": main, **beside}, facts, proposal)
-    written = _Starter(facts, proposal, files, target).render()
+    starter = _Starter(facts, proposal, files, target)
+    written = starter.render()
     _write(written, target)
-    return NewConfig(written, target, (*_notes(facts, proposal), *notes))
+    return NewConfig(written, target, (*_notes(facts, proposal, names=starter.names()), *notes))
 
 
 def _stem(path: str) -> str:
@@ -63,7 +64,7 @@ def _usable(files: dict[str, str], facts: "FileFacts", proposal: "Proposal") -> 
 
     notes = []
     used = {"train": files["train"]}
-    needed = {column.name for column in (proposal.text, proposal.pair, proposal.label) if column}
+    needed = {column.name for column in (proposal.text, proposal.pair, *proposal.labels) if column}
     for split in sorted(set(files) - {"train"}, reverse=True):
         try:
             missing = needed - {column.name for column in look(files[split]).columns} if facts.has_header else set()
@@ -77,29 +78,43 @@ def _usable(files: dict[str, str], facts: "FileFacts", proposal: "Proposal") -> 
     return used, notes
 
 
-def _notes(facts: "FileFacts", proposal: "Proposal") -> list[str]:
-    notes = [f"text is `{proposal.text.name}`" + (f" with `{proposal.pair.name}`" if proposal.pair else "")]
-    notes.append(f"label is `{proposal.label.name}`: {proposal.kind}, {_labels(proposal.label, proposal.kind)}")
+def _notes(facts: "FileFacts", proposal: "Proposal", *, names: dict[str, str]) -> list[str]:
+    pair = f" with `{names[proposal.pair.name]}`" if proposal.pair else ""
+    notes = [f"text is `{names[proposal.text.name]}`{pair}"]
+    labels = ", ".join(f"`{names[column.name]}`" for column in proposal.labels)
+    notes.append(f"label is {labels}: {proposal.kind}, {_labels(proposal)}")
     if not facts.has_header:
         notes.append("the file has no header, so its columns were given names")
     if facts.num_bad:
-        notes.append(f"{facts.num_bad:,} rows are broken; training will list them")
+        broken = "1 row is" if facts.num_bad == 1 else f"{facts.num_bad:,} rows are"
+        notes.append(f"{broken} broken; training will tell which")
     if proposal.is_long:
         notes.append("many texts are longer than 512 tokens, so both ends of them are kept")
     return notes
 
 
-def _labels(label: "ColumnFacts", kind: str) -> str:
+def _labels(proposal: "Proposal") -> str:
+    label, kind = proposal.label, proposal.kind
     if kind == "regression":
         numbers = [float(value) for value in label.values]
         return f"from {min(numbers):g} to {max(numbers):g}"
-    parts = label.values
+    if len(proposal.labels) > 1:
+        return _listed([column.name for column in proposal.labels], count=len(proposal.labels))
     separator = ", " if label.is_list else label.separator
     if kind == "multilabel" and separator:
-        parts = tuple(dict.fromkeys(part.strip() for value in label.values for part in value.split(separator)))
-    shown = ", ".join(sorted(parts)[:_LABELS_SHOWN])
-    count = len(parts) if kind == "multilabel" else label.num_distinct
-    return f"{count} classes: {shown[:_LABEL_WIDTH]}" + (" …" if count > _LABELS_SHOWN or shown[_LABEL_WIDTH:] else "")
+        parts = {part.strip() for value in label.values for part in value.split(separator)} - {""}
+        return _listed(sorted(parts), count=len(parts))
+    return _listed(sorted(label.values), count=label.num_distinct)
+
+
+def _listed(classes: list[str], *, count: int) -> str:
+    """Name the first few classes, each whole or not at all."""
+    shown: list[str] = []
+    for name in classes[:_LABELS_SHOWN]:
+        if shown and len(", ".join([*shown, name])) > _LABEL_WIDTH:
+            break
+        shown.append(name[:_LABEL_WIDTH])
+    return f"{count} classes: {', '.join(shown)}" + (" …" if len(shown) < count else "")
 
 
 @dataclass(frozen=True)
@@ -128,7 +143,7 @@ class _Starter:
         ]
 
     def _task(self) -> list[str]:
-        proposal, named = self.proposal, self._names()
+        proposal, named = self.proposal, self.names()
         lines = ["task:", "  type: text_classification"]
         lines.append(
             _line("  text", _scalar(named[proposal.text.name]), f"about {proposal.text.mean_words:.0f} words each")
@@ -136,7 +151,9 @@ class _Starter:
         if proposal.pair:
             about = f"the second text, about {proposal.pair.mean_words:.0f} words each"
             lines.append(_line("  pair", _scalar(named[proposal.pair.name]), about))
-        lines.append(_line("  label", _scalar(named[proposal.label.name]), _labels(proposal.label, proposal.kind)))
+        labels = [_scalar(named[column.name]) for column in proposal.labels]
+        written = labels[0] if len(labels) == 1 else f"[{', '.join(labels)}]"
+        lines.append(_line("  label", written, _labels(proposal)))
         lines.append(_line("  kind", proposal.kind, "binary, multiclass, multilabel or regression; auto decides anew"))
         if proposal.label.separator:
             lines.append(_line("  label_separator", _scalar(proposal.label.separator), "one cell holds several labels"))
@@ -163,7 +180,7 @@ class _Starter:
             lines.append(_line("  layout", layout, "a TSV file without header whose columns are these"))
         elif not self.facts.has_header:
             lines.append(_line("  header", "false", "the first line is a row"))
-            names = self._names()
+            names = self.names()
             listed = ", ".join(_scalar(names[column.name]) for column in self.facts.columns)
             lines.append(f"  columns: [{listed}]")
         return lines
@@ -184,7 +201,7 @@ class _Starter:
             return ["  # split:", *inner]
         return ["  split:", *inner] if inner else []
 
-    def _names(self) -> dict[str, str]:
+    def names(self) -> dict[str, str]:
         """Name the columns: as in the file, or by their part in the task if the file does not name them."""
         columns = self.facts.columns
         layout = _layout(self.facts)

@@ -1,5 +1,6 @@
 """`burnish predict`: rows in, predictions out."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,7 @@ def predict(target: str, rows: Sequence[Mapping[str, Any]]) -> "list[Prediction]
     from burnish.artifact.predictor import Predictor
 
     predictor = Predictor.load(find_artifact(target))
+    _refuse_wrong_number(rows, predictor.input_columns, target=target)
     return predictor.predict([_renamed(row, predictor.input_columns) for row in rows])
 
 
@@ -35,13 +37,34 @@ def predict_file(
     from burnish.artifact.predictor import Predictor
     from burnish.data.read_one import read_file
 
-    if out.suffix not in FORMATS:
-        raise DataError(f"{out} must end in one of {', '.join(FORMATS)}, which says how to write it")
+    _make_room(out)
     predictor = Predictor.load(find_artifact(target))
-    rows = read_file(source, columns=predictor.input_columns)
-    table = _beside(rows.table, predictor.outcome(rows.table, progress=progress))
+    rows = read_file(source, columns=predictor.input_columns, like=predictor.experiment.data)
+    asked = rows.table.select(list(predictor.input_columns))  # labels, if there are any, may be of another model
+    table = _beside(rows.table, predictor.outcome(asked, progress=progress))
     _write(table, out)
     return int(table.num_rows)
+
+
+def _make_room(out: Path) -> None:
+    """Refuse a place that cannot be written before any work is done for it."""
+    if out.suffix not in FORMATS:
+        raise DataError(f"{out} must end in one of {', '.join(FORMATS)}, which says how to write it")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise DataError(f"{out} could not be written: {error.strerror or error}") from error
+    if out.is_dir() or not os.access(out.parent, os.W_OK):
+        raise DataError(
+            f"{out} could not be written: {'it is a folder' if out.is_dir() else 'its folder is read-only'}"
+        )
+
+
+def _refuse_wrong_number(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, target: str) -> None:
+    if len(columns) == 1 and any("pair" in row and "pair" not in columns for row in rows):
+        raise DataError(f"{target} reads single texts, and a pair was given; leave the second text out")
+    if len(columns) > 1 and any("text" in row and not {"pair", columns[1]} & set(row) for row in rows):
+        raise DataError(f"{target} reads pairs of texts, and one text was given alone; give its pair too (--pair)")
 
 
 def _renamed(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any]:
@@ -52,11 +75,10 @@ def _renamed(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any
 
 
 def _beside(table: "pa.Table", outcome: "Outcome") -> "pa.Table":
-    from burnish.artifact.tables import prediction_columns
+    from burnish.artifact.tables import free_name, prediction_columns
 
-    taken = set(table.column_names)
     for name, column in prediction_columns(outcome).items():
-        table = table.append_column(name if name not in taken else f"burnish_{name}", column)
+        table = table.append_column(free_name(name, table), column)
     return table
 
 
@@ -64,5 +86,7 @@ def _write(table: "pa.Table", out: Path) -> None:
     from burnish.artifact.tables import write_table
     from burnish.storage.durable import replace_durably
 
-    out.parent.mkdir(parents=True, exist_ok=True)
-    replace_durably(out, lambda temporary: write_table(table, temporary, suffix=out.suffix))
+    try:
+        replace_durably(out, lambda temporary: write_table(table, temporary, suffix=out.suffix))
+    except OSError as error:
+        raise DataError(f"{out} could not be written: {error.strerror or error}") from error

@@ -1,5 +1,6 @@
 """Turns what pydantic says into our sentences: the path, what is right, the value, where it came from."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,6 +11,7 @@ from burnish.config.origins import Origin
 from burnish.errors import Problem
 from burnish.registry import nearest
 
+_QUOTED = re.compile(r"`([\w.]+)`")
 _WANTED: Mapping[str, str] = {
     "int_parsing": "a whole number",
     "int_type": "a whole number",
@@ -77,7 +79,8 @@ def _problem(errors: list[ErrorDetails], branch: Branch, *, place: Path, path: P
     if errors[0]["type"] == "missing":
         return Problem(f"{name} is required", _section(find(branch, place[:-1])))
     if not place:
-        return Problem("; ".join(f"{name} {_said(error)}" for error in errors), _members(branch))
+        said = "; ".join(f"{name} {_said(error)}" for error in errors)
+        return Problem(said, _named_members(branch, said) or _members(branch))
     return Problem(_sentence(name, errors, node), origins(node))
 
 
@@ -141,6 +144,12 @@ def _meant(errors: list[ErrorDetails], node: Node | None) -> str:
 def _section(node: Node | None) -> tuple[str, ...]:
     origin: Origin | None = node.origin if node is not None else None
     return (f"in the section {origin}",) if origin and not origin.is_default else ()
+
+
+def _named_members(branch: Branch, said: str) -> tuple[str, ...]:
+    """Say where the options came from that a sentence names in backquotes."""
+    named = {key: find(branch, tuple(key.split("."))) for key in _QUOTED.findall(said)}
+    return tuple(f"`{key}` {node.origin}" for key, node in named.items() if node and not node.origin.is_default)
 
 
 def _members(branch: Branch) -> tuple[str, ...]:

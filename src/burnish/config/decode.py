@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from burnish.config.complaints import complaints, origins, shown
-from burnish.config.nodes import Branch, Items, Leaf, Node, Path, dotted, plain
+from burnish.config.nodes import Branch, Items, Leaf, Node, Path, dotted, is_element, plain
 from burnish.config.origins import DEFAULT
 from burnish.config.shape import Shape, shapes_of
 from burnish.config.suggest import Option, suggestion
@@ -61,6 +61,8 @@ class _Decoder:
         path = (*path, shape.name)
         if node is None:
             return self._absent(shape, path)
+        if (shape.is_many or shape.wants_list) and is_element(node):
+            return self._refuse(path, f"is a list, which can only be set as a whole, like {dotted(path)}=[…]", node)
         if shape.is_plain:
             return _plain_value(shape, node)
         if isinstance(node, Leaf) and node.value is None:

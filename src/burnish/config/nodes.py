@@ -49,8 +49,12 @@ def dotted(path: Iterable[str | int]) -> str:
 
 def undotted(text: str) -> Path:
     """Read a path that `dotted` wrote."""
-    spread = _INDEX.sub(r".\1", text)
-    return tuple(int(part) if part.isdecimal() else part for part in spread.split("."))
+    return tuple(int(part) if part.isdecimal() else part for part in spread(text).split("."))
+
+
+def spread(text: str) -> str:
+    """Write indices as keys: `metrics[0].average` → `metrics.0.average`."""
+    return _INDEX.sub(r".\1", text)
 
 
 def child(node: Node | None, part: str | int) -> Node | None:
@@ -60,6 +64,11 @@ def child(node: Node | None, part: str | int) -> Node | None:
     if isinstance(node, Items) and isinstance(part, int) and part < len(node.nodes):
         return node.nodes[part]
     return None
+
+
+def is_element(node: Node) -> bool:
+    """Tell whether a section came from a path into a list, like `metrics[1].average=macro`."""
+    return isinstance(node, Branch) and bool(node.nodes) and all(key.isdecimal() for key in node.nodes)
 
 
 def find(node: Node | None, path: Path) -> Node | None:

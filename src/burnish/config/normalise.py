@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from burnish.config.nodes import Branch, Items, Leaf, Node, child
+from burnish.config.nodes import Branch, Items, Leaf, Node, child, is_element
 from burnish.config.shape import Shape, shapes_of
 from burnish.errors import ConfigError
 from burnish.registry import Registry
@@ -30,6 +30,8 @@ class _Normaliser:
             return node
         if not shape.is_many:
             return self._one(node, shape, below)
+        if is_element(node):
+            return node  # decode refuses it by name
         elements = node.nodes if isinstance(node, Items) else (node,)
         return Items(tuple(self._one(each, shape, None) for each in elements), node.origin)
 

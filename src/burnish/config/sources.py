@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 from burnish.config.locate import locate
-from burnish.config.nodes import Branch, Leaf, Node, brief, one_line
+from burnish.config.nodes import Branch, Leaf, Node, brief, one_line, spread
 from burnish.config.origins import Origin
 from burnish.config.reader import read_file, read_text, scalar
 from burnish.errors import ConfigError, Problem
@@ -43,7 +43,7 @@ def experiment(name: str, *, registry: Registry) -> list[Branch]:
 def override(text: str) -> Branch:
     """Read `key.path=value`: a value in brackets or quotes is YAML, any other is text as it stands."""
     path, equals, value = text.partition("=")
-    keys = [key.strip() for key in path.split(".")]
+    keys = [key.strip() for key in spread(path).split(".")]
     if not equals or not all(keys):
         raise ConfigError([Problem(f"'{one_line(text)}' is no override; write key.path=value, like train.batch=16")])
     node = _value(value.strip(), source=f"{_shown(text)} on the command line")

@@ -14,6 +14,7 @@ _ELSEWHERE_CALLED = {
     "max_steps": "length",
     "steps": "length",
     "bs": "batch",
+    "batch_size": "batch",
     "per_device_train_batch_size": "batch",
     "gradient_accumulation_steps": "accumulate",
     "grad_clip": "clip",
@@ -29,6 +30,8 @@ _ELSEWHERE_CALLED = {
     "num_threads": "threads",
 }
 """What other tools call our options."""
+_LIKENESS_ELSEWHERE = 0.8
+"""An option of another section is offered only if it can hardly be chance that it looks alike."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +50,8 @@ class Option:
 def suggestion(key: str, *, siblings: Sequence[Option], everywhere: Sequence[Option]) -> str:
     """Say what was probably meant by an unknown key, or else what its section takes."""
     slips = _near(key, siblings, likeness=1.0)
-    meant = list(dict.fromkeys([*slips, *_same(key, everywhere)])) or _near(key, siblings) or _near(key, everywhere)
+    meant = list(dict.fromkeys([*slips, *_same(key, everywhere)])) or _near(key, siblings)
+    meant = meant or _near(key, everywhere, likeness=_LIKENESS_ELSEWHERE)
     if meant:
         return f"Did you mean {' or '.join(f'`{option.path}`' for option in meant[:2])}?"
     return f"Options here are {', '.join(option.key for option in siblings) or 'none'}."

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from burnish.data.options import Limit, Portion, SplitPlan
 from burnish.data.rows import codes, demand, keep
@@ -38,7 +39,7 @@ def arrange(parts: Mapping[str, Rows], *, plan: SplitPlan, limit: Limit, request
     note = _origin(divided, plan)
     divided, carved = _carved(divided, plan, request=request)
     _refuse_crossing(divided, plan.group)
-    limited = {name: _limited(divided[name], name, limit, seed=request.seed) for name in NAMES if name in divided}
+    limited = {name: _limited(divided[name], name, limit, request=request) for name in NAMES if name in divided}
     for name, rows in limited.items():
         if len(rows) == 0:
             raise DataError(f"the {name} split has no rows; look at data.filter and data.split")
@@ -104,16 +105,27 @@ def _sizes(portions: Mapping[str, Portion], num_rows: int) -> list[int]:
     sizes = [portion.of(num_rows) for portion in portions.values()]
     if sum(sizes) >= num_rows:
         asked = " and ".join(f"{portion} for {name}" for name, portion in portions.items())
-        raise DataError(f"data.split: train has {num_rows:,} rows, too few to take {asked} and keep any")
+        rows = "row" if num_rows == 1 else "rows"
+        raise DataError(f"data.split: train has {num_rows:,} {rows}, too few to take {asked} and keep any")
     return sizes
 
 
 def _classes(rows: Rows, column: str | None) -> Numbers | None:
-    """Number the classes of the label, if it has classes and not a value of its own for every other row."""
+    """Number the classes of the label, if it has classes: words that come back, or few enough numbers."""
     if column is None or column not in rows.table.column_names:
         return None
-    numbers, count = codes(rows.table.column(column))
-    return numbers if 1 < count <= min(_MOST_CLASSES, len(rows) // 2) else None
+    values = rows.table.column(column)
+    numbers, count = codes(values)
+    most = len(rows) // 2 if _are_numbers(values) else len(rows) - 1
+    return numbers if 1 < count <= min(_MOST_CLASSES, most) else None
+
+
+def _are_numbers(column: pa.ChunkedArray) -> bool:
+    try:
+        column.cast(pa.float64())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return False
+    return True
 
 
 def _assign(rows: Rows, sizes: Sequence[int], *, classes: Numbers | None, group: tuple[str, ...], seed: int) -> Numbers:
@@ -164,8 +176,10 @@ def _members(rows: Rows, group: tuple[str, ...]) -> set[tuple[object, ...]]:
     return set(zip(*columns, strict=True))
 
 
-def _limited(rows: Rows, name: str, limit: Limit, *, seed: int) -> Rows:
+def _limited(rows: Rows, name: str, limit: Limit, *, request: DataRequest) -> Rows:
     size: int | None = getattr(limit, name)
     if size is None or size >= len(rows):
         return rows
-    return keep(rows, sample(len(rows), size, seed=seed, purpose=1 + NAMES.index(name)))
+    # a class that train lost could not be told in validation, whose rows would be refused for it
+    classes = _classes(rows, request.stratify) if name == "train" else None
+    return keep(rows, sample(len(rows), size, seed=request.seed, purpose=1 + NAMES.index(name), classes=classes))

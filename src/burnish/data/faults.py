@@ -13,6 +13,7 @@ from burnish.errors import DataError
 from burnish.spec.values import RowFault, Rows
 
 Policy = Literal["error", "skip"]
+_SPLITS = ("train", "validation", "test")
 _SHOWN = 10
 _TEXT_KEPT = 2000
 
@@ -54,29 +55,38 @@ def judge(
     if not bad:
         return
     if policy == "error":
-        raise DataError(_refusal(bad, total=total, split=split))
+        raise DataError(_refusal(bad, total=total, split=split, share=share))
     if quarantine is not None:
         _set_aside(bad, quarantine, split=split)
     if len(bad) > share * total:
         raise DataError(_too_many(bad, total=total, share=share, split=split, quarantine=quarantine))
 
 
-def _refusal(bad: Sequence[BadRow], *, total: int, split: str) -> str:
+def _refusal(bad: Sequence[BadRow], *, total: int, split: str, share: float) -> str:
     count = f"{len(bad):,} of {total:,} rows" if total > 1 else "the only row"
     return "\n".join(
-        [
-            f"{count} of the {split} split cannot be used",
-            *_listed(bad),
-            "mend them, or set data.bad_rows: skip to go on without them",
-        ]
+        [f"{count} of {_called(split)} cannot be used", *_listed(bad), *_way_out(bad, total, split, share)]
     )
+
+
+def _called(split: str) -> str:
+    return f"the {split} split" if split in _SPLITS else split
+
+
+def _way_out(bad: Sequence[BadRow], total: int, split: str, share: float) -> list[str]:
+    """Name the option that helps; a file outside of an experiment has none."""
+    if split not in _SPLITS:
+        return []
+    if len(bad) <= share * total:
+        return ["mend them, or set data.bad_rows: skip to go on without them"]
+    return [f"mend them; data.bad_rows: skip would not do, for data.max_bad_share allows {share:.2%} of the rows"]
 
 
 def _too_many(bad: Sequence[BadRow], *, total: int, share: float, split: str, quarantine: Path | None) -> str:
     written = f"; all of them are in {quarantine}" if quarantine else ""
     return "\n".join(
         [
-            f"{len(bad):,} of {total:,} rows of the {split} split cannot be used: {len(bad) / total:.2%}, "
+            f"{len(bad):,} of {total:,} rows of {_called(split)} cannot be used: {len(bad) / total:.2%}, "
             f"and data.max_bad_share allows {share:.2%}",
             *_listed(bad),
             f"mend them, or raise data.max_bad_share if you can do without them{written}",

@@ -67,9 +67,13 @@ class Files(Component):
     def _one_way_to_split(self) -> "Files":
         for name in ("validation", "test"):
             if getattr(self, name) and getattr(self.split, name) is not None:
-                raise ValueError(f"takes `{name}` (files) or `split.{name}` (a part of train), not both")
+                raise ValueError(
+                    f"takes `{name}` (files) or `split.{name}` (a part of train), not both; null takes the part away"
+                )
             if getattr(self, name) and self.split.by is not None:
-                raise ValueError(f"takes `{name}` (files) or `split.by` (a column), not both")
+                raise ValueError(
+                    f"takes `{name}` (files) or `split.by` (a column), not both; null takes the column away"
+                )
         return self
 
     @model_validator(mode="after")

@@ -5,9 +5,11 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from burnish.data.address import DataFile, find
 from burnish.data.arrange import SPELLINGS
@@ -15,15 +17,20 @@ from burnish.data.contents import local, text_body, unpacked
 from burnish.data.files import Files
 from burnish.data.read import Reading, dialect, format_of, read
 from burnish.data.rows import codes
-from burnish.data.scan import decoded, records
+from burnish.data.scan import Dialect, decoded, records
 from burnish.data.splits import sample
 
 _SAMPLED = 5000
 _HEAD = 1 << 16
 _SEPARATORS = (";", "|", ",")
+_DELIMITERS = (",", ";", "\t", "|")
+_LOOKED_AT = 20
 _MOST_TAGS = 200
 _PROSE_WORDS = 6
 _MOST_REPEATING = 0.9
+
+
+_YES_NO = ({"0", "1"}, {"true", "false"})
 
 
 @dataclass(frozen=True)
@@ -43,6 +50,11 @@ class ColumnFacts:
     """What joins several tags in one cell, if that is what it looks like."""
     values: tuple[str, ...]
     """The distinct values, most frequent first, as far as sampled."""
+
+    @property
+    def is_yes_no(self) -> bool:
+        """Tell whether it holds nothing but 0 and 1, or true and false."""
+        return {value.lower() for value in self.values} in _YES_NO
 
 
 @dataclass(frozen=True)
@@ -94,12 +106,24 @@ def _options(path: str, file: DataFile) -> Files:
     with local(file) as at:
         body = text_body(unpacked(at, file=file), name=file.name)
     head = decoded(body[: min(_HEAD, body.size)].to_pybytes())
-    if kind == "csv" and ";" in head.split("\n")[0] and "," not in head.split("\n")[0]:
-        options = Files(train=path, delimiter=";")
+    if kind == "csv" and (delimiter := _delimiter(head, is_whole=body.size <= _HEAD)) != ",":
+        options = Files(train=path, delimiter=delimiter)
     first = next(records(head, dialect(kind, options)), None)
     if first is None or not _is_row(first.fields):
         return options
     return Files(train=path, header=False, delimiter=options.delimiter)
+
+
+def _delimiter(head: str, *, is_whole: bool) -> str:
+    """Find what divides every row into the same number of fields, beginning with what the first line holds most of."""
+    first = head.partition("\n")[0]
+    for delimiter in sorted(_DELIMITERS, key=lambda each: -first.count(each)):
+        found = list(islice(records(head, Dialect(delimiter, quoting=True, header=None)), _LOOKED_AT + 1))
+        whole = found if is_whole and len(found) <= _LOOKED_AT else found[:-1]  # the last one may be cut short
+        sizes = {len(record.fields) for record in whole}
+        if len(sizes) == 1 and sizes != {1}:
+            return delimiter
+    return ","
 
 
 def _is_row(fields: Sequence[str]) -> bool:
@@ -112,9 +136,17 @@ def _columns(reading: Reading) -> tuple[ColumnFacts, ...]:
     mask = sample(len(rows), _SAMPLED, seed=0, purpose=9)
     few = rows.table.filter(pa.array(mask))
     return tuple(
-        _facts(name, few.column(name).to_pylist(), num_distinct=codes(rows.table.column(name))[1], num_rows=len(rows))
+        _facts(
+            name, few.column(name).to_pylist(), num_distinct=_num_distinct(rows.table.column(name)), num_rows=len(rows)
+        )
         for name in rows.table.column_names
     )
+
+
+def _num_distinct(column: pa.ChunkedArray) -> int:
+    """Count the values that are there; an empty cell is none."""
+    has_blank = pa.types.is_string(column.type) and pc.any(pc.equal(column, "")).as_py()
+    return codes(column)[1] - bool(column.null_count) - bool(has_blank)
 
 
 def _facts(name: str, cells: Sequence[object], *, num_distinct: int, num_rows: int) -> ColumnFacts:

@@ -67,7 +67,17 @@ def _accepted(readings: Mapping[str, Sequence[Reading]], options: Files, *, requ
             problems.append(str(error))
     if problems:
         raise DataError("\n".join(problems))
-    return {split: matching(rows, options.filter) if options.filter else rows for split, rows in parts.items()}
+    return {split: _filtered(rows, options, split=split) for split, rows in parts.items()}
+
+
+def _filtered(rows: Rows, options: Files, *, split: str) -> Rows:
+    if not options.filter:
+        return rows
+    kept = matching(rows, options.filter)
+    if len(kept) == 0:
+        asked = " and ".join(f"{' or '.join(values)} in {column}" for column, values in options.filter.items())
+        raise DataError(f"data.filter: none of the {len(rows):,} rows of {split} holds {asked}")
+    return kept
 
 
 def _judged(readings: Sequence[Reading], options: Files, *, split: str, request: DataRequest) -> Rows:

@@ -44,13 +44,19 @@ class Proposal:
 
     text: ColumnFacts
     pair: ColumnFacts | None
-    label: ColumnFacts
+    labels: tuple[ColumnFacts, ...]
+    """One column, or several of yes and no."""
     kind: str
     split_by: str | None
     groups: tuple[str, ...]
     max_length: int
     is_long: bool
     """Whether many texts are longer than the longest input."""
+
+    @property
+    def label(self) -> ColumnFacts:
+        """The column of the label, or the first of several."""
+        return self.labels[0]
 
 
 def propose(facts: FileFacts, *, text: str | None = None, label: str | None = None) -> Proposal:
@@ -60,14 +66,15 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
     split = next((column.name for column in facts.columns if _names_splits(column)), None)
     taken = {chosen.name, pair.name if pair else "", split or ""}
     rest = [column for column in facts.columns if column.name not in taken]
-    target = _given(label, columns, role="label") or _label(rest, facts, text=chosen)
-    groups = tuple(column.name for column in rest if column is not target and _is_group(column))
+    given = _given(label, columns, role="label")
+    targets = (given,) if given else _labels(rest, facts, text=chosen)
+    groups = tuple(column.name for column in rest if column not in targets and _is_group(column))
     tokens = sum(part.long_words for part in (chosen, pair) if part) * _TOKENS_A_WORD + (3 if pair else 2)
     return Proposal(
         text=chosen,
         pair=pair,
-        label=target,
-        kind=_kind(target, num_rows=facts.num_rows),
+        labels=targets,
+        kind="multilabel" if len(targets) > 1 else _kind(targets[0], num_rows=facts.num_rows),
         split_by=split,
         groups=groups,
         max_length=next((length for length in _LENGTHS if tokens <= length), _LENGTHS[-1]),
@@ -97,10 +104,13 @@ def _texts(facts: FileFacts, given: ColumnFacts | None) -> tuple[ColumnFacts, Co
 
 
 def _described(columns: Sequence[ColumnFacts]) -> str:
-    return ", ".join(
-        f"{column.name} ({'numbers' if column.is_number else f'{column.num_distinct:,} distinct values'})"
-        for column in columns
-    )
+    return ", ".join(f"{column.name} ({_content(column)})" for column in columns)
+
+
+def _content(column: ColumnFacts) -> str:
+    if column.num_distinct <= 1:
+        return "1 value only" if column.num_distinct else "empty"
+    return "numbers" if column.is_number else f"{column.num_distinct:,} distinct values"
 
 
 def _is_text(column: ColumnFacts) -> bool:
@@ -134,19 +144,30 @@ def _names_splits(column: ColumnFacts) -> bool:
     return column.num_distinct <= 5 and "train" in named and None not in named
 
 
-def _label(columns: Sequence[ColumnFacts], facts: FileFacts, *, text: ColumnFacts) -> ColumnFacts:
+def _labels(columns: Sequence[ColumnFacts], facts: FileFacts, *, text: ColumnFacts) -> tuple[ColumnFacts, ...]:
+    """Choose a column by its name, else those of yes and no, else the one with the fewest values."""
     by_name = {column.name.lower(): column for column in columns}
     for name in _LABEL_NAMES:
         if name in by_name and by_name[name].num_distinct > 1:
-            return by_name[name]
+            return (by_name[name],)
+    flags = tuple(column for column in columns if column.is_yes_no)
+    if len(flags) > 1:
+        return flags
     limit = max(2, min(50, facts.num_rows // 2))
     few = [column for column in columns if 2 <= column.num_distinct <= limit or column.separator or column.is_list]
     if not few:
-        raise DataError(
-            f"{facts.options.train[0]} has text in `{text.name}`, and no other column looks like a label: "
-            f"{_described(columns) or 'there is none'}. Name the label's column if it is one of these"
-        )
-    return min(few, key=lambda column: (bool(_is_group(column)), column.num_distinct))
+        raise DataError(_no_label(columns, facts, text=text))
+    return (min(few, key=lambda column: (bool(_is_group(column)), column.num_distinct)),)
+
+
+def _no_label(columns: Sequence[ColumnFacts], facts: FileFacts, *, text: ColumnFacts) -> str:
+    has = f"{facts.options.train[0]} has text in `{text.name}`"
+    if not columns:
+        return f"{has}, and no other column that could be its label"
+    return (
+        f"{has}, and no other column looks like a label: {_described(columns)}. "
+        "A label has two values or more; name its column if it is one of these"
+    )
 
 
 def _is_group(column: ColumnFacts) -> bool:

@@ -1,21 +1,50 @@
 """Reads one file as it stands, to be scored or predicted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from burnish.data.address import find
+from burnish.data.address import DataFile, find
 from burnish.data.faults import judge
 from burnish.data.files import Files
-from burnish.data.read import read
+from burnish.data.read import Reading, read
 from burnish.data.rows import demand, join
+from burnish.errors import DataError
 from burnish.spec.values import Rows
 
+_SHAPE = ("header", "columns", "layout", "quoting", "delimiter")
 
-def read_file(name: str, *, columns: Sequence[str]) -> Rows:
-    """Give the rows of a file (or glob, `package:` address or URL); refuse it without these columns."""
-    options = Files(train=(name,))
-    readings = [read(file, options) for file in find(name, base=None, option="the input")]
+
+def read_file(name: str, *, columns: Sequence[str], like: object = None) -> Rows:
+    """Give the rows of a file (or glob, `package:` address or URL) with these columns.
+
+    A file that does not name them is read as the files of `like` were: without a header, with their columns.
+    """
+    found = find(name, base=None, option="the input")
+    refusals: list[DataError] = []
+    for options in _ways(name, like):
+        try:
+            return _rows(found, options, columns=columns)
+        except DataError as error:
+            refusals.append(error)
+    raise refusals[-1] if isinstance(like, Files) and _has_own_columns(like) else refusals[0]
+
+
+def _ways(name: str, like: object) -> Iterator[Files]:
+    """Give the ways to read, a header first: if it names the columns, it is to be believed."""
+    if isinstance(like, Files) and (like.delimiter or like.quoting is not None):
+        yield Files(train=(name,), delimiter=like.delimiter, quoting=like.quoting)
+    yield Files(train=(name,))
+    if isinstance(like, Files) and _has_own_columns(like):
+        yield Files(train=(name,), **{key: getattr(like, key) for key in _SHAPE})
+
+
+def _has_own_columns(options: Files) -> bool:
+    return options.header is False or bool(options.columns) or options.layout is not None
+
+
+def _rows(found: Sequence[DataFile], options: Files, *, columns: Sequence[str]) -> Rows:
+    readings: list[Reading] = [read(file, options) for file in found]
     bad = [row for reading in readings for row in reading.bad]
     rows = join([reading.rows for reading in readings])
-    judge(bad, total=len(rows) + len(bad), policy="error", share=0.0, quarantine=None, split=name)
-    demand(rows, columns, why="the model")
+    demand(rows, columns, why="the model", has_options=False)
+    judge(bad, total=len(rows) + len(bad), policy="error", share=0.0, quarantine=None, split=options.train[0])
     return rows

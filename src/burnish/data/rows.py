@@ -1,5 +1,6 @@
 """Builds, joins and narrows rows, keeping the place each one was read from."""
 
+import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -14,6 +15,7 @@ from burnish.spec.values import Places, Rows
 _Mask = np.ndarray[Any, np.dtype[np.bool_]]
 _Numbers = np.ndarray[Any, Any]
 _LONG_NAME = 40
+_DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 
 
 def from_file(table: pa.Table, *, name: str, first_line: int, numbers: _Numbers | None = None) -> Rows:
@@ -52,16 +54,15 @@ def matching(rows: Rows, wanted: Mapping[str, tuple[str, ...]], *, option: str =
     return keep(rows, mask)
 
 
-def demand(rows: Rows, columns: Sequence[str], *, why: str) -> None:
-    """Refuse a table that lacks any of these columns, with the nearest name and all that are there."""
+def demand(rows: Rows, columns: Sequence[str], *, why: str, has_options: bool = True) -> None:
+    """Refuse a table that lacks any of these columns, with the nearest name, all that are there, and what may help."""
     there = rows.table.column_names
     missing = [column for column in dict.fromkeys(columns) if column not in there]
     if not missing:
         return
     files = ", ".join(rows.places.files[:3]) + (" …" if len(rows.places.files) > 3 else "")
-    has_odd_names = any(len(name) > _LONG_NAME or name.isnumeric() for name in there)
-    hint = ["  if its first line is a row and no header, set data.header: false and data.columns"] * has_odd_names
-    raise DataError("\n".join([*(_missing(name, there, why=why) for name in missing), f"  in {files}", *hint]))
+    hints = _hints(there) if has_options else []
+    raise DataError("\n".join([*(_missing(name, there, why=why) for name in missing), f"  in {files}", *hints]))
 
 
 def codes(column: pa.ChunkedArray) -> tuple[_Numbers, int]:
@@ -75,10 +76,14 @@ def codes(column: pa.ChunkedArray) -> tuple[_Numbers, int]:
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """Undo encodings that only storage cares about: dictionaries, views, columns of nothing."""
-    fields = [pa.field(field.name, _plain_type(field.type)) for field in table.schema]
-    schema = pa.schema(fields)
-    return table.replace_schema_metadata(None) if schema.equals(table.schema) else table.cast(schema)
+    """Undo encodings that only storage cares about: dictionaries, views, text as bytes, columns of nothing."""
+    for index, field in enumerate(table.schema):
+        kind = _plain_type(field.type)
+        if kind != field.type:
+            table = table.set_column(index, field.name, table.column(index).cast(kind))
+        if _is_bytes(kind):
+            table = table.set_column(index, field.name, _decoded(table.column(index)))
+    return table.replace_schema_metadata(None)
 
 
 def _plain_type(kind: pa.DataType) -> pa.DataType:
@@ -89,9 +94,30 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     return kind
 
 
+def _is_bytes(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
+
+
+def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    try:
+        return column.cast(pa.string() if pa.types.is_binary(column.type) else pa.large_string())
+    except pa.ArrowInvalid:
+        return column  # bytes that are no text, such as a picture: a task that wants to read them says so
+
+
+def _hints(there: Sequence[str]) -> list[str]:
+    if len(there) == 1 and (found := next((each for each in _DELIMITERS if each in there[0]), None)):
+        return [f"  if {_DELIMITERS[found]} stands between its fields, set data.delimiter: {json.dumps(found)}"]
+    if any(len(name) > _LONG_NAME or name.isnumeric() for name in there):
+        return ["  if its first line is a row and no header, set data.header: false and data.columns"]
+    return []
+
+
 def _missing(name: str, there: Sequence[str], *, why: str) -> str:
     close = get_close_matches(name, there, n=1) or [have for have in there if have.lower() == name.lower()]
-    listed = ", ".join(have if len(have) <= _LONG_NAME else have[:_LONG_NAME] + "…" for have in there)
+    close = [] if len(there) == 1 and any(each in there[0] for each in _DELIMITERS) else close
+    shown = [have.replace("\t", "\\t") for have in there]
+    listed = ", ".join(have if len(have) <= _LONG_NAME else have[:_LONG_NAME] + "…" for have in shown)
     hint = f". Did you mean `{close[0]}`? The" if close else "; the"
     return f"{why}: there is no column `{name}`{hint} columns are {listed}"
 
@@ -112,7 +138,28 @@ def _concatenate(parts: Sequence[Rows]) -> pa.Table:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError):
+        return _concatenate_as_text(parts)
+
+
+def _concatenate_as_text(parts: Sequence[Rows]) -> pa.Table:
+    tables = [part.table for part in parts]
+    try:
         return pa.concat_tables([_as_text(table, tables) for table in tables], promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise DataError(_misfit(parts)) from error
+
+
+def _misfit(parts: Sequence[Rows]) -> str:
+    first = parts[0]
+    for other in parts[1:]:
+        for field in other.table.schema:
+            older = first.table.schema.field(field.name) if field.name in first.table.column_names else field
+            if older.type != field.type and pa.types.is_nested(field.type) != pa.types.is_nested(older.type):
+                return (
+                    f"the column `{field.name}` holds {older.type} in {first.places.files[0]} and {field.type} in "
+                    f"{other.places.files[0]}; files that are read together need the same kind of values in a column"
+                )
+    return f"{first.places.files[0]} and the files after it hold different kinds of values in a column of the same name"
 
 
 def _as_text(table: pa.Table, tables: Sequence[pa.Table]) -> pa.Table:

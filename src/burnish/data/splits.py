@@ -24,10 +24,16 @@ def _mixed(state: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dt
     return state ^ (state >> np.uint64(31))
 
 
-def sample(num_rows: int, size: int, *, seed: int, purpose: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Mark `size` rows at random; a smaller sample is always part of a larger one."""
+def sample(
+    num_rows: int, size: int, *, seed: int, purpose: int, classes: Numbers | None = None
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Mark `size` rows at random, one of every class first; a smaller sample is always part of a larger one."""
+    order = np.argsort(lots(num_rows, seed=seed, purpose=purpose), kind="stable")
+    if classes is not None:
+        is_later = _rank_in_class(classes[order]) > 0
+        order = order[np.argsort(is_later, kind="stable")]
     mask = np.zeros(num_rows, dtype=bool)
-    mask[np.argsort(lots(num_rows, seed=seed, purpose=purpose), kind="stable")[:size]] = True
+    mask[order[:size]] = True
     return mask
 
 

@@ -45,7 +45,9 @@ def _outputs(table: Any, profile: Profile) -> Array:
     if profile.kind == "regression":
         return np.asarray(table["predicted"].to_numpy())
     shares = table["probabilities"].combine_chunks()
-    return np.column_stack([shares.field(label).to_numpy(zero_copy_only=False) for label in profile.labels])
+    if hasattr(shares, "field"):  # a number for each named class; a run writes plain lists, in the order of the labels
+        return np.column_stack([shares.field(label).to_numpy(zero_copy_only=False) for label in profile.labels])
+    return np.asarray(shares.flatten().to_numpy(zero_copy_only=False)).reshape(-1, len(profile.labels))
 
 
 def _values(written: list[Any], profile: Profile) -> Array:

@@ -33,4 +33,4 @@ def _from_split(predictor: Predictor, split: str) -> Rows:
 def _from_file(predictor: Predictor, data: str) -> Rows:
     from burnish.data.read_one import read_file
 
-    return read_file(data, columns=predictor.task.columns)
+    return read_file(data, columns=predictor.task.columns, like=predictor.experiment.data)

@@ -120,15 +120,14 @@ class LabelColumns:
 def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Give a column as one array of trimmed strings; whole floats such as 1.0 stay as they are written."""
     whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
-    if pa.types.is_boolean(whole.type):
-        whole = pc.cast(whole, pa.int8())
     if pa.types.is_dictionary(whole.type):
         whole = whole.dictionary_decode()
     return pc.utf8_trim_whitespace(pc.cast(whole, pa.string()))
 
 
 def _is_list(column: pa.ChunkedArray | pa.Array) -> bool:
-    return bool(pa.types.is_list(column.type) or pa.types.is_large_list(column.type))
+    kind = column.type
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _without_blanks(lists: pa.ListArray) -> pa.ListArray:

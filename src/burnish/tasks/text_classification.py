@@ -75,6 +75,10 @@ class TextClassification(Component):
 
     def profile(self, rows: Rows) -> Profile:
         """Find the kind of labels and the classes."""
+        from burnish.tasks.column_types import refuse_other_than_labels, refuse_other_than_text
+
+        refuse_other_than_text(rows.table, self.input_columns)
+        refuse_other_than_labels(rows.table, self.label, kind=self.kind)
         columns = self._label_columns()
         kind = self.kind if self.kind != "auto" else columns.guess_kind(rows.table)
         if kind == "regression":
@@ -155,9 +159,8 @@ def _refuse_unknown_classes(weights: Mapping[str, float], labels: Sequence[str])
 def _refuse_odd_classes(kind: str, classes: Sequence[str], *, column: str) -> None:
     shown = ", ".join(classes[:10])
     if len(classes) < 2 and kind != "multilabel":
-        raise DataError(
-            f"the training rows hold {len(classes)} distinct labels in column {column} ({shown}); at least 2 are needed"
-        )
+        held = f"1 distinct label in column {column} ({shown})" if classes else f"no label in column {column}"
+        raise DataError(f"the training rows hold {held}; at least 2 are needed")
     if kind == "binary" and len(classes) > 2:
         raise DataError(
             f"task.kind is binary and column {column} holds {len(classes)} distinct labels ({shown}); "

@@ -13,6 +13,7 @@ from burnish.data.tokens import TextAssets
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets, Truncation
 from burnish.spec.values import Draw, Profile, RowFault, Rows
+from burnish.tasks.column_types import refuse_other_than_labels, refuse_other_than_text
 from burnish.tasks.labels import LabelColumns
 
 if TYPE_CHECKING:
@@ -57,12 +58,14 @@ class TextEncoder:
 
     def faults(self, rows: Rows) -> list[RowFault]:
         """List rows with an empty text or a label that is none."""
-        names = [self.codec.text, *([self.codec.pair] if self.codec.pair else [])]
-        empty = [fault for name in names for fault in _empty(rows.table[name], name)]
+        refuse_other_than_text(rows.table, self._texts)
+        refuse_other_than_labels(rows.table, self.columns.names, kind=self.profile.kind)
+        empty = [fault for name in self._texts for fault in _empty(rows.table[name], name)]
         return [*empty, *self._labels(rows.table)[1]]
 
     def encode(self, table: pa.Table) -> pa.Table:
         """Tokenise and cut; labels ride along when the table has them."""
+        refuse_other_than_text(table, self._texts)
         features = self.codec.encode(table)
         if not set(self.columns.names) <= set(table.column_names):
             return features
@@ -77,6 +80,10 @@ class TextEncoder:
         if "label" in features.column_names:
             batch["label"] = _label_array(features["label"].take(indices), width=len(self.profile.labels))
         return batch
+
+    @property
+    def _texts(self) -> list[str]:
+        return [self.codec.text, *([self.codec.pair] if self.codec.pair else [])]
 
     def _labels(self, table: pa.Table) -> "tuple[Array, list[RowFault]]":
         if self.profile.kind == "regression":

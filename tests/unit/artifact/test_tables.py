@@ -56,3 +56,19 @@ def read(path: Path, suffix: str) -> list[dict[str, object]]:
         return pyarrow.feather.read_table(path).to_pylist()
     options = pyarrow.csv.ParseOptions(delimiter="\t" if suffix == ".tsv" else ",", newlines_in_values=True)
     return pyarrow.csv.read_csv(path, parse_options=options).to_pylist()
+
+
+def test_a_tsv_file_is_plain_where_it_can_be(tmp_path: Path) -> None:
+    path = tmp_path / "out.tsv"
+    write_table(
+        pa.table({"text": ['she said "no"', '"no" she said', "a\tb"], "n": [1.5, None, 3.0]}), path, suffix=".tsv"
+    )
+    assert path.read_text().splitlines() == ["text\tn", 'she said "no"\t1.5', '"""no"" she said"\t', '"a\tb"\t3.0']
+
+
+def test_no_column_is_written_twice(tmp_path: Path) -> None:
+    path = tmp_path / "out.csv"
+    table = pa.table({"probability_neg": [0.0, 0.0], **prediction_columns(outcome("binary"))})
+    write_table(table, path, suffix=".csv")
+    names = path.read_text().splitlines()[0].replace('"', "").split(",")
+    assert names == ["probability_neg", "predicted", "confidence", "burnish_probability_neg", "probability_pos"]

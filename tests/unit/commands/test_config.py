@@ -68,3 +68,17 @@ def test_check_gives_the_experiment_or_refuses(mine: str) -> None:
 
 def test_schema_covers_every_top_level_option() -> None:
     assert {"task", "data", "model", "train", "metrics"} <= set(config.schema(registry=REGISTRY)["properties"])
+
+
+def test_a_complaint_tells_where_the_options_it_names_were_set_and_no_others(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    data = "data:\n  train: a.csv\n  bad_rows: skip\n  split:\n    test: 5%\n"
+    path.write_text(f"task: text_classification\nmodel: some/model\n{data}")
+    with pytest.raises(ConfigError) as caught:
+        config.check(str(path), overrides=["data.test=b.csv"])
+    assert str(caught.value).splitlines()[2:] == [
+        "data takes `test` (files) or `split.test` (a part of train), not both; null takes the part away",
+        "  `test` set by data.test=b.csv on the command line",
+        f"  `split.test` set by {path}:7",
+    ]
+    config.check(str(path), overrides=["data.test=b.csv", "data.split.test=null"])

@@ -163,7 +163,7 @@ def test_a_table_without_text_is_refused_honestly() -> None:
 
 def test_text_without_label_is_refused() -> None:
     Path("t.txt").write_text("\n".join(words(row, 9) for row in range(20)))
-    with pytest.raises(DataError, match="no other column looks like a label: there is none"):
+    with pytest.raises(DataError, match="and no other column that could be its label"):
         new("t.txt")
 
 
@@ -206,3 +206,67 @@ def test_class_folders_are_a_file_too() -> None:
     found = yaml.safe_load(new("shelf/train/").text)
     assert found["data"]["test"] == "shelf/test"
     assert (found["task"]["text"], found["task"]["label"]) == ("text", "label")
+
+
+def flags(row: int) -> dict[str, object]:
+    return {
+        "id": row,
+        "comment": words(row, 12),
+        "toxic": row % 2,
+        "rude": int(row % 3 == 0),
+        "threat": int(row % 5 == 0),
+    }
+
+
+def test_columns_of_yes_and_no_are_several_labels() -> None:
+    made = new(write_csv("flags.csv", [flags(row) for row in range(40)]))
+    task = yaml.safe_load(made.text)["task"]
+    assert (task["text"], task["label"], task["kind"]) == ("comment", ["toxic", "rude", "threat"], "multilabel")
+    assert "label is `toxic`, `rude`, `threat`: multilabel, 3 classes: toxic, rude, threat" in made.notes
+
+
+def test_a_label_that_is_called_so_wins_over_columns_of_yes_and_no() -> None:
+    rows = [{**flags(row), "label": "abc"[row % 3]} for row in range(40)]
+    assert yaml.safe_load(new(write_csv("flags.csv", rows)).text)["task"]["label"] == "label"
+
+
+def test_an_empty_label_is_no_class() -> None:
+    rows = [
+        {"text": words(row, 12), "label": ["neg", "pos", ""][min(row, 2) if row < 3 else row % 2]} for row in range(40)
+    ]
+    assert "label is `label`: binary, 2 classes: neg, pos" in new(write_csv("gaps.csv", rows)).notes
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_the_delimiter_is_the_one_that_divides_every_row_alike(delimiter: str) -> None:
+    rows = [
+        {"review": f"{words(row, 9)}{', so' * (row % 3)}{'; no' * (row % 2)}", "label": row % 2} for row in range(40)
+    ]
+    for name in ("headed.csv", "bare.csv"):
+        made = new(write_csv(name, rows, header=name == "headed.csv", delimiter=delimiter))
+        data = {key: value for key, value in yaml.safe_load(made.text)["data"].items() if key != "type"}
+        assert data.get("delimiter", ",") == delimiter
+        assert len(Files(**data).load(Asked(columns=("label",))).train) == 32
+
+
+def test_one_value_is_no_label() -> None:
+    with pytest.raises(DataError, match=r"no other column looks like a label: label \(1 value only\)"):
+        new(write_csv("one.csv", [{"text": words(row, 12), "label": "a"} for row in range(20)]))
+
+
+def test_classes_are_named_whole_or_not_at_all() -> None:
+    rows = [{"text": words(row, 12), "label": f"a.rather.long.name.of.a.group.{row % 5}"} for row in range(40)]
+    made = new(write_csv("long.csv", rows))
+    assert "5 classes: a.rather.long.name.of.a.group.0, a.rather.long.name.of.a.group.1 …" in made.text
+
+
+def test_columns_without_a_header_are_called_as_the_config_calls_them() -> None:
+    rows = [{"a": row % 2, "b": words(row, 12)} for row in range(40)]
+    made = new(write_csv("bare.csv", rows, header=False))
+    assert made.notes[:2] == ("text is `text`", "label is `label`: binary, 2 classes: 0, 1")
+
+
+def test_one_broken_row_is_told_in_the_singular() -> None:
+    path = Path(write_csv("broken.csv", [{"text": words(row, 12), "label": row % 2} for row in range(40)]))
+    path.write_text(path.read_text() + "one,two,three\n")
+    assert "1 row is broken; training will tell which" in new(str(path)).notes

@@ -143,3 +143,13 @@ def test_the_error_reads_as_the_golden_file_says() -> None:
     with pytest.raises(ConfigError) as caught:
         resolve([base, mine, override("task.max_length=900")], registry=fake_registry())
     assert f"error: {caught.value}\n" == (GOLDEN / "error.txt").read_text()
+
+
+@pytest.mark.parametrize("change", ["metrics[1].average=macro", "metrics.1.average=macro"])
+def test_an_element_of_a_list_cannot_be_set_alone(change: str) -> None:
+    problem = only("task: guess\nmetrics: [accuracy, f1]", change)
+    assert problem.splitlines() == [
+        "metrics is a list, which can only be set as a whole, like metrics=[…]",
+        f"  set by {change} on the command line",
+        "  replacing [accuracy, f1] from base.yaml:2",
+    ]

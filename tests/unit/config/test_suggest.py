@@ -19,6 +19,7 @@ TRAIN = [Option("train", "batch"), Option("train", "length")]
         ("num_train_epochs", ROOT, "Did you mean `train.length`?"),
         ("train.batch", ROOT, "Did you mean `train.batch`?"),
         ("xyzzy", TRAIN, "Options here are batch, length."),
+        ("strength", ROOT, "Options here are task, train."),
         ("xyzzy", [], "Options here are none."),
     ],
 )

@@ -71,3 +71,16 @@ def test_several_splits_share_one_quarantine(tmp_path: Path) -> None:
         bad = [BadRow("a.csv", 3, "x", "\udcff")]
         judge(bad, total=9, policy="skip", share=0.5, quarantine=quarantine, split=split)
     assert [json.loads(line)["split"] for line in quarantine.read_text("utf-8").splitlines()] == ["train", "test"]
+
+
+def test_skipping_is_not_offered_where_it_would_not_help() -> None:
+    with pytest.raises(
+        DataError, match=r"mend them; data.bad_rows: skip would not do, for .* allows 1.00% of the rows"
+    ):
+        settled(40, [RowFault(3, "empty text")], share=0.01)
+
+
+def test_a_file_outside_of_an_experiment_is_called_by_its_name_and_has_no_options() -> None:
+    with pytest.raises(DataError) as caught:
+        settled(40, [RowFault(3, "empty text")], split="mine.csv")
+    assert str(caught.value).splitlines() == ["1 of 40 rows of mine.csv cannot be used", "  a.csv:5: empty text"]

@@ -116,7 +116,7 @@ def test_a_filter_keeps_the_wanted_rows(reviews: Path) -> None:
 
 
 def test_a_filter_that_leaves_nothing_is_refused(reviews: Path) -> None:
-    with pytest.raises(DataError, match=r"train has 0 rows|the train split has no rows"):
+    with pytest.raises(DataError, match=r"data\.filter: none of the 100 rows of train holds nowhere in part"):
         Files(train=str(reviews), filter={"part": "nowhere"}).load(ASKED)
 
 
@@ -188,3 +188,26 @@ def test_the_fingerprint_sees_bytes_and_options_and_not_the_folder(reviews: Path
     prints.append(Files(train=str(moved)).load(ASKED).fingerprint)
     assert prints[0] == prints[1]
     assert len(set(prints)) == 4
+
+
+def test_a_small_limit_keeps_every_class(tmp_path: Path) -> None:
+    path = tmp_path / "many.csv"
+    path.write_text("text,label\n" + "".join(f"text {row},c{row % 20}\n" for row in range(400)))
+    few, more = (Files(train=str(path), limit={"train": size}).load(Asked(stratify="label")).train for size in (20, 60))
+    assert set(column(few, "label")) == {f"c{number}" for number in range(20)}
+    assert set(column(few, "text")) < set(column(more, "text"))
+
+
+def test_a_single_row_cannot_be_divided(tmp_path: Path) -> None:
+    path = tmp_path / "one.csv"
+    path.write_text("text,label\nx,pos\n")
+    with pytest.raises(DataError, match="train has 1 row, too few to take 10% for validation"):
+        Files(train=str(path)).load(ASKED)
+
+
+def test_many_classes_of_few_rows_stay_in_train(tmp_path: Path) -> None:
+    path = tmp_path / "intents.csv"
+    labels = [f"intent {row % 60 if row < 80 else row - 20}" for row in range(100)]
+    path.write_text("text,label\n" + "".join(f"text {row},{label}\n" for row, label in enumerate(labels)))
+    splits = Files(train=str(path)).load(Asked(stratify="label"))
+    assert set(column(splits.validation, "label")) <= set(column(splits.train, "label"))

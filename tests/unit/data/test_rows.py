@@ -74,3 +74,29 @@ def test_a_row_taken_for_a_header_is_suspected() -> None:
 def test_distinct_values_are_numbered_in_order_of_appearance(column: pa.Array, numbers: list[int], count: int) -> None:
     found, how_many = codes(pa.chunked_array([column]))
     assert (found.tolist(), how_many) == (numbers, count)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("a;b", 'a semicolon .* data.delimiter: ";"'), ("a\tb", r'a tab .* data.delimiter: "\\t"')]
+)
+def test_one_column_that_was_meant_as_two_names_the_delimiter(name: str, said: str) -> None:
+    rows = from_file(pa.table({name: ["x"]}), name="a.csv", first_line=2)
+    with pytest.raises(DataError, match=said) as caught:
+        demand(rows, ("a",), why="task")
+    assert "Did you mean" not in str(caught.value)
+
+
+def test_text_stored_as_bytes_is_text_and_other_bytes_stay() -> None:
+    table = pa.table({"text": [b"x", "ü".encode()], "picture": [b"\xff\xd8", b"\x00"]})
+    rows = from_file(table, name="a.parquet", first_line=0)
+    assert rows.table.column("text").to_pylist() == ["x", "ü"]
+    assert rows.table.column("picture").to_pylist() == [b"\xff\xd8", b"\x00"]
+
+
+def test_files_that_do_not_fit_together_are_named() -> None:
+    parts = [
+        from_file(pa.table({"text": ["x"], "label": values}), name=name, first_line=0)
+        for name, values in (("a.parquet", ["pos"]), ("b.parquet", [["pos", "neg"]]))
+    ]
+    with pytest.raises(DataError, match=r"`label` holds string in a.parquet and list<.*> in b.parquet"):
+        join(parts)

@@ -6,7 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from burnish.artifact.tables import prediction_columns, words
+from burnish.data.rows import from_file
 from burnish.run.directory import RunDirectory, write_json
+from burnish.run.finish import prediction_table
 from burnish.run.predictions import read_outcome
 from burnish.spec.values import Outcome
 
@@ -41,3 +43,13 @@ def test_what_was_written_as_words_is_read_as_numbers(tmp_path: Path, outcome: O
     assert (back.kind, back.labels) == (outcome.kind, outcome.labels)
     for name in ("rows", "outputs", "decisions", "truth"):
         np.testing.assert_array_equal(getattr(back, name), getattr(outcome, name))
+
+
+def test_probabilities_as_lists_are_in_the_order_of_the_labels(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    outcome = Outcome("multiclass", ROWS, SHARES, np.array([0, 1, 2]), None, LABELS)
+    table = prediction_table(outcome, from_file(pa.table({"text": list("xyz")}), name="a", first_line=1), shown="text")
+    run.predictions.mkdir()
+    pq.write_table(table, run.predictions / "test.parquet")
+    write_json(run.profile, {"kind": "multiclass", "labels": list(LABELS)})
+    np.testing.assert_array_equal(read_outcome(run, "test").outputs, SHARES)

@@ -53,7 +53,7 @@ def test_a_weight_for_a_class_that_is_not_there_is_refused() -> None:
 
 
 def test_one_class_is_refused() -> None:
-    with pytest.raises(DataError, match="1 distinct labels in column label"):
+    with pytest.raises(DataError, match=r"hold 1 distinct label in column label \(x\); at least 2"):
         task().profile(rows(text=["a", "b"], label=["x", "x"]))
 
 
@@ -71,3 +71,23 @@ def test_views_need_a_random_truncation() -> None:
     with pytest.raises(ValidationError, match="needs a random truncation"):
         task(num_views=3)
     assert task(num_views=3, truncation=RandomSpans()).num_views == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [([1, 2], "int64"), ([["a"], ["b"]], "list<"), ([b"\xff", b"\xfe"], "binary"), ([{"a": 1}, {"a": 2}], "struct<")],
+)
+def test_a_text_column_must_hold_text(text: list[object], said: str) -> None:
+    with pytest.raises(DataError, match=f"the column `text` holds {said}.*, and text is needed"):
+        task().profile(rows(text=text, label=["x", "y"]))
+
+
+def test_labels_must_be_words_numbers_or_lists_of_them() -> None:
+    with pytest.raises(DataError, match="`label` holds struct"):
+        task().profile(rows(text=["a", "b"], label=[{"a": 1}, {"a": 2}]))
+    with pytest.raises(DataError, match=r"lists of labels, which is multilabel; task.kind is multiclass"):
+        task(kind="multiclass").profile(rows(text=["a", "b"], label=[["x"], ["y"]]))
+
+
+def test_truth_values_keep_their_names() -> None:
+    assert task().profile(rows(text=["a", "b"], label=[True, False])).labels == ("false", "true")
