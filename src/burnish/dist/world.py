@@ -2,15 +2,18 @@
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
+
+from burnish.errors import LaunchError
 
 
 class World(Protocol):
-    """The processes of one run, seen from one of them."""
+    """The processes of one run, seen from one of them. All of them call the same methods in the same order."""
 
     @property
     def rank(self) -> int:
-        """This process, from 0."""
+        """Number of this process, from 0; process 0 is the one that writes."""
         ...
 
     @property
@@ -23,11 +26,19 @@ class World(Protocol):
         ...
 
     def gather(self, value: Any) -> list[Any]:
-        """Collect one JSON value from each process, in rank order."""
+        """Collect one value from each process, in rank order: JSON values, and arrays anywhere in them."""
         ...
 
     def sum_gradients(self, parameters: list[Any]) -> None:
-        """Add gradients up in place."""
+        """Add gradients up in place; a parameter that has one on some process has it on all of them afterwards."""
+        ...
+
+    def barrier(self) -> None:
+        """Wait until every process has come this far."""
+        ...
+
+    def close(self) -> None:
+        """Leave; nothing can be asked afterwards."""
         ...
 
 
@@ -48,13 +59,73 @@ class Solo:
     def sum_gradients(self, parameters: list[Any]) -> None:
         """Leave the gradients: they are already whole."""
 
+    def barrier(self) -> None:
+        """Wait for nobody."""
+
+    def close(self) -> None:
+        """Leave nobody."""
+
+
+class LostPeer(LaunchError):
+    """Say that another process of the run is gone, so that this one cannot go on either."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A process's place among those of its run, as a launcher tells it."""
+
+    rank: int
+    size: int
+    local_rank: int
+
+
+def world_from_environment(environment: Mapping[str, str] = os.environ) -> World:
+    """Join the other processes that RANK, WORLD_SIZE and MASTER_* speak of; without them, be alone."""
+    place = place_of(environment)
+    if place.size == 1:
+        return Solo()
+    missing = [name for name in ("MASTER_ADDR", "MASTER_PORT") if not environment.get(name)]
+    if missing:
+        raise LaunchError(
+            f"WORLD_SIZE is {place.size} and {' and '.join(missing)} is not set, so the processes cannot meet; "
+            "start them with `burnish train --processes`, or with torchrun, which sets both"
+        )
+    from burnish.dist.gloo_torch import TorchWorld
+
+    return TorchWorld.join(place)
+
+
+def place_of(environment: Mapping[str, str] = os.environ) -> Place:
+    """Read this process's place from RANK, WORLD_SIZE and LOCAL_RANK; alone when RANK is not set."""
+    if not environment.get("RANK"):
+        return Place(rank=0, size=1, local_rank=0)
+    rank = _number(environment, "RANK")
+    size = _number(environment, "WORLD_SIZE", least=1)
+    if rank >= size:
+        raise LaunchError(f"RANK is {rank} and must be below WORLD_SIZE, which is {size}")
+    return Place(rank, size, local_rank=_number(environment, "LOCAL_RANK", default=rank))
+
 
 def available_cores(environment: Mapping[str, str] = os.environ) -> int:
-    """Count the cores this process may use: affinity, cut by a cgroup quota."""
+    """Count the cores this process may use: affinity, cut by a cgroup quota, shared with the ranks of this machine."""
+    here = _number(environment, "LOCAL_WORLD_SIZE", least=1, default=1)
+    return max(1, _cores(environment) // here)
+
+
+def _cores(environment: Mapping[str, str]) -> int:
     if "BURNISH_CORES" in environment:
-        return max(1, int(environment["BURNISH_CORES"]))
+        return _number(environment, "BURNISH_CORES", least=1)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, min(cores, _quota() or cores))
+
+
+def _number(environment: Mapping[str, str], name: str, *, least: int = 0, default: int | None = None) -> int:
+    text = environment.get(name, "")
+    if not text and default is not None:
+        return default
+    if not text.isdecimal() or int(text) < least:
+        raise LaunchError(f"the environment's {name} must be a whole number of at least {least}, got {text!r}")
+    return int(text)
 
 
 def _quota(path: str = "/sys/fs/cgroup/cpu.max") -> int | None:

@@ -1,0 +1,28 @@
+"""What the processes of one run do in turn: process 0 reads, mends and writes first, the others follow it."""
+
+from collections.abc import Callable
+
+from burnish.dist.world import World
+from burnish.run.directory import RunDirectory
+from burnish.run.prepare import Prepared, prepare
+from burnish.spec.experiment import Experiment
+from burnish.storage.checkpoints import Checkpoint, CheckpointStore
+
+
+def prepare_in_turn(
+    experiment: Experiment, directory: RunDirectory, *, world: World, tell: Callable[[str], None]
+) -> Prepared:
+    """Prepare the data on process 0, then on the others, who find the features in the cache."""
+    if world.rank > 0:
+        world.barrier()
+        return prepare(experiment, directory, tell=tell, is_recorded=False)
+    prepared = prepare(experiment, directory, tell=tell)
+    world.barrier()
+    return prepared
+
+
+def newest_checkpoint(store: CheckpointStore, world: World) -> Checkpoint | None:
+    """Give every process the same checkpoint; only process 0 judges which are good, and puts bad ones aside."""
+    found = store.newest() if world.rank == 0 else None
+    step = world.gather(found.step if found else None)[0]
+    return found if world.rank == 0 or step is None else store.at(step)

@@ -1,0 +1,125 @@
+"""Computations that must not show how many processes share them; run as a module, one rank of several."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import nn
+
+from burnish.dist.world import World, world_from_environment
+from burnish.engine.evaluate import infer_all
+from burnish.engine.infer_torch import Inference, Precision
+from burnish.engine.learner_torch import Learner
+from burnish.spec.values import Draw, Objective, Profile
+from burnish.tasks.text_decoder import decode
+
+CPU = Precision(torch.device("cpu"), is_bf16=False)
+OBJECTIVES = {
+    "plain": (Objective("cross_entropy"), "classes"),
+    "weighted": (Objective("cross_entropy", class_weights=(1.0, 5.0, 0.2), label_smoothing=0.1), "classes"),
+    "focal": (Objective("focal", class_weights=(1.0, 2.0, 3.0)), "classes"),
+    "sets": (Objective("binary_cross_entropy", class_weights=(1.0, 4.0, 0.5)), "sets"),
+    "numbers": (Objective("mean_squared_error"), "numbers"),
+}
+SIZES = (12, 11, 1)
+"""Even, odd, and one example, so that a second process has none."""
+CUTS = (1, 3)
+FEATURES = 23
+PLANS = {"several batches": 4, "one batch": FEATURES}
+
+
+class Net(nn.Module):
+    """Two layers, one of which nobody uses."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, size))
+        self.unused = nn.Linear(3, 3)
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        return self.layers(batch["x"])
+
+
+def compute(world: World) -> dict[str, np.ndarray]:
+    """Give every figure by a name, the same names on every rank."""
+    found: dict[str, np.ndarray] = {}
+    for name in OBJECTIVES:
+        for size in SIZES:
+            for cut in CUTS:
+                found |= {f"{name}/{size}/{cut}/{key}": value for key, value in step(world, name, size, cut).items()}
+    for name, examples in PLANS.items():
+        found |= {f"{name}/{key}": value for key, value in evaluation(world, examples).items()}
+    return found
+
+
+def step(world: World, name: str, size: int, cut: int) -> dict[str, np.ndarray]:
+    """Learn from this rank's share of one global batch, in `cut` micro-batches."""
+    objective, kind = OBJECTIVES[name]
+    learner = new_learner(objective, 1 if kind == "numbers" else 3, world)
+    whole = batch(size, kind)
+    parts = np.array_split(np.arange(size)[world.rank :: world.size], cut)
+    batches = [{key: values[part] for key, values in whole.items()} for part in parts if len(part)]
+    result = learner.step(batches, step=0, factor=1.0)
+    gradients = [p.grad for p in learner.network.parameters() if p.grad is not None]
+    return {
+        "loss": np.array(result.loss),
+        "norm": np.array(result.gradient_norm),
+        "counts": np.array([result.examples, result.tokens, len(gradients)]),
+        "gradient": torch.cat([gradient.reshape(-1) for gradient in gradients]).numpy(),
+    }
+
+
+def new_learner(objective: Objective, size: int, world: World) -> Learner:
+    torch.manual_seed(0)
+    net = Net(size)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.01, weight_decay=0.5)
+    return Learner(net, optimizer, objective, precision=CPU, seed=7, clip=None, world=world)
+
+
+def batch(count: int, kind: str) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(count)
+    label = {
+        "classes": lambda: random.integers(0, 3, count),
+        "numbers": lambda: random.normal(size=count),
+        "sets": lambda: random.integers(0, 2, (count, 3)).astype(np.float32),
+    }[kind]()
+    mask = random.integers(0, 2, (count, 4))
+    return {"x": random.normal(size=(count, 6)).astype(np.float32), "attention_mask": mask, "label": label}
+
+
+def evaluation(world: World, examples: int) -> dict[str, np.ndarray]:
+    """Predict windows of rows, from two views, and pool them to rows."""
+    random = np.random.default_rng(3)
+    x = random.normal(size=(FEATURES, 6)).astype(np.float32)
+    rows = np.sort(random.integers(0, 9, FEATURES))
+    torch.manual_seed(1)
+    inference = Inference(Net(3), CPU)
+    order = random.permutation(FEATURES)
+    outputs = infer_all(
+        inference.infer,
+        lambda indices, draw: {"x": x[indices] + draw.view, "row": rows[indices], "label": rows[indices] % 3},
+        [order[start : start + examples] for start in range(0, FEATURES, examples)],
+        draws=[Draw(seed=0, epoch=0, is_training=False, view=view) for view in range(2)],
+        world=world,
+    )
+    assert len(set(outputs["part"].tolist())) == 2 * FEATURES
+    outcome = decode(outputs, Profile("multiclass", ("a", "b", "c")), pool="mean", threshold=0.5)
+    return {"rows": outcome.rows, "outputs": outcome.outputs, "truth": outcome.truth}
+
+
+def main(folder: Path) -> None:
+    """Write what this rank found, and what the ranks could tell one another."""
+    torch.set_num_threads(1)
+    world = world_from_environment()
+    told = world.gather({"rank": world.rank, "ids": np.arange(world.rank * 5, dtype=np.int32), "words": ["é"]})
+    extra = {"sum": np.array(world.sum([1.0, world.rank + 0.1])), "ids": told[1]["ids"]}
+    assert [each["rank"] for each in told] == [0, 1]
+    assert [each["words"] for each in told] == [["é"], ["é"]]
+    world.barrier()
+    np.savez(folder / f"rank{world.rank}.npz", **{f"extra/{k}": v for k, v in extra.items()}, **compute(world))
+    world.close()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,113 @@
+"""One gradient and one set of digits, on one process and on two real ones."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from burnish.dist.world import Solo
+from tests.integration.dist.cases import CUTS, OBJECTIVES, PLANS, SIZES, compute
+
+ROOT = Path(__file__).parents[3]
+Found = dict[str, np.ndarray]
+
+
+@pytest.fixture(scope="module")
+def alone() -> Found:
+    return compute(Solo())
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Found]:
+    folder = tmp_path_factory.mktemp("ranks")
+    processes = start_ranks("tests.integration.dist.cases", str(folder))
+    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    return [dict(np.load(folder / f"rank{rank}.npz")) for rank in range(2)]
+
+
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_loss_and_gradient_are_those_of_one_process(
+    alone: Found, ranks: list[Found], name: str, size: int, cut: int
+) -> None:
+    for rank in ranks:
+        for key in ("loss", "norm", "gradient"):
+            place = f"{name}/{size}/{cut}/{key}"
+            assert rank[place] == pytest.approx(alone[place], abs=1e-6)
+        assert rank[f"{name}/{size}/{cut}/counts"].tolist() == alone[f"{name}/{size}/{cut}/counts"].tolist()
+    assert alone[f"{name}/{size}/{cut}/counts"][0] == size
+
+
+def test_both_processes_hold_the_same_gradient_to_the_bit(ranks: list[Found]) -> None:
+    names = [name for name in ranks[0] if name.endswith("/gradient")]
+    assert [name for name in names if not np.array_equal(ranks[0][name], ranks[1][name])] == []
+
+
+def test_a_layer_that_nobody_uses_gets_no_gradient(ranks: list[Found]) -> None:
+    assert {int(found["plain/11/1/counts"][2]) for found in ranks} == {4}
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("key", ["rows", "outputs", "truth"])
+def test_evaluation_gives_the_same_digits(alone: Found, ranks: list[Found], plan: str, key: str) -> None:
+    for rank in ranks:
+        assert rank[f"{plan}/{key}"].tolist() == alone[f"{plan}/{key}"].tolist()
+
+
+def test_numbers_are_added_and_arrays_collected(ranks: list[Found]) -> None:
+    for rank in ranks:
+        assert rank["extra/sum"].tolist() == [2.0, pytest.approx(1.2)]
+        assert (rank["extra/ids"].dtype, rank["extra/ids"].tolist()) == (np.int32, [0, 1, 2, 3, 4])
+
+
+WAITING = """
+import sys, time
+from burnish.dist.world import LostPeer, world_from_environment
+world = world_from_environment()
+if world.rank == 1:
+    print("joined", flush=True)
+    time.sleep(300)
+try:
+    world.barrier()
+except LostPeer as error:
+    sys.exit(f"lost: {error}")
+"""
+
+
+def test_a_process_whose_peer_is_killed_says_so_at_once(tmp_path: Path) -> None:
+    (tmp_path / "waiting.py").write_text(WAITING)
+    first, second = start_ranks(str(tmp_path / "waiting.py"), is_module=False)
+    assert second.stdout is not None
+    assert first.stderr is not None
+    assert second.stdout.readline() == "joined\n"
+    began = time.monotonic()
+    os.kill(second.pid, signal.SIGKILL)
+    assert first.wait(timeout=60) == 1
+    assert time.monotonic() - began < 30
+    assert "lost: the processes of this run could not add up" in first.stderr.read()
+    second.wait()
+
+
+def start_ranks(*argv: str, is_module: bool = True) -> "list[subprocess.Popen[str]]":
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    shared = {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    command = [sys.executable, *(["-m"] if is_module else []), *argv]
+    return [
+        subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE if not is_module else None,
+            text=True,
+        )
+        for rank in range(2)
+    ]
