@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from burnish import __version__
-from burnish.cli import config, evaluate, list, new, predict, runs, train
+from burnish.cli import config, drill, evaluate, list, new, predict, rerun, runs, train
 from burnish.errors import BurnishError
 
 INTERRUPTED = 130
@@ -35,6 +35,8 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.add_typer(runs.app, name="runs")
 app.command("resume")(train.resume)
+app.command("rerun")(rerun.rerun)
+app.command("drill")(drill.drill)
 
 
 def main() -> NoReturn:

@@ -17,6 +17,10 @@ Configs = Annotated[
     list[Path] | None,
     typer.Option("--config", "-c", metavar="FILE", help="A YAML file laid over the experiment; repeatable, in order."),
 ]
+Processes = Annotated[
+    int,
+    typer.Option("--processes", metavar="N", min=1, help="How many processes of this machine share each batch."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or its name under runs/.")]
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="A run directory, its name under runs/, or an artifact.")]

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from burnish.cli.console import console_for
-from burnish.cli.options import Configs, Experiment, Json, Overrides, Run
+from burnish.cli.options import Configs, Experiment, Json, Overrides, Processes, Run
 from burnish.cli.outcome import exit_code_of, finish
 
 
@@ -25,6 +25,7 @@ def train(
     directory: Annotated[
         Path | None, typer.Option("--dir", metavar="DIR", help="Where the run lives; by default runs/<experiment>.")
     ] = None,
+    processes: Processes = 1,
     then: Annotated[
         Then | None, typer.Option("--then", metavar="evaluate", help="Score the test split afterwards.")
     ] = None,
@@ -41,18 +42,19 @@ def train(
             configs=configs or (),
             overrides=overrides or (),
             directory=directory or default_directory(experiment),
+            processes=processes,
             watch=console.watch,
         )
     finish(result, is_json=is_json, then=then)
     raise typer.Exit(exit_code_of(result))
 
 
-def resume(run: Run, *, is_json: Json = False) -> None:
+def resume(run: Run, *, processes: Processes = 1, is_json: Json = False) -> None:
     """Go on with a run that was interrupted, from its newest good checkpoint."""
     from burnish.commands.resume import resume as command
     from burnish.run.directory import find_run
 
     with console_for(is_json=is_json) as console:
-        result = command(find_run(run).path, watch=console.watch)
+        result = command(find_run(run).path, processes=processes, watch=console.watch)
     finish(result, is_json=is_json)
     raise typer.Exit(exit_code_of(result))

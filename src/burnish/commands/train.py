@@ -3,11 +3,13 @@
 import json
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from burnish.commands.config import check
 from burnish.errors import BurnishError
 from burnish.launch.local import run_worker
+from burnish.launch.torchrun import run_workers
 from burnish.run.directory import RunDirectory, default_directory, read_json
 from burnish.run.ending import COMPLETE, PREEMPTED, died, error_of
 from burnish.run.events_file import from_dict
@@ -24,19 +26,21 @@ def train(
     configs: Sequence[Path] = (),
     overrides: Sequence[str] = (),
     directory: Path | None = None,
+    processes: int = 1,
     watch: Callable[[Event], None] = lambda event: None,
 ) -> RunResult:
     """Train an experiment into a directory; go on where an earlier attempt of the same experiment stopped."""
     resolved = check(experiment, configs=[str(path) for path in configs], overrides=overrides)
     run = RunDirectory(directory or default_directory(experiment))
     settle_plan(run, resolved)
-    return work(run, watch=watch)
+    return work(run, processes=processes, watch=watch)
 
 
-def work(run: RunDirectory, *, watch: Callable[[Event], None]) -> RunResult:
-    """Start a worker on a planned run and stay with it to the end."""
+def work(run: RunDirectory, *, processes: int = 1, watch: Callable[[Event], None]) -> RunResult:
+    """Start a worker on a planned run, in one process or several, and stay with it to the end."""
     refusals: list[BurnishError] = []
-    code = run_worker([_WORKER, str(run.path)], on_line=lambda line: _hear(line, watch, refusals.append))
+    launch = run_worker if processes == 1 else partial(run_workers, processes=processes)
+    code = launch([_WORKER, str(run.path)], on_line=lambda line: _hear(line, watch, refusals.append))
     if refusals:
         raise refusals[0]
     if code not in (0, PREEMPTED):

@@ -4,9 +4,11 @@ import json
 import os
 import sys
 import time
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from burnish.dist.world import LostPeer, World, place_of, world_from_environment
 from burnish.engine.stop import StopRequest
 from burnish.errors import BurnishError
 from burnish.run.directory import RunDirectory, write_json
@@ -14,8 +16,13 @@ from burnish.run.ending import COMPLETE, PREEMPTED, record, refusal
 from burnish.run.events_file import EventsFile, to_dict
 from burnish.run.lock import held
 from burnish.run.plan import read_plan
-from burnish.run.sinks import Sinks
+from burnish.run.saving import room_of
+from burnish.run.sinks import NoLog, Sinks
 from burnish.spec.events import Event, Started
+from burnish.spec.experiment import Experiment
+
+_ECHO_SECONDS = 3.0
+"""A scheduler tells every process to stop, and so does torchrun: both within moments."""
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,49 +32,65 @@ if TYPE_CHECKING:
 
 
 def main(argv: list[str]) -> int:
-    """Train the run in the directory given."""
+    """Train the run in the directory given; as one of several processes when RANK and WORLD_SIZE say so."""
     run = RunDirectory(Path(argv[0]))
     try:
-        with held(run):
-            return _attempt(run)
+        is_first = place_of().rank == 0
+        with held(run) if is_first else nullcontext():
+            return _attempt(run, is_first=is_first)
+    except LostPeer as error:
+        return error.exit_code  # whoever ended first has said why, or is reported by the launcher
     except BurnishError as error:
         # Whoever holds the lock owns exit.json: a refused second process only tells its parent.
         sys.stdout.write(json.dumps(refusal(error)) + "\n")
+        sys.stdout.flush()
         return error.exit_code
 
 
-def _attempt(run: RunDirectory) -> int:
-    run.exit.unlink(missing_ok=True)
-    run.stop_file.unlink(missing_ok=True)
+def _attempt(run: RunDirectory, *, is_first: bool) -> int:
+    if is_first:
+        run.exit.unlink(missing_ok=True)
+        run.stop_file.unlink(missing_ok=True)
     try:
-        return _train(run)
+        # Joined before signals are listened to: a process that waits for one that never comes must be easy to end.
+        with closing(world_from_environment()) as world:
+            return _train(run, world)
     except BurnishError as error:
-        write_json(run.exit, {"reason": "failed", **refusal(error)})
+        if is_first:
+            write_json(run.exit, {"reason": "failed", **refusal(error)})
         raise
 
 
-def _train(run: RunDirectory) -> int:
-    request = StopRequest()
+def _train(run: RunDirectory, world: World) -> int:
+    request = StopRequest(echo_seconds=_ECHO_SECONDS if world.size > 1 else 0.0)
     request.listen()
     began = time.monotonic()
     experiment = read_plan(run)
-    file = EventsFile(run.events)
-    watchers = [tracker.open(run.path, name=experiment.name) for tracker in experiment.track]
-    sinks = Sinks(file, _attempt_number(file), lambda event: _say(event, request), watchers)
+    sinks = _sinks(run, experiment, request) if world.rank == 0 else Sinks(NoLog(), 0, lambda _event: None)
 
     from burnish.report.build import write_page
     from burnish.run.assemble import train
     from burnish.run.finish import finish
 
-    trained = train(run, experiment, sinks=sinks, request=request)
+    trained = train(run, experiment, world=world, sinks=sinks, request=request)
     reason = trained.ended.reason
     if reason in COMPLETE:
         outcomes = finish(trained, run)
-        _compare(run, trained, outcomes, sinks)
+        if world.rank == 0:
+            _compare(run, trained, outcomes, sinks)
     sinks.close()
-    record(run, reason, step=trained.ended.step, seconds=time.monotonic() - began)
-    write_page(run)
+    if world.rank == 0:
+        record(run, reason, step=trained.ended.step, seconds=time.monotonic() - began)
+        write_page(run)
+    world.barrier()  # a launcher that sees one process end may stop the others, and process 0 is still writing
     return 0 if reason in COMPLETE else PREEMPTED
+
+
+def _sinks(run: RunDirectory, experiment: Experiment, request: StopRequest) -> Sinks:
+    file = EventsFile(run.events)
+    watchers = [tracker.open(run.path, name=experiment.name) for tracker in experiment.track]
+    room = room_of(run, experiment.train, request)
+    return Sinks(file, _attempt_number(file), lambda event: _say(event, request), watchers, room)
 
 
 def _compare(run: RunDirectory, trained: "Trained", outcomes: "Mapping[str, Outcome]", sinks: Sinks) -> None:

@@ -1,11 +1,14 @@
 """Feeds a learner from its stream of batches; the only place where the position in the data moves."""
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from burnish.data.batches import BatchStream, Drawn, Prefetch
+from burnish.dist.world import Solo, World
+from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
 from burnish.engine.state import Taken
 from burnish.spec.interval import Interval
 from burnish.spec.values import Draw, StepResult
@@ -38,18 +41,30 @@ class Feed:
         *,
         accumulate: int,
         seed: int,
+        world: World | None = None,
+        repairs: Repairs = NO_REPAIRS,
     ) -> None:
         self._learner = learner
         self._collate = collate
         self._accumulate = accumulate
         self._seed = seed
+        self._repairs = repairs
+        self._world: World = world or Solo()
         self._batches = Prefetch(stream, self._cut)
 
     def advance(self, step: int, factor: float) -> Taken:
         """Draw the next global batch and learn from this rank's share of it."""
+        began = monotonic()
         drawn, batches = self._batches.draw()
-        result = self._learner.step(batches, step=step, factor=factor)
-        return Taken(result, epochs=drawn.epochs_after, global_examples=drawn.global_size)
+        while _place(drawn) in self._repairs.skipped:
+            drawn, batches = self._batches.draw()
+        try:
+            result = self._learner.step(batches, step=step, factor=factor * self._repairs.rate(step))
+        except BadStep as bad:
+            bad.place = _place(drawn)
+            raise
+        seconds = self._world.sum([monotonic() - began])[0] / self._world.size
+        return Taken(result, epochs=drawn.epochs_after, global_examples=drawn.global_size, seconds=seconds)
 
     def cursor(self) -> dict[str, int]:
         """Tell the place of the next batch."""
@@ -69,6 +84,10 @@ class Feed:
         draw = Draw(seed=self._seed, epoch=drawn.epoch, is_training=True)
         parts = np.array_split(drawn.indices, self._accumulate)
         return [self._collate(part, draw) for part in parts if len(part)]
+
+
+def _place(drawn: Drawn) -> tuple[int, int]:
+    return drawn.cursor_before["epoch"], drawn.cursor_before["batch"]
 
 
 def total_steps(length: Interval, stream: BatchStream, *, num_examples: int) -> int | None:

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 
 from burnish.dist.world import Solo, World
 from burnish.engine.infer_torch import Inference, Precision, inputs_of
+from burnish.engine.memory_torch import DoesNotFit, Memory, is_out_of_memory
 from burnish.engine.objectives_torch import Loss
+from burnish.engine.recovery import BadStep, is_bad
 from burnish.spec.values import Objective, StepResult
 
 if TYPE_CHECKING:
@@ -33,6 +35,8 @@ class Learner:
         clip: float | None = 1.0,
         ema_decay: float | None = None,
         world: World | None = None,
+        memory: Memory | None = None,
+        loss_limit: float | None = None,
     ) -> None:
         self.network = network.to(precision.device)
         self.optimizer = optimizer
@@ -41,6 +45,8 @@ class Learner:
         self._seed = seed
         self._clip = clip
         self._world: World = world or Solo()
+        self._memory = memory or Memory()
+        self._loss_limit = loss_limit
         self._base_rates = [group["lr"] for group in optimizer.param_groups]
         self._trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
         self._decay = ema_decay
@@ -50,18 +56,17 @@ class Learner:
         """Learn from one global batch, cut into micro-batches; `step` counts from 0."""
         self.network.train()
         self._set_rates(factor)
-        self.optimizer.zero_grad(set_to_none=True)
-        tensors = [self._precision.tensors(batch) for batch in batches]
-        weight = self._world.sum([float(sum(self._loss.weight(batch[_LABEL]) for batch in tensors))])[0]
-        total = 0.0
-        for number, batch in enumerate(tensors):
-            self._seed_dropout(step, number)
-            total += self._backward(batch, weight)
+        weight = self._world.sum([sum((self._weight(batch) for batch in batches), 0.0)])[0]
+        total = self._memory.run(batches, lambda pieces: self._gradients(pieces, weight, step=step), step=step)
         self._world.sum_gradients(self._trained)
-        norm = self._clipped_norm()
+        result = self._result(batches, total, self._clipped_norm())
+        if is_bad(result, loss_limit=self._loss_limit):
+            # Before the update: every rank sees the same sums, so all of them turn back here together.
+            rows = self._world.gather([int(row) for batch in batches for row in batch.get("row", ())])
+            raise BadStep(step + 1, result, [row for share in rows for row in share])
         self.optimizer.step()
         self._average()
-        return self._result(batches, total, norm)
+        return result
 
     def infer(self, batch: "Batch") -> "Array":
         """Give the logits of a batch, in float32."""
@@ -84,6 +89,22 @@ class Learner:
     def average_tensors(self) -> list[Tensor]:
         """Give the averaged weights, in the order of the trained parameters."""
         return self._averages
+
+    def _weight(self, batch: "Batch") -> float:
+        return float(self._loss.weight(torch.tensor(batch[_LABEL], device=self._precision.device)))
+
+    def _gradients(self, batches: Sequence["Batch"], weight: float, *, step: int) -> float:
+        self.optimizer.zero_grad(set_to_none=True)
+        total = 0.0
+        for number, batch in enumerate(batches):
+            self._seed_dropout(step, number)
+            try:
+                total += self._backward(self._precision.tensors(batch), weight)
+            except (RuntimeError, MemoryError) as error:
+                if is_out_of_memory(error):
+                    raise DoesNotFit(batch) from None
+                raise
+        return total
 
     def _backward(self, batch: Mapping[str, Tensor], weight: float) -> float:
         with self._precision.scope():

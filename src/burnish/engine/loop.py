@@ -1,12 +1,11 @@
 """The training loop. It yields what happens; to watch it, consume its events; to stop it, ask `should_stop`."""
 
 from collections.abc import Callable, Iterator, Mapping
-from time import monotonic
 
 from burnish.engine.pace import Pace
 from burnish.engine.position import Position, is_due
 from burnish.engine.state import Trainee, TrainState
-from burnish.spec.events import Ended, Evaluated, Event, Saved, Stepped
+from burnish.spec.events import Ended, Evaluated, Event, Stepped
 
 
 def fit(
@@ -15,10 +14,13 @@ def fit(
     pace: Pace,
     *,
     evaluate: Callable[[], Mapping[str, float]],
-    save: Callable[[TrainState], Saved],
+    save: Callable[[TrainState], None],
     should_stop: Callable[[], str | None],
 ) -> Iterator[Event]:
-    """Train to the end of the pace. Each turn: stop? → step → evaluate if due → save if due or best."""
+    """Train to the end of the pace. Each turn: stop? → step → evaluate if due → save if due or best.
+
+    `save` takes what it needs before it returns, and may write it later: who writes tells `Saved` once it exists.
+    """
     saved_step = state.position.step or None
     while (reason := _end_of(state, pace) or should_stop()) is None:
         before = state.position
@@ -32,9 +34,9 @@ def fit(
         # Saving comes after evaluating, so that a checkpoint knows its own score and whether it is the best.
         if is_last or is_best or is_due(pace.checkpoint_every, before=before, now=state.position):
             saved_step = state.position.step
-            yield save(state)
+            save(state)
     if saved_step != state.position.step:
-        yield save(state)
+        save(state)
     yield Ended(state.position.step, reason, state.best_step, state.best_score)
 
 
@@ -45,14 +47,13 @@ def _end_of(state: TrainState, pace: Pace) -> str | None:
 
 
 def _step(state: TrainState, trainee: Trainee, pace: Pace) -> Stepped:
-    began = monotonic()
     position = state.position
     taken = trainee.advance(position.step, pace.factor(position))
     state.position = Position(
         step=position.step + 1,
         epochs=taken.epochs,
         examples=position.examples + taken.global_examples,
-        minutes=position.minutes + (monotonic() - began) / 60,
+        minutes=position.minutes + taken.seconds / 60,
     )
     return Stepped(
         step=state.position.step,

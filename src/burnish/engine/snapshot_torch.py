@@ -1,13 +1,18 @@
 """Writes a learner to a folder and puts it back, bit for bit: safetensors for tensors, JSON for numbers."""
 
 import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from burnish.engine.learner_torch import Learner
+from burnish.engine.memory_torch import is_out_of_memory
 from burnish.errors import CheckpointError
 
 _WEIGHTS = "weights.safetensors"
@@ -16,15 +21,47 @@ _AVERAGES = "averages.safetensors"
 _NUMBERS = "optimizer.json"
 
 
+@dataclass(frozen=True)
+class Snapshot:
+    """All of a learner at one moment, in memory of its own: training may go on while it is written."""
+
+    tensors: Mapping[str, Mapping[str, Tensor]]
+    """By file name."""
+    numbers: str
+    """What of the optimizer is no tensor, as JSON."""
+    is_copy: bool = True
+    """False when memory had no room for a copy: training must wait until it is written."""
+
+    @property
+    def num_bytes(self) -> int:
+        """Tell how much it takes on disk, but for some kilobytes of names."""
+        return sum(tensor.nbytes for tensors in self.tensors.values() for tensor in tensors.values())
+
+    def write(self, folder: Path) -> None:
+        """Write weights, optimizer state and averaged weights."""
+        for name, tensors in self.tensors.items():
+            _save(tensors if self.is_copy else _on_their_own(tensors), folder / name)
+        (folder / _NUMBERS).write_text(self.numbers)
+
+
+def snapshot(learner: Learner) -> Snapshot:
+    """Copy weights, optimizer state and averaged weights; where memory has no room for that, only point to them."""
+    optimizer, numbers = _flatten(learner.optimizer.state_dict())
+    averages = {f"{number:05d}": tensor for number, tensor in enumerate(learner.average_tensors())}
+    live = {_WEIGHTS: learner.network.state_dict(), _OPTIMIZER: optimizer}
+    if averages:
+        live[_AVERAGES] = averages
+    try:
+        return Snapshot({name: _copied(tensors) for name, tensors in live.items()}, numbers)
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+    return Snapshot(live, numbers, is_copy=False)
+
+
 def write_learner(learner: Learner, folder: Path) -> None:
     """Write weights, optimizer state and averaged weights."""
-    save_file(_plain(learner.network.state_dict()), folder / _WEIGHTS)
-    tensors, numbers = _flatten(learner.optimizer.state_dict())
-    save_file(tensors, folder / _OPTIMIZER)
-    (folder / _NUMBERS).write_text(json.dumps(numbers, sort_keys=True))
-    averages = {f"{number:05d}": tensor for number, tensor in enumerate(learner.average_tensors())}
-    if averages:
-        save_file(_plain(averages), folder / _AVERAGES)
+    snapshot(learner).write(folder)
 
 
 def read_learner(learner: Learner, folder: Path) -> None:
@@ -51,16 +88,34 @@ def read_weights(learner: Learner, folder: Path) -> None:
 def _load(path: Path) -> dict[str, Tensor]:
     try:
         return load_file(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, SafetensorError) as error:
         raise CheckpointError(f"{path} cannot be read: {error}") from error
 
 
-def _plain(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+def _save(tensors: Mapping[str, Tensor], path: Path) -> None:
+    try:
+        save_file(dict(tensors), path)
+    except SafetensorError as error:
+        # It tells the system's number only in words, and a full disk must be told from other faults.
+        number = re.search(r"\(os error (\d+)\)", str(error))
+        raise OSError(int(number[1]) if number else 0, str(error), str(path)) from error
+
+
+def _copied(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     # Tied weights share memory, which safetensors refuses: each name gets its own copy.
-    return {name: tensor.detach().cpu().clone().contiguous() for name, tensor in tensors.items()}
+    return {name: tensor.detach().to("cpu", copy=True).contiguous() for name, tensor in tensors.items()}
 
 
-def _flatten(state: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:
+def _on_their_own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    seen: set[int] = set()
+    kept: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        kept[name] = (tensor.clone() if tensor.data_ptr() in seen else tensor).detach().cpu().contiguous()
+        seen.add(tensor.data_ptr())
+    return kept
+
+
+def _flatten(state: dict[str, Any]) -> tuple[dict[str, Tensor], str]:
     tensors: dict[str, Tensor] = {}
     numbers: dict[str, Any] = {"param_groups": state["param_groups"], "state": {}}
     for index, values in state["state"].items():
@@ -69,7 +124,7 @@ def _flatten(state: dict[str, Any]) -> tuple[dict[str, Tensor], dict[str, Any]]:
                 tensors[f"{index}/{name}"] = value
             else:
                 numbers["state"].setdefault(str(index), {})[name] = value
-    return _plain(tensors), numbers
+    return tensors, json.dumps(numbers, sort_keys=True)
 
 
 def _unflatten(tensors: dict[str, Tensor], numbers: dict[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,8 @@ class Taken:
     result: StepResult
     epochs: float
     global_examples: int
+    seconds: float = 0.0
+    """How long it took; the same number on every process, or they would disagree on what is due by the clock."""
 
 
 class Trainee(Protocol):

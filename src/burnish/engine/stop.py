@@ -19,6 +19,10 @@ class StopRequest:
     """Remember that someone outside asked this process to stop."""
 
     reason: str | None = None
+    echo_seconds: float = 0.0
+    """A second signal that comes this soon is the first one again, passed on by the parent of several processes."""
+    now: Callable[[], float] = monotonic
+    _asked_at: float = 0.0
 
     def listen(self) -> None:
         """Turn SIGTERM and SIGINT into a request; a second one ends the process at once."""
@@ -26,9 +30,10 @@ class StopRequest:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        if self.reason is not None:
+        if self.reason is None:
+            self.reason, self._asked_at = "preempted", self.now()
+        elif self.now() - self._asked_at >= self.echo_seconds:
             os._exit(128 + number)
-        self.reason = "preempted"
 
 
 @dataclass

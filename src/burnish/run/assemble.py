@@ -1,30 +1,37 @@
 """Puts data, model and engine together and trains: the only file that knows everybody."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from burnish.data.batches import BatchStream
-from burnish.dist.world import Solo, World
+from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.feed import Feed, total_steps
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loop import fit
+from burnish.engine.memory_torch import Memory
 from burnish.engine.pace import Pace
-from burnish.engine.position import Position, is_due
-from burnish.engine.snapshot_torch import read_learner, read_weights, write_learner
+from burnish.engine.recovery import BadStep
+from burnish.engine.snapshot_torch import read_learner, read_weights, snapshot
 from burnish.engine.state import TrainState
 from burnish.engine.stop import Stopper, StopRequest
 from burnish.metrics.tally import rehearse
 from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
-from burnish.run.prepare import Prepared, prepare
+from burnish.run.events_file import EventsFile
+from burnish.run.ledger import Ledger
+from burnish.run.prepare import Prepared
+from burnish.run.ranks import newest_checkpoint, prepare_in_turn
+from burnish.run.recover import recover
+from burnish.run.saving import Content, Saver, room_of
 from burnish.run.scoring import Scorer, selection
 from burnish.run.seeding_torch import seed_everything
 from burnish.run.sinks import Sinks
 from burnish.spec.events import Ended, Saved, Started
 from burnish.spec.experiment import Experiment
-from burnish.storage.checkpoints import CheckpointStore
+from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
 
 @dataclass(frozen=True)
@@ -40,53 +47,97 @@ class Trained:
     facts: Mapping[str, Any]
 
 
-def train(directory: RunDirectory, experiment: Experiment, *, sinks: Sinks, request: StopRequest) -> Trained:
+def train(
+    directory: RunDirectory, experiment: Experiment, *, world: World, sinks: Sinks, request: StopRequest
+) -> Trained:
     """Train from the newest good checkpoint, or from the start, until the pace is done or someone asks to stop."""
-    world: World = Solo()
-    prepared = prepare(experiment, directory, tell=sinks.note)
-    scorer = Scorer(experiment, prepared)
+    prepared = prepare_in_turn(experiment, directory, world=world, tell=sinks.note)
+    scorer = Scorer(experiment, prepared, world)
     rehearse(scorer.metrics, kind=prepared.profile.kind, labels=prepared.profile.labels)
-    headline, direction = selection(experiment, scorer.metrics)
-    learner = build_learner(experiment, prepared, world)
+    store = CheckpointStore(directory.checkpoints, directory.quarantine, tell=sinks.note)
+    stopper = Stopper(world, request, directory.stop_file, max_minutes=experiment.train.max_minutes)
+    room = room_of(directory, experiment.train, request)
+    with Saver(store, room, experiment.train.keep, directory.events, sinks.emit) as saver:
+        scene = Scene(directory, scorer, Ledger(directory.repairs, world.rank == 0), saver, stopper, sinks)
+        checkpoint = newest_checkpoint(store, world)
+        scene.ledger.load(checkpoint.state().get("repairs") if checkpoint else None)
+        while True:
+            try:
+                return _attempt(scene, checkpoint)
+            except BadStep as bad:
+                saver.finish()
+                checkpoint = newest_checkpoint(store, world)
+                restored_step = checkpoint.step if checkpoint else 0
+                rows = prepared.rows["train"]
+                sinks.note(recover(bad, scene.ledger, experiment.train, rows=rows, restored_step=restored_step))
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What stays while a run is put back to a checkpoint and tries again."""
+
+    directory: RunDirectory
+    scorer: Scorer
+    ledger: Ledger
+    saver: Saver
+    stopper: Stopper
+    sinks: Sinks
+
+
+def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
+    scorer, ledger, saver, sinks = scene.scorer, scene.ledger, scene.saver, scene.sinks
+    experiment, prepared, world = scorer.experiment, scorer.prepared, scorer.world
+    learner = build_learner(experiment, prepared, world, memory=_memory(ledger, sinks))
     stream = _stream(experiment, prepared, world)
     state = TrainState()
-    store = CheckpointStore(directory.checkpoints, directory.quarantine, tell=sinks.note)
-    _restore(store, state, learner, stream, sinks)
+    _restore(checkpoint, state, learner, stream, scene)
+    pace = _pace(scorer, stream)
     feed = Feed(
         learner,
         stream,
         lambda indices, draw: prepared.encoder.collate(prepared.features["train"], indices, draw),
         accumulate=experiment.train.accumulate,
         seed=experiment.runtime.seed,
-    )
-    policy = experiment.train
-    pace = Pace(
-        length=policy.length,
-        evaluate_every=policy.evaluate_every,
-        checkpoint_every=policy.checkpoint_every,
-        schedule=experiment.schedule,
-        total_steps=total_steps(policy.length, stream, num_examples=len(prepared.features["train"])),
-        select=headline,
-        direction=direction,
-        patience=policy.patience,
+        world=world,
+        repairs=ledger.repairs,
     )
 
     def evaluate() -> Mapping[str, float]:
         with learner.averaged():
             return scorer.scores("validation", learner.infer)
 
-    def save(state: TrainState) -> Saved:
-        return _save(store, state, learner, feed, experiment)
+    def save(state: TrainState) -> None:
+        if world.rank == 0:
+            _save(saver, state, learner, values={"cursor": feed.cursor(), "repairs": ledger.repairs.to_json()})
 
-    stopper = Stopper(world, request, directory.stop_file, max_minutes=policy.max_minutes)
-    facts = {**_facts(prepared, learner, stream), "select": headline, "environment": environment(experiment.runtime)}
+    told = {"select": pace.select, "environment": environment(experiment.runtime)}
+    facts = {**_facts(prepared, learner, stream, world), **told}
     sinks.emit(Started(state.position.step, sinks.attempt, pace.total_steps, facts))
     ended = Ended(state.position.step, "finished")
-    for event in fit(state, feed, pace, evaluate=evaluate, save=save, should_stop=stopper.reason):
-        sinks.emit(event)
-        ended = event if isinstance(event, Ended) else ended
-    feed.close()
-    return Trained(experiment, prepared, scorer, learner, ended, headline, facts)
+    with closing(feed):
+        for event in fit(state, feed, pace, evaluate=evaluate, save=save, should_stop=scene.stopper.reason):
+            # A run has ended when its last checkpoint exists, and not before.
+            (saver.finish if isinstance(event, Ended) else saver.tell)()
+            sinks.emit(event)
+            ended = event if isinstance(event, Ended) else ended
+    world.barrier()  # or another process could look for the best checkpoint while process 0 still writes it
+    return Trained(experiment, prepared, scorer, learner, ended, pace.select, facts)
+
+
+def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
+    experiment = scorer.experiment
+    policy = experiment.train
+    headline, direction = selection(experiment, scorer.metrics)
+    return Pace(
+        length=policy.length,
+        evaluate_every=policy.evaluate_every,
+        checkpoint_every=policy.checkpoint_every,
+        schedule=experiment.schedule,
+        total_steps=total_steps(policy.length, stream, num_examples=len(scorer.prepared.features["train"])),
+        select=headline,
+        direction=direction,
+        patience=policy.patience,
+    )
 
 
 def put_best_in_place(trained: Trained, directory: RunDirectory) -> None:
@@ -97,7 +148,7 @@ def put_best_in_place(trained: Trained, directory: RunDirectory) -> None:
         read_weights(trained.learner, store.at(best).path)
 
 
-def build_learner(experiment: Experiment, prepared: Prepared, world: World) -> Learner:
+def build_learner(experiment: Experiment, prepared: Prepared, world: World, *, memory: Memory | None = None) -> Learner:
     """Load weights and make the optimizer, seeded so that new weights are the same each time."""
     precision = prepare_device(experiment.runtime)
     seed_everything(experiment.runtime.seed)
@@ -115,6 +166,8 @@ def build_learner(experiment: Experiment, prepared: Prepared, world: World) -> L
         clip=experiment.train.clip,
         ema_decay=experiment.train.ema.decay if experiment.train.ema else None,
         world=world,
+        memory=memory,
+        loss_limit=experiment.train.loss_limit,
     )
 
 
@@ -123,8 +176,10 @@ def _stream(experiment: Experiment, prepared: Prepared, world: World) -> BatchSt
     return BatchStream(lengths, experiment.train.batch, seed=experiment.runtime.seed, rank=world.rank, world=world.size)
 
 
-def _restore(store: CheckpointStore, state: TrainState, learner: Learner, stream: BatchStream, sinks: Sinks) -> None:
-    checkpoint = store.newest()
+def _restore(
+    checkpoint: Checkpoint | None, state: TrainState, learner: Learner, stream: BatchStream, scene: Scene
+) -> None:
+    sinks = scene.sinks
     sinks.file.rewind(checkpoint.step if checkpoint else 0)
     if checkpoint is None:
         return
@@ -132,26 +187,36 @@ def _restore(store: CheckpointStore, state: TrainState, learner: Learner, stream
     read_learner(learner, checkpoint.path)
     stream.cursor = saved["cursor"]
     vars(state).update(vars(TrainState.from_json(saved["train"])))
+    told = EventsFile(scene.directory.events).last(Saved)
+    if told is None or told.event.step != checkpoint.step:
+        # The last attempt was killed when the checkpoint existed and nobody had been told yet.
+        sinks.emit(Saved(checkpoint.step, str(checkpoint.path)))
     sinks.note(f"going on from step {checkpoint.step}", step=checkpoint.step)
 
 
-def _save(store: CheckpointStore, state: TrainState, learner: Learner, feed: Feed, experiment: Experiment) -> Saved:
-    step = state.position.step
-    values = {"train": state.to_json(), "cursor": feed.cursor()}
-    checkpoint = store.save(step, values, lambda folder: write_learner(learner, folder))
-    keep = experiment.train.keep
-    store.retain(
-        lambda old: old == state.best_step or is_due(keep.every, before=Position(step=old - 1), now=Position(step=old)),
-        last=keep.last,
-    )
-    return Saved(step, str(checkpoint.path))
+def _save(saver: Saver, state: TrainState, learner: Learner, *, values: Mapping[str, Any]) -> None:
+    saver.finish()  # before the copy is made, so that memory never holds two of them
+    copy = snapshot(learner)
+    values = {"train": state.to_json(), **values}
+    saver.begin(Content(state.position.step, values, copy.write, copy.num_bytes, state.best_step))
+    if not copy.is_copy:
+        saver.finish()
 
 
-def _facts(prepared: Prepared, learner: Learner, stream: BatchStream) -> dict[str, Any]:
+def _memory(ledger: Ledger, sinks: Sinks) -> Memory:
+    def record(step: int, size: int) -> None:
+        ledger.record(ledger.repairs.with_split(step, size))
+        sinks.note(f"memory ran out in step {step + 1}; micro-batches of {size:,} tokens are cut in two", step=step)
+
+    return Memory(ledger.repairs, record)
+
+
+def _facts(prepared: Prepared, learner: Learner, stream: BatchStream, world: World) -> dict[str, Any]:
     parameters = sum(parameter.numel() for parameter in learner.network.parameters())
     trained = sum(parameter.numel() for parameter in learner.network.parameters() if parameter.requires_grad)
     return {
         **prepared.facts,
+        **({"processes": world.size} if world.size > 1 else {}),
         "parameters": parameters,
         **({"trained_parameters": trained} if trained != parameters else {}),
         "batches_per_epoch": stream.batches_in(0),

@@ -119,6 +119,11 @@ class RunDirectory:
         return self.path / "quarantine"
 
     @property
+    def repairs(self) -> Path:
+        """Batches passed over, lowered rates and smaller micro-batches: what a resumed run must do again."""
+        return self.path / "repairs.json"
+
+    @property
     def skipped_rows(self) -> Path:
         """Rows that the data source left out, and why."""
         return self.path / "skipped_rows.jsonl"

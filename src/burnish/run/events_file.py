@@ -1,12 +1,14 @@
 """events.jsonl: what happened in a run, one JSON object a line. A line exists when its newline does."""
 
+import errno
 import json
 import math
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
+from io import RawIOBase
 from pathlib import Path
-from typing import Any, BinaryIO, get_args
+from typing import Any, get_args
 
 from burnish.errors import CheckpointError
 from burnish.run.directory import write_text
@@ -31,18 +33,18 @@ class EventsFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._file: BinaryIO | None = None
+        self._file: RawIOBase | None = None
 
     def append(self, event: Event, *, time: float, attempt: int) -> None:
         """Write one event as one line, at once."""
         line = json.dumps({**to_dict(event), "time": time, "attempt": attempt}, allow_nan=False) + "\n"
         try:
             file = self._opened()
-            file.write(line.encode("utf-8"))
-            file.flush()
+            _write_whole(file, line.encode("utf-8"))
             if isinstance(event, _MUST_REACH_THE_DISK):
                 os.fsync(file.fileno())
         except OSError as error:
+            self.close()  # opened again, it is first cut back to its last whole line
             raise CheckpointError(f"{self.path} could not be written: {error.strerror or error}") from error
 
     def read(self, *, skip: Collection[type[Event]] = ()) -> Iterator[Record]:
@@ -84,10 +86,10 @@ class EventsFile:
             self._file.close()
             self._file = None
 
-    def _opened(self) -> BinaryIO:
+    def _opened(self) -> RawIOBase:
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            file = open(self.path, "ab")  # noqa: SIM115  # held until close()
+            file = open(self.path, "ab", buffering=0)  # noqa: SIM115  # held until close(); nothing is left in a buffer
             file.truncate(_committed_size(self.path))  # or the next line would be glued to half of one
             self._file = file
         return self._file
@@ -156,6 +158,11 @@ def _whole_lines(path: Path) -> list[bytes]:
 
 def _committed_size(path: Path) -> int:
     return sum(map(len, _whole_lines(path)))
+
+
+def _write_whole(file: RawIOBase, line: bytes) -> None:
+    if file.write(line) != len(line):
+        raise OSError(errno.ENOSPC, "the disk took only a part of the line")
 
 
 def _append_lines(path: Path, lines: list[bytes]) -> None:

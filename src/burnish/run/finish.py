@@ -20,7 +20,7 @@ _SHOWN_CHARACTERS = 2000
 
 
 def finish(trained: Trained, directory: RunDirectory) -> dict[str, Outcome]:
-    """Score every split but train with the best weights, and write scores, predictions and the artifact."""
+    """Score every split but train with the best weights, and on process 0 write scores, predictions, the artifact."""
     put_best_in_place(trained, directory)
     with trained.learner.averaged():
         outcomes = {
@@ -28,6 +28,8 @@ def finish(trained: Trained, directory: RunDirectory) -> dict[str, Outcome]:
             for split in trained.prepared.features
             if split != "train"
         }
+        if trained.scorer.world.rank > 0:
+            return outcomes
         _write_artifact(trained, directory)
     scores = {split: trained.scorer.tally(outcome).scored() for split, outcome in outcomes.items()}
     write_scores(directory, trained.headline, scores, baselines={})

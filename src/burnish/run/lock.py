@@ -5,7 +5,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from burnish.errors import CheckpointError
 from burnish.run.directory import HEARTBEAT_SECONDS, RunDirectory
@@ -34,7 +34,8 @@ def held(directory: RunDirectory) -> Iterator[None]:
 
 def _beat(directory: RunDirectory, stop: threading.Event) -> None:
     while not stop.wait(HEARTBEAT_SECONDS):
-        directory.write_lock(now=time.time())
+        with suppress(CheckpointError):  # a full disk may have room again by the next beat
+            directory.write_lock(now=time.time())
 
 
 def _refuse_other_hosts(directory: RunDirectory) -> None:

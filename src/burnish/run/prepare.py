@@ -42,15 +42,19 @@ class Prepared:
     facts: Mapping[str, object]
 
 
-def prepare(experiment: Experiment, directory: RunDirectory, *, tell: Callable[[str], None]) -> Prepared:
-    """Read, profile, check and encode every split."""
-    splits = experiment.data.load(request_of(experiment, directory.skipped_rows))
+def prepare(
+    experiment: Experiment, directory: RunDirectory, *, tell: Callable[[str], None], is_recorded: bool = True
+) -> Prepared:
+    """Read, profile, check and encode every split; unless it is recorded, leave no trace in the directory."""
+    quarantine = directory.skipped_rows if is_recorded else None
+    splits = experiment.data.load(request_of(experiment, quarantine))
     profile = experiment.task.profile(splits.train)
-    write_json(directory.profile, asdict(profile))
+    if is_recorded:
+        write_json(directory.profile, asdict(profile))
     assets = experiment.model.assets()
     encoder = experiment.task.encoder(profile, assets)
     rows = {
-        name: _sound(part, name, experiment, encoder=encoder, quarantine=directory.skipped_rows)
+        name: _sound(part, name, experiment, encoder=encoder, quarantine=quarantine)
         for name, part in _parts(splits).items()
     }
     encode = _features(experiment, splits, encoder, tell=tell)
@@ -82,7 +86,7 @@ def _parts(splits: Splits) -> dict[str, Rows]:
     return parts if splits.test is None else {**parts, "test": splits.test}
 
 
-def _sound(rows: Rows, split: str, experiment: Experiment, *, encoder: Encoder, quarantine: Path) -> Rows:
+def _sound(rows: Rows, split: str, experiment: Experiment, *, encoder: Encoder, quarantine: Path | None) -> Rows:
     return settle(
         rows,
         encoder.faults(rows),

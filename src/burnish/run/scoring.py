@@ -1,11 +1,12 @@
 """Scores a split with a learner, and picks the score that selects."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from burnish.artifact.predictor import views
 from burnish.data.batches import evaluation_plan
+from burnish.dist.world import Solo, World
 from burnish.engine.evaluate import Infer, infer_all
 from burnish.errors import ConfigError, Problem
 from burnish.metrics.tally import Tally
@@ -23,6 +24,7 @@ class Scorer:
 
     experiment: Experiment
     prepared: Prepared
+    world: World = field(default_factory=Solo)
 
     @property
     def metrics(self) -> Sequence[Metric]:
@@ -32,13 +34,14 @@ class Scorer:
     def outcome(
         self, split: str, infer: Infer, *, progress: Callable[[int, int], None] = lambda done, total: None
     ) -> Outcome:
-        """Predict a split."""
+        """Predict a split, together with the other processes of the run."""
         features = self.prepared.features[split]
         outputs = infer_all(
             infer,
             lambda indices, draw: self.prepared.encoder.collate(features, indices, draw),
             evaluation_plan(features["length"].to_numpy(), examples=_EVALUATION_BATCH),
             draws=views(self.experiment),
+            world=self.world,
             progress=progress,
         )
         return self.experiment.task.decode(outputs, self.prepared.profile)
@@ -51,7 +54,9 @@ class Scorer:
 
     def scores(self, split: str, infer: Infer) -> Mapping[str, float]:
         """Predict and score a split."""
-        return self.tally(self.outcome(split, infer)).scores()
+        scores = dict(self.tally(self.outcome(split, infer)).scores())
+        # Processes decide by these numbers: on unlike machines a last digit could differ, so the first one's hold.
+        return self.world.gather(scores)[0]  # type: ignore[no-any-return]  # what was given, back
 
 
 def metrics_of(experiment: Experiment, profile: Profile) -> Sequence[Metric]:

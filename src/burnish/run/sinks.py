@@ -3,27 +3,76 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from burnish.run.events_file import EventsFile
 from burnish.spec.events import Event, Noted
 from burnish.spec.protocols import Watcher
+from burnish.storage.room import Room
+
+_BYTES_OF_AN_EVENT = 4096
+"""A generous guess, and what most disks hand out at once."""
+
+
+class Log(Protocol):
+    """Where events are written down, and cut back when a run goes on from an earlier step."""
+
+    def append(self, event: Event, *, time: float, attempt: int) -> None:
+        """Write one event."""
+        ...
+
+    def rewind(self, step: int) -> int:
+        """Forget what happened after a step; tell how many events that were."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the file."""
+        ...
+
+
+class NoLog:
+    """Write nothing: the log of a process that is not the first of its run."""
+
+    def append(self, event: Event, *, time: float, attempt: int) -> None:
+        """Forget the event."""
+
+    def rewind(self, step: int) -> int:
+        """Forget nothing, for nothing is there."""
+        return 0
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 @dataclass
 class Sinks:
     """The events file, whoever started the process, and the trackers."""
 
-    file: EventsFile
+    file: Log
     attempt: int
     listener: Callable[[Event], None]
     watchers: Sequence[Watcher] = ()
+    room: Room | None = None
+    """How long a full disk is waited for; without it, not at all."""
 
     def emit(self, event: Event) -> None:
         """Write the event down first, then tell the others."""
-        self.file.append(event, time=time.time(), attempt=self.attempt)
+        self._write(event)
         self.listener(event)
         for watcher in self.watchers:
-            watcher.emit(event)
+            self._guard(watcher, lambda watcher=watcher: watcher.emit(event))  # type: ignore[misc]  # bound at once
+
+    def _write(self, event: Event) -> None:
+        moment = time.time()
+        if self.room is None:
+            self.file.append(event, time=moment, attempt=self.attempt)
+            return
+        self.room.write(
+            lambda: self.file.append(event, time=moment, attempt=self.attempt),
+            needed=_BYTES_OF_AN_EVENT,
+            what="another event",
+            give_up_something=lambda: None,
+            tell=lambda sentence: self.listener(Noted(event.step, sentence)),
+        )
 
     def note(self, message: str, *, step: int = 0) -> None:
         """Tell one sentence."""
@@ -31,6 +80,14 @@ class Sinks:
 
     def close(self) -> None:
         """Let everyone finish."""
-        self.file.close()
         for watcher in self.watchers:
-            watcher.close()
+            self._guard(watcher, watcher.close)
+        self.file.close()
+
+    def _guard(self, watcher: Watcher, action: Callable[[], None]) -> None:
+        try:
+            action()
+        except Exception as error:  # whatever a tracker runs into, the run is worth more
+            self.watchers = [each for each in self.watchers if each is not watcher]
+            name = type(watcher).__name__
+            self.note(f"{name} no longer watches this run: {type(error).__name__}: {error}")

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, SkipValidation, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
 
 from burnish.spec.component import Component, Slot
 from burnish.spec.interval import NEVER, Interval
@@ -53,6 +53,22 @@ class Keep(Component):
     every: Interval = NEVER
 
 
+class Recovery(Component):
+    """What to do about a step whose loss or gradient is no number, or whose loss is over `loss_limit`.
+
+    The update is never applied, and the run is put back to its newest checkpoint first.
+    """
+
+    shorthand = "action"
+
+    action: Literal["skip", "lower", "stop"] = "skip"
+    """Pass over the batch, lower the learning rate from the checkpoint on, or end the run with an error."""
+    tries: NonNegativeInt = 3
+    """How often in a run, before it ends with an error after all."""
+    factor: Annotated[float, Field(gt=0, lt=1)] = 0.5
+    """What `lower` multiplies the learning rate by."""
+
+
 class TrainPolicy(Component):
     """How long to train, and what happens on the way."""
 
@@ -69,8 +85,20 @@ class TrainPolicy(Component):
     patience: PositiveInt | None = None
     """Stop after this many evaluations without strict improvement."""
     keep: Keep = Keep()
+    loss_limit: PositiveFloat | None = None
+    """A loss above this is as bad as one that is no number; null for none."""
+    recovery: Recovery = Recovery()
+    disk_wait: Interval = Interval(60, "minutes")
+    """How long a full disk is waited for when a checkpoint is due; `never` ends the run at once."""
     max_minutes: PositiveFloat | None = None
     """A deadline by the wall clock for this process; the run can be resumed after it."""
+
+    @field_validator("disk_wait")
+    @classmethod
+    def _by_the_clock(cls, wait: Interval) -> Interval:
+        if wait.unit not in ("minutes", "never"):
+            raise ValueError('must be in minutes, like "60 minutes", or `never`')
+        return wait
 
 
 class Runtime(Component):

@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,9 +45,14 @@ class CheckpointStore:
         building = self.root / f".{_name(step)}.{os.getpid()}.building"
         shutil.rmtree(building, ignore_errors=True)
         building.mkdir(parents=True)
-        write(building)
-        (building / _STATE).write_text(json.dumps(state, sort_keys=True))
-        manifest.commit(building, {"format": FORMAT, "step": step})
+        try:
+            write(building)
+            (building / _STATE).write_text(json.dumps(state, sort_keys=True))
+            manifest.commit(building, {"format": FORMAT, "step": step})
+        except BaseException:
+            # On a full disk, half a checkpoint would take the room that the next try needs.
+            shutil.rmtree(building, ignore_errors=True)
+            raise
         if final.exists():
             shutil.rmtree(final)
         os.replace(building, final)
@@ -56,15 +62,16 @@ class CheckpointStore:
     def newest(self) -> Checkpoint | None:
         """Give the newest good checkpoint; put bad ones into quarantine and say so. None for a run without any."""
         self._sweep()
-        folders = sorted(self._folders(), reverse=True)
-        for folder in folders:
+        for folder in sorted(self._folders(), reverse=True):
             wrong = self._fault(folder)
             if wrong is None:
                 return Checkpoint(folder, _step_of(folder))
             self._put_aside(folder, wrong)
-        if folders:
+        # Also when an earlier start put them aside: asking twice must not be a way to lose a run.
+        lost = len(list(self.quarantine.glob("step-*")))
+        if lost:
             raise CheckpointError(
-                f"none of the {len(folders)} checkpoints in {self.root} is whole; they are in {self.quarantine} now. "
+                f"none of the {lost} checkpoints of this run is whole; they are in {self.quarantine} now. "
                 f"Restore one from a backup into {self.root}, or train into another directory"
             )
         return None
@@ -81,14 +88,18 @@ class CheckpointStore:
         """List the steps that have a checkpoint, oldest first, without verifying them."""
         return sorted(_step_of(folder) for folder in self._folders())
 
-    def retain(self, keep: Callable[[int], bool], *, last: int) -> None:
-        """Delete all but the newest `last` checkpoints and those that `keep` wants."""
-        steps = self.steps()
-        for step in steps[: max(0, len(steps) - last)]:
-            if not keep(step):
-                self._delete(self.root / _name(step))
+    def states(self) -> dict[int, dict[str, Any]]:
+        """Give what every checkpoint recorded; one that cannot be read is left out, until the next start finds it."""
+        found: dict[int, dict[str, Any]] = {}
+        for step in self.steps():
+            with suppress(OSError, ValueError):
+                found[step] = Checkpoint(self.root / _name(step), step).state()
+        return found
 
-    def _delete(self, folder: Path) -> None:
+    def delete(self, step: int) -> None:
+        """Delete a checkpoint; the newest one is never deleted."""
+        assert step != self.steps()[-1], "the newest checkpoint is the one a run goes on from"
+        folder = self.root / _name(step)
         # Renamed first: a crash in the middle of deleting must not leave a folder that looks like a checkpoint.
         doomed = folder.with_name(f".{folder.name}.doomed")
         os.replace(folder, doomed)

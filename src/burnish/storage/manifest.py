@@ -1,5 +1,6 @@
 """A folder exists when its manifest does: files first, manifest with sizes and SHA-256 last."""
 
+import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,24 +21,39 @@ def commit(folder: Path, facts: Mapping[str, Any]) -> None:
     listing = {
         path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "sha256": sha256_of(path)} for path in files
     }
-    content = json.dumps({**facts, "files": listing}, indent=1, sort_keys=True)
-    write_durably(folder / NAME, content.encode())
+    content = {**facts, "files": listing}
+    text = json.dumps({**content, "digest": _digest(content)}, indent=1, sort_keys=True)
+    write_durably(folder / NAME, text.encode())
 
 
 def read(folder: Path) -> dict[str, Any] | None:
-    """Read a folder's manifest; None when there is none or it cannot be understood."""
+    """Read a folder's manifest; None when there is none, or it cannot be understood, or it was changed."""
     try:
         content = json.loads((folder / NAME).read_text())
     except (OSError, ValueError):
         return None
-    return content if isinstance(content, dict) and isinstance(content.get("files"), dict) else None
+    if not _is_manifest(content):
+        return None
+    digest = content.pop("digest", None)
+    return content if digest in (None, _digest(content)) else None
+
+
+def _is_manifest(content: Any) -> bool:
+    files = content.get("files") if isinstance(content, dict) else None
+    return isinstance(files, dict) and all(
+        isinstance(facts, dict) and {"bytes", "sha256"} <= facts.keys() for facts in files.values()
+    )
+
+
+def _digest(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def fault(folder: Path) -> str | None:
     """Say what is wrong with a folder by its manifest, or None when every file is as it was written."""
     content = read(folder)
     if content is None:
-        return f"{NAME} is missing or unreadable"
+        return f"{NAME} is missing, unreadable or changed"
     for name, facts in content["files"].items():
         wrong = _file_fault(folder, name, facts)
         if wrong:

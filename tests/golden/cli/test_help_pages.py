@@ -25,6 +25,8 @@ PAGES = [
     "runs compare",
     "runs tail",
     "resume",
+    "rerun",
+    "drill",
 ]
 
 

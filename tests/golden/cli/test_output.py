@@ -70,7 +70,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         calls.append({"target": target, "split": split})
         emit(Evaluated(5, split, {"accuracy": 0.5}, is_best=False))
 
-    resume = lambda target, *, watch: train(str(target), watch=watch)  # noqa: E731
+    resume = lambda target, *, watch, processes: train(str(target), watch=watch, processes=processes)  # noqa: E731
     monkeypatch.setitem(sys.modules, "burnish.commands.train", SimpleNamespace(train=train))
     monkeypatch.setitem(sys.modules, "burnish.commands.resume", SimpleNamespace(resume=resume))
     monkeypatch.setitem(sys.modules, "burnish.commands.evaluate", SimpleNamespace(evaluate=evaluate, watch=watch))
@@ -94,6 +94,7 @@ def test_the_summary_of_a_training(trained: list[dict[str, Any]], golden: Golden
             "configs": [Path("a.yaml"), Path("b.yaml")],
             "overrides": ["train.batch=8", "train.length=1 epoch"],
             "directory": Path("runs/demo-reviews"),
+            "processes": 1,
         }
     ]
 
@@ -123,8 +124,8 @@ def test_a_training_as_json_lines(trained: list[dict[str, Any]], capsys: Capture
 
 def test_resuming_a_run_by_its_name(trained: list[dict[str, Any]], capsys: Captured) -> None:
     make_run(Path("runs/a"))
-    assert run(["resume", "a"]) == 0
-    assert trained == [{"experiment": "runs/a"}]
+    assert run(["resume", "a", "--processes", "2"]) == 0
+    assert trained == [{"experiment": "runs/a", "processes": 2}]
     assert "test accuracy" in capsys.readouterr().out
 
 

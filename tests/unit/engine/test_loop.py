@@ -43,16 +43,17 @@ def pace(length: str, *, evaluate: str = "1 epoch", checkpoint: str = "1 epoch",
 
 
 def run(state: TrainState, how: Pace, *, scores: Iterator[float], stop_at: int | None = None) -> list[Event]:
-    return list(
-        fit(
-            state,
-            Counter(),
-            how,
-            evaluate=lambda: {"accuracy": next(scores)},
-            save=lambda state: Saved(state.position.step, "x"),
-            should_stop=lambda: "preempted" if stop_at is not None and state.position.step >= stop_at else None,
-        )
-    )
+    events: list[Event] = []
+    for event in fit(
+        state,
+        Counter(),
+        how,
+        evaluate=lambda: {"accuracy": next(scores)},
+        save=lambda state: events.append(Saved(state.position.step, "x")),
+        should_stop=lambda: "preempted" if stop_at is not None and state.position.step >= stop_at else None,
+    ):
+        events.append(event)  # noqa: PERF402  # `save` writes to the same list
+    return events
 
 
 def steps_of(events: list[Event], kind: type) -> list[int]:

@@ -46,3 +46,17 @@ def test_a_wish_of_another_rank_stops_this_one_too(tmp_path: Path) -> None:
             return [mine + theirs for mine, theirs in zip(values, other, strict=True)]
 
     assert Stopper(TwoRanks(), StopRequest(), tmp_path / "STOP").reason() == "preempted"
+
+
+def test_a_signal_that_comes_twice_at_once_is_one_request_where_a_parent_passes_signals_on(tmp_path: Path) -> None:
+    times = iter([10.0, 12.9])
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        request = StopRequest(echo_seconds=3.0, now=lambda: next(times))
+        request.listen()
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert request.reason == "preempted"
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,12 +1,13 @@
 """Checkpoints that cannot lie."""
 
-import json
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from burnish.errors import CheckpointError
+from burnish.storage import manifest
 from burnish.storage.checkpoints import CheckpointStore
 
 
@@ -70,8 +71,9 @@ def test_when_none_is_good_it_refuses_and_never_starts_afresh(tmp_path: Path) ->
     kept = store(tmp_path)
     save(kept, 5)
     (tmp_path / "checkpoints" / "step-00000005" / "state.json").write_text("{}")
-    with pytest.raises(CheckpointError, match="none of the 1 checkpoints"):
-        kept.newest()
+    for _ in range(2):
+        with pytest.raises(CheckpointError, match="none of the 1 checkpoints"):
+            kept.newest()
 
 
 def test_leftovers_of_a_killed_save_are_swept(tmp_path: Path) -> None:
@@ -82,18 +84,39 @@ def test_leftovers_of_a_killed_save_are_swept(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "checkpoints") == ["step-00000005"]
 
 
-def test_retention_keeps_the_last_and_the_wanted(tmp_path: Path) -> None:
+def test_a_deleted_one_is_gone_and_the_newest_cannot_be_deleted(tmp_path: Path) -> None:
     kept = store(tmp_path)
-    save(kept, 1, 2, 3, 4)
-    kept.retain(lambda step: step == 2, last=1)
-    assert kept.steps() == [2, 4]
+    save(kept, 1, 2, 3)
+    kept.delete(2)
+    assert kept.steps() == [1, 3]
+    with pytest.raises(AssertionError, match="the newest"):
+        kept.delete(3)
+
+
+def test_a_failing_write_leaves_nothing_behind(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    save(kept, 5)
+
+    def half(folder: Path) -> None:
+        (folder / "weights.bin").write_bytes(b"half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        kept.save(10, {}, half)
+    assert os.listdir(tmp_path / "checkpoints") == ["step-00000005"]
+
+
+def test_states_of_all_are_given_but_for_one_that_cannot_be_read(tmp_path: Path) -> None:
+    kept = store(tmp_path)
+    save(kept, 1, 2, 3)
+    (tmp_path / "checkpoints" / "step-00000002" / "state.json").write_text("{")
+    assert kept.states() == {1: {"step": 1}, 3: {"step": 3}}
 
 
 def test_another_format_is_refused_and_not_put_aside(tmp_path: Path) -> None:
     kept = store(tmp_path)
     save(kept, 5)
-    path = tmp_path / "checkpoints" / "step-00000005" / "MANIFEST.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), "format": 99}))
+    manifest.commit(tmp_path / "checkpoints" / "step-00000005", {"format": 99, "step": 5})
     with pytest.raises(CheckpointError, match="format 99"):
         kept.newest()
     assert kept.steps() == [5]

@@ -41,11 +41,22 @@ def test_a_missing_file_is_found(tmp_path: Path) -> None:
     assert manifest.fault(made) == "a.bin is missing"
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"files": 3}'])
+def test_a_flip_of_any_byte_of_the_manifest_is_found_or_changes_nothing(tmp_path: Path) -> None:
+    made = folder(tmp_path)
+    content = (made / manifest.NAME).read_bytes()
+    for at in range(len(content)):
+        for bit in (1, 4, 128):
+            (made / manifest.NAME).write_bytes(content[:at] + bytes([content[at] ^ bit]) + content[at + 1 :])
+            if manifest.fault(made) is None:
+                read = manifest.read(made) or {}
+                assert (read["format"], sorted(read["files"])) == (1, ["a.bin", "inner/b.bin"])
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"files": 3}', b'{"files": {"a.bin": {"bytes": 10}}}'])
 def test_a_broken_manifest_is_no_manifest(tmp_path: Path, content: bytes) -> None:
     made = folder(tmp_path)
     (made / manifest.NAME).write_bytes(content)
-    assert manifest.fault(made) == "MANIFEST.json is missing or unreadable"
+    assert manifest.fault(made) == "MANIFEST.json is missing, unreadable or changed"
 
 
 def test_a_manifest_cannot_point_outside(tmp_path: Path) -> None:

@@ -1,0 +1,57 @@
+"""`burnish rerun`: a run once more, and whether it came to the same bits."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from burnish.cli.console import console_for
+from burnish.cli.documents import print_document
+from burnish.cli.options import Json, Processes, Run
+from burnish.cli.outcome import exit_code_of, finish
+
+if TYPE_CHECKING:
+    from burnish.commands.rerun import RerunResult
+
+DIFFERS = 1
+
+
+def rerun(
+    run: Run,
+    *,
+    directory: Annotated[
+        Path | None, typer.Option("--dir", metavar="DIR", help="Where the new run lives; by default RUN-rerun.")
+    ] = None,
+    processes: Processes = 1,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Compare weights, predictions and scores with those of RUN.")
+    ] = False,
+    is_json: Json = False,
+) -> None:
+    """Train the plan of a run again, into another directory."""
+    from burnish.commands.rerun import rerun as command
+    from burnish.run.directory import find_run
+
+    with console_for(is_json=is_json) as console:
+        again = command(
+            find_run(run).path, directory=directory, processes=processes, verify=verify, watch=console.watch
+        )
+    finish(again.result, is_json=is_json)
+    if again.is_verified:
+        _tell(again, is_json=is_json)
+    raise typer.Exit(DIFFERS if again.differences else exit_code_of(again.result))
+
+
+def _tell(again: "RerunResult", *, is_json: bool) -> None:
+    if is_json:
+        found = {"differences": again.differences, "environment": again.environment}
+        print_document({"event": "verified", "is_exact": again.is_exact, **found}, indent=None)
+        return
+    print()
+    if again.is_exact:
+        print("exact: the same weights, predictions and scores")
+        return
+    print("not exact; what differs, the first place in each file:")
+    for difference in again.differences:
+        print(f"  {difference}")
+    print("\n".join(["what differs in the environment:", *(f"  {each}" for each in again.environment or ("nothing",))]))

@@ -1,0 +1,45 @@
+"""Decides what becomes of a run after a step that must not be applied."""
+
+from burnish.engine.recovery import BadStep
+from burnish.errors import BurnishError
+from burnish.run.ledger import Ledger
+from burnish.spec.experiment import TrainPolicy
+from burnish.spec.values import Rows
+
+_SHOWN_ROWS = 20
+
+
+def recover(bad: BadStep, ledger: Ledger, policy: TrainPolicy, *, rows: Rows, restored_step: int) -> str:
+    """Record what is done about it, and say so in a sentence; refuse when nothing more may be tried."""
+    repairs = ledger.repairs.after(bad, policy.recovery, restored_step=restored_step)
+    if repairs is None:
+        raise BurnishError(_hopeless(bad, policy, rows=rows, tries=ledger.repairs.tries))
+    ledger.record(repairs)
+    what = _batch(bad) + " is passed over" if policy.recovery.action == "skip" else _lowered(policy)
+    return f"{bad}; going back to step {restored_step}: {what}, try {repairs.tries} of {policy.recovery.tries}"
+
+
+def _lowered(policy: TrainPolicy) -> str:
+    return f"the learning rate is multiplied by {policy.recovery.factor:g} from there on"
+
+
+def _hopeless(bad: BadStep, policy: TrainPolicy, *, rows: Rows, tries: int) -> str:
+    why = "train.recovery.action is stop" if policy.recovery.action == "stop" else f"{tries} recoveries did not help"
+    limit = f" (train.loss_limit is {policy.loss_limit:g})" if policy.loss_limit is not None else ""
+    return (
+        f"{bad}{limit}, and {why}. {_batch(bad).capitalize()} held {_places(bad, rows)}. "
+        "Look at these rows first; if they are sound, lower optimizer.learning_rate, set train.clip, "
+        "or try train.recovery=lower, in another directory"
+    )
+
+
+def _batch(bad: BadStep) -> str:
+    epoch, batch = bad.place
+    return f"batch {batch + 1} of epoch {epoch + 1}"
+
+
+def _places(bad: BadStep, rows: Rows) -> str:
+    shown = list(dict.fromkeys(bad.rows))  # several windows may come from one row
+    names = [rows.places.describe(row) for row in shown[:_SHOWN_ROWS]]
+    more = f" and {len(shown) - _SHOWN_ROWS} more" if len(shown) > _SHOWN_ROWS else ""
+    return ", ".join(names) + more

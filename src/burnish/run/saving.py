@@ -1,0 +1,117 @@
+"""Saves checkpoints behind the back of the loop, one at a time, and tells of each when it exists."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from burnish.engine.position import Position
+from burnish.engine.retention import dispensable, wanted
+from burnish.engine.stop import StopRequest
+from burnish.run.directory import RunDirectory
+from burnish.spec.events import Event, Noted, Saved
+from burnish.spec.experiment import Keep, TrainPolicy
+from burnish.storage.background import Background
+from burnish.storage.checkpoints import CheckpointStore
+from burnish.storage.durable import sync_file
+from burnish.storage.room import Room
+
+
+@dataclass(frozen=True)
+class Content:
+    """What goes into one checkpoint."""
+
+    step: int
+    values: Mapping[str, Any]
+    """Plain numbers; `train.position` says how far the run had come."""
+    write: Callable[[Path], None]
+    num_bytes: int
+    best_step: int | None
+
+
+@dataclass
+class Saver:
+    """Write checkpoints in another thread; events come out in the thread that calls."""
+
+    store: CheckpointStore
+    room: Room
+    keep: Keep
+    events: Path
+    emit: Callable[[Event], None]
+    _background: Background[Event] = field(default_factory=Background)
+    _is_closing: bool = False
+
+    def begin(self, content: Content) -> None:
+        """Begin to write; the one before is waited for, and an error of its writing rises here."""
+        self.finish()
+        self._background.begin(lambda say: self._save(content, say))
+
+    def tell(self) -> None:
+        """Tell what the writer has done until now."""
+        for event in self._background.heard():
+            self.emit(event)
+
+    def finish(self) -> None:
+        """Wait until nothing is being written, telling what happens meanwhile."""
+        for event in self._background.finished():
+            self.emit(event)
+
+    def __enter__(self) -> "Saver":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if error is None:
+            self.finish()
+            return
+        # What went wrong first is what counts; a write under way is still completed, but waits for no disk.
+        self._is_closing = True
+        with suppress(Exception):
+            self.finish()
+
+    def _save(self, content: Content, say: Callable[[Event], None]) -> None:
+        checkpoint = self._room().write(
+            lambda: self._write(content),
+            needed=content.num_bytes,
+            give_up_something=lambda: self._freed(content.best_step),
+            tell=lambda sentence: say(Noted(content.step, sentence)),
+        )
+        self._retain(content.best_step)
+        say(Saved(content.step, str(checkpoint)))
+
+    def _write(self, content: Content) -> Path:
+        # The events before a checkpoint must be on disk with it: only those after it are made again by a resume.
+        sync_file(self.events)
+        return self.store.save(content.step, content.values, content.write).path
+
+    def _room(self) -> Room:
+        give_up = self.room.should_give_up
+        return replace(self.room, should_give_up=lambda: self._is_closing or give_up())
+
+    def _retain(self, best: int | None) -> list[int]:
+        places = self._places()
+        doomed = sorted(set(places) - wanted(places, keep=self.keep, best=best))
+        for step in doomed:
+            self.store.delete(step)
+        return doomed
+
+    def _freed(self, best: int | None) -> str | None:
+        doomed = self._retain(best)
+        if not doomed:
+            oldest = dispensable(self._places(), best=best)
+            if oldest is None:
+                return None
+            self.store.delete(oldest)
+            doomed = [oldest]
+        steps = ", ".join(map(str, doomed))
+        return f"the disk is full; deleted the checkpoint of step {steps} to make room for a new one"
+
+    def _places(self) -> dict[int, Position]:
+        return {step: Position(**state["train"]["position"]) for step, state in self.store.states().items()}
+
+
+def room_of(directory: RunDirectory, policy: TrainPolicy, request: StopRequest) -> Room:
+    """Say how long a run waits for room on its disk: as its policy says, or until it is asked to stop."""
+    minutes = 0.0 if policy.disk_wait.unit == "never" else policy.disk_wait.amount
+    return Room(directory.path, minutes * 60, lambda: request.reason is not None or directory.stop_file.exists())
