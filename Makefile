@@ -28,7 +28,7 @@ check: $(VENV)/dev.stamp ## Lint, check formatting, types and import directions
 	$(BIN)/lint-imports
 
 faults: $(VENV)/dev.stamp ## Kill, starve and corrupt runs, then compare what they resume to
-	$(BIN)/python -m pytest tests/faults -m "slow or not slow"
+	BURNISH_FAULTS=full $(BIN)/python -m pytest tests/faults -n 2
 
 bench: $(VENV)/dev.stamp ## Measure speed and quality as ratios
 	$(BIN)/python bench/run.py

@@ -1,0 +1,177 @@
+"""`burnish drill`: rehearses a crash on the user's own experiment, and proves that a resume comes to the same bits."""
+
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from random import Random
+
+from burnish.commands.config import check
+from burnish.commands.rehearsal import Attempt, StopAfter, interrupted, straight
+from burnish.commands.sameness import Difference, differences
+from burnish.config import Resolved
+from burnish.run.directory import RunDirectory
+from burnish.run.plan import settle_plan
+from burnish.spec.events import Event
+
+_NUM_WORKERS = 4
+"""One undisturbed; one ended by SIGTERM, one by SIGKILL, one that comes to the end."""
+_NUM_STRETCHES = 2.4
+"""The same stretch undisturbed and interrupted, and some of it done again."""
+_FEWEST_STEPS = 8
+_FEWEST_SECONDS = 2.0
+_FEWEST_SAVES = 2
+_BY_THE_CLOCK = "1000000 steps"
+
+
+@dataclass(frozen=True)
+class Interruption:
+    """One signal that ended a worker, and what it cost."""
+
+    signal: str
+    step: int
+    """The last step that was seen done before it."""
+    resumed_step: int
+    lost_seconds: float
+    """Work between the checkpoint that the run went on from and the signal."""
+
+
+@dataclass(frozen=True)
+class DrillResult:
+    """What a rehearsal showed."""
+
+    steps: int
+    seconds: float
+    """How long the undisturbed stretch took, from the first step to the last."""
+    interruptions: tuple[Interruption, ...]
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...]
+    """Where the drill could not take the experiment as it is."""
+    directory: Path | None
+    """The two runs, if they were kept."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Tell whether the interrupted run came to the same bits."""
+        return not self.differences
+
+    @property
+    def lost_seconds(self) -> float:
+        """Sum the work that was done twice."""
+        return sum(each.lost_seconds for each in self.interruptions)
+
+
+def drill(
+    experiment: str,
+    *,
+    configs: Sequence[Path] = (),
+    overrides: Sequence[str] = (),
+    directory: Path | None = None,
+    processes: int = 1,
+    minutes: float = 1.0,
+    keep: bool = False,
+    random: Random | None = None,
+    watch: Callable[[Event], None] = lambda event: None,
+) -> DrillResult:
+    """Train a stretch undisturbed and once more with a SIGTERM and a SIGKILL in it; compare what both come to."""
+    draw = random or Random()  # noqa: S311  # when to kill is no secret
+
+    def resolved(*more: str) -> Resolved:
+        return check(experiment, configs=[str(path) for path in configs], overrides=[*overrides, *more])
+
+    notes: list[str] = []
+    settings = ["train.max_minutes=null", *_length(resolved(), notes)]
+    with _folder(directory, keep=keep) as root:
+        left = _planned(root / "undisturbed", resolved(*settings, "track=[]"))
+        first, steps = straight(left, processes=processes, is_enough=_budget(minutes), watch=watch)
+        settings += [*_checkpoints(first, steps, notes), _stop_after(steps)]
+        right = _planned(root / "interrupted", resolved(*settings))
+        plan = _moments(first, steps, draw)
+        attempts = interrupted(right, plan, processes=processes, watch=watch)
+        return DrillResult(
+            steps=steps,
+            seconds=max(first.passed.values()) - (first.started or first.began),
+            interruptions=tuple(_interruptions(attempts)),
+            differences=tuple(differences(left, right)),
+            notes=tuple(notes),
+            directory=root if keep else None,
+        )
+
+
+def _length(resolved: Resolved, notes: list[str]) -> list[str]:
+    if resolved.experiment.train.length.unit != "minutes":
+        return []
+    notes.append(
+        "train.length is by the clock, so learning rates depend on the speed of each attempt, and no resume of it can "
+        "be exact; the drill counted steps instead"
+    )
+    return [f"train.length={_BY_THE_CLOCK}"]
+
+
+def _checkpoints(first: Attempt, steps: int, notes: list[str]) -> list[str]:
+    if first.num_saves > _FEWEST_SAVES:
+        return []
+    every = max(1, steps // 4)
+    notes.append(f"train.checkpoint_every is longer than the stretch; the drill saved every {every} steps")
+    return [f"train.checkpoint_every={every} steps"]
+
+
+def _stop_after(steps: int) -> str:
+    return f"track=[{{type: '{StopAfter.__module__}:{StopAfter.__name__}', steps: {steps}}}]"
+
+
+def _budget(minutes: float) -> Callable[[Attempt], bool]:
+    def is_enough(attempt: Attempt) -> bool:
+        assert attempt.started is not None
+        startup = attempt.started - attempt.began
+        share = (minutes * 60 - _NUM_WORKERS * startup) / _NUM_STRETCHES
+        return attempt.step >= _FEWEST_STEPS and time.monotonic() - attempt.started >= max(_FEWEST_SECONDS, share)
+
+    return is_enough
+
+
+def _moments(first: Attempt, steps: int, draw: Random) -> list[Attempt]:
+    a_step = (max(first.passed.values()) - (first.started or first.began)) / max(1, len(first.passed))
+    places = (
+        (signal.SIGTERM, draw.randint(1, max(1, steps // 3))),
+        (signal.SIGKILL, draw.randint(max(2, steps // 2), max(2, steps - 2))),
+    )
+    return [Attempt(number, at_step=step, delay_seconds=draw.random() * min(a_step, 1.0)) for number, step in places]
+
+
+def _interruptions(attempts: Sequence[Attempt]) -> Iterator[Interruption]:
+    for attempt, following in pairwise(attempts):
+        if attempt.signalled is not None and attempt.planned_signal is not None:
+            name = signal.Signals(attempt.planned_signal).name
+            yield Interruption(name, attempt.step, following.first_step, _lost_seconds(attempt, following))
+
+
+def _lost_seconds(attempt: Attempt, following: Attempt) -> float:
+    assert attempt.signalled is not None
+    if attempt.planned_signal == signal.SIGTERM and following.first_step >= attempt.step:
+        return 0.0
+    kept_until = attempt.passed.get(following.first_step, attempt.started or attempt.began)
+    return max(0.0, attempt.signalled - kept_until)
+
+
+def _planned(path: Path, resolved: Resolved) -> RunDirectory:
+    run = RunDirectory(path)
+    settle_plan(run, resolved)
+    return run
+
+
+@contextmanager
+def _folder(directory: Path | None, *, keep: bool) -> Iterator[Path]:
+    if directory is not None:
+        directory.mkdir(parents=True, exist_ok=True)
+    root = Path(tempfile.mkdtemp(prefix="burnish-drill-", dir=directory))
+    try:
+        yield root
+    finally:
+        if not keep:
+            shutil.rmtree(root, ignore_errors=True)

@@ -1,0 +1,64 @@
+"""`burnish rerun`: trains the plan of a run again, and tells whether it comes to the same bits."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+
+from burnish.commands.sameness import Difference, differences, environment_differences
+from burnish.commands.train import result_of, train
+from burnish.errors import CheckpointError
+from burnish.run.directory import RunDirectory
+from burnish.run.ending import COMPLETE
+from burnish.run.result import RunResult
+from burnish.spec.events import Event
+
+
+@dataclass(frozen=True)
+class RerunResult:
+    """What the second training came to, and how it differs from the first."""
+
+    result: RunResult
+    is_verified: bool
+    """False when nobody asked, or the second run has not ended."""
+    differences: tuple[Difference, ...] = ()
+    environment: tuple[str, ...] = ()
+    """What differs between machines and libraries; told only when the bits differ."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Tell whether both runs were compared and came to the same bits."""
+        return self.is_verified and not self.differences
+
+
+def rerun(
+    run: Path,
+    *,
+    directory: Path | None = None,
+    processes: int = 1,
+    verify: bool = False,
+    watch: Callable[[Event], None] = lambda event: None,
+) -> RerunResult:
+    """Train a run's plan again into another directory; with `verify`, compare weights, predictions and scores."""
+    first = RunDirectory(run)
+    if verify and result_of(first).reason not in COMPLETE:
+        raise CheckpointError(f"{run} has not ended, so there is nothing to verify; `burnish resume {run}` ends it")
+    second = RunDirectory(directory or free_directory(run))
+    if second.path.absolute() == run.absolute():
+        raise CheckpointError(f"{run} cannot be trained again into itself; name another directory with --dir")
+    result = train(str(first.plan), directory=second.path, processes=processes, watch=watch)
+    if not verify or result.reason not in COMPLETE:
+        return RerunResult(result, is_verified=False)
+    found = differences(first, second)
+    environment = environment_differences(first, second) if found else []
+    return RerunResult(result, is_verified=True, differences=tuple(found), environment=tuple(environment))
+
+
+def free_directory(run: Path) -> Path:
+    """Name a directory beside a run: a new one, or one whose training was interrupted."""
+    names = (f"{run.absolute().name}-rerun{'' if number == 1 else f'-{number}'}" for number in count(1))
+    return next(path for path in map(run.absolute().with_name, names) if _is_free(path))
+
+
+def _is_free(path: Path) -> bool:
+    return not path.exists() or (RunDirectory(path).exists() and result_of(RunDirectory(path)).reason not in COMPLETE)

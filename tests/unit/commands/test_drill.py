@@ -1,0 +1,117 @@
+"""What a drill decides without training: how long, when to kill, and what a kill cost."""
+
+import signal
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from burnish.commands import drill
+from burnish.commands.drill import DrillResult, Interruption
+from burnish.commands.rehearsal import Attempt, Stopping
+from burnish.commands.sameness import Difference
+from burnish.config import load
+from burnish.spec.events import Saved, Started, Stepped
+
+MINE = "task: text_classification\ndata:\n  train: train.csv\nmodel: bert-base-uncased\n"
+
+
+def stepped(step: int) -> Stepped:
+    return Stepped(step, 0.1, 0.5, 1e-3, 1.0, 8, 80, 0.1)
+
+
+def attempt(steps: int, *, first: int = 0, number: int | None = None, signalled: float | None = None) -> Attempt:
+    """An attempt that started at second 10 and took a second a step."""
+    seen = Attempt(number, began=0.0)
+    seen.note(Started(first, 1, 100), now=10.0)
+    for step in range(first + 1, first + steps + 1):
+        seen.note(stepped(step), now=10.0 + step - first)
+    seen.signalled = signalled
+    return seen
+
+
+@given(steps=st.integers(8, 10_000), seed=st.integers())
+def test_both_signals_come_within_the_stretch_and_the_kill_after_the_term(steps: int, seed: int) -> None:
+    term, kill = drill._moments(attempt(steps), steps, Random(seed))
+    assert (term.planned_signal, kill.planned_signal) == (signal.SIGTERM, signal.SIGKILL)
+    assert 1 <= term.at_step < kill.at_step <= steps - 2
+    assert 0 <= term.delay_seconds <= 1
+
+
+def test_a_kill_loses_what_was_done_since_the_checkpoint() -> None:
+    killed = attempt(8, number=signal.SIGKILL, signalled=18.5)
+    (lost,) = drill._interruptions([killed, attempt(2, first=5)])
+    assert lost == Interruption("SIGKILL", 8, 5, pytest.approx(3.5))
+
+
+def test_a_kill_before_the_first_checkpoint_of_an_attempt_loses_all_of_it() -> None:
+    killed = attempt(3, first=20, number=signal.SIGKILL, signalled=13.5)
+    (lost,) = drill._interruptions([killed, attempt(2, first=20)])
+    assert lost.lost_seconds == pytest.approx(3.5)
+
+
+def test_a_term_that_saved_loses_nothing() -> None:
+    stopped = attempt(8, number=signal.SIGTERM, signalled=18.5)
+    (lost,) = drill._interruptions([stopped, attempt(2, first=9)])
+    assert lost.lost_seconds == 0.0
+
+
+def test_a_signal_that_was_never_sent_is_not_told() -> None:
+    assert list(drill._interruptions([attempt(8, number=signal.SIGKILL), attempt(2, first=8)])) == []
+
+
+def test_checkpoints_that_are_too_rare_are_made_more_often_and_told() -> None:
+    notes: list[str] = []
+    assert drill._checkpoints(attempt(40), 40, notes) == ["train.checkpoint_every=10 steps"]
+    assert "the drill saved every 10 steps" in notes[0]
+
+
+def test_checkpoints_that_are_frequent_enough_stay_as_they_are() -> None:
+    seen, notes = attempt(40), []
+    for step in (10, 20, 30, 40):
+        seen.note(Saved(step, "x"), now=0.0)
+    assert (drill._checkpoints(seen, 40, notes), notes) == ([], [])
+
+
+def test_a_length_by_the_clock_is_replaced_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINE)
+    notes: list[str] = []
+    assert drill._length(load(str(path)), notes) == []
+    assert drill._length(load(str(path), overrides=["train.length=5 minutes"]), notes) == ["train.length=1000000 steps"]
+    assert "by the clock" in notes[0]
+
+
+def test_the_run_is_asked_to_stop_at_its_step_and_when_it_goes_on_from_there(tmp_path: Path) -> None:
+    stopping = Stopping(5, tmp_path / "STOP")
+    stopping.emit(stepped(4))
+    assert not stopping.stop_file.exists()
+    stopping.emit(stepped(5))
+    assert stopping.stop_file.exists()
+    stopping.stop_file.unlink()
+    stopping.emit(Started(5, 2, None))
+    assert stopping.stop_file.exists()
+
+
+def test_the_tracker_that_stops_a_run_can_be_written_in_a_config(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(MINE)
+    (tracker,) = load(str(path), overrides=[drill._stop_after(7)]).experiment.track
+    assert tracker.open(tmp_path, name="x").steps == 7
+
+
+def test_one_difference_is_enough_not_to_be_exact() -> None:
+    exact = DrillResult(8, 1.0, (Interruption("SIGKILL", 4, 2, 1.5),), (), (), None)
+    assert exact.is_exact
+    assert exact.lost_seconds == 1.5
+    assert not DrillResult(8, 1.0, (), (Difference("a", "b"),), (), None).is_exact
+
+
+def test_the_folder_of_a_drill_goes_away_unless_it_is_kept(tmp_path: Path) -> None:
+    with drill._folder(tmp_path, keep=False) as gone:
+        (gone / "x").touch()
+    with drill._folder(tmp_path, keep=True) as kept:
+        pass
+    assert (gone.exists(), list(tmp_path.iterdir())) == (False, [kept])
