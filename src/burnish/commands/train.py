@@ -21,7 +21,7 @@ _WORKER = "burnish.commands.worker"
 
 
 def train(
-    experiment: str,
+    experiment: str | Path,
     *,
     configs: Sequence[Path] = (),
     overrides: Sequence[str] = (),
@@ -30,10 +30,22 @@ def train(
     watch: Callable[[Event], None] = lambda event: None,
 ) -> RunResult:
     """Train an experiment into a directory; go on where an earlier attempt of the same experiment stopped."""
-    resolved = check(experiment, configs=[str(path) for path in configs], overrides=overrides)
-    run = RunDirectory(directory or default_directory(experiment))
+    resolved = check(str(experiment), configs=[str(path) for path in configs], overrides=overrides)
+    run = RunDirectory(directory or default_directory(str(experiment)))
     settle_plan(run, resolved)
-    return work(run, processes=processes, watch=watch)
+    return go_on(run, processes=processes, watch=watch)
+
+
+def go_on(run: RunDirectory, *, processes: int, watch: Callable[[Event], None]) -> RunResult:
+    """Go on with a planned run to its end; one that has ended is only read."""
+    if result_of(run).reason not in COMPLETE:
+        return work(run, processes=processes, watch=watch)
+    if not run.report.exists():
+        # The last attempt was killed between its ending and its page.
+        from burnish.report.build import write_page
+
+        write_page(run)
+    return result_of(run)
 
 
 def work(run: RunDirectory, *, processes: int = 1, watch: Callable[[Event], None]) -> RunResult:

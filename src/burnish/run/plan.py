@@ -15,7 +15,6 @@ def settle_plan(directory: RunDirectory, resolved: Resolved) -> None:
         raise CheckpointError(
             f"{directory.path} holds files but no run; name an empty or new directory with --dir, or clear it first"
         )
-    directory.path.mkdir(parents=True, exist_ok=True)
     write_text(directory.plan, render(resolved.experiment, origin=resolved.origin))
 
 
