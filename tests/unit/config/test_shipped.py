@@ -125,17 +125,25 @@ def assert_refused(tree: Branch, path: Path, *, meant: Path) -> None:
 
 @pytest.mark.parametrize("name", ["demo/reviews", "glue/sst2"])
 def test_a_wrong_config_is_refused_quickly_and_without_the_heavy_packages(name: str) -> None:
-    runs = [
-        subprocess.run([sys.executable, "-c", WRONG, name, *HEAVY], capture_output=True, text=True) for _ in range(3)
-    ]
-    assert not any(run.returncode for run in runs), runs[0].stderr
-    seconds, *heavy = zip(*(run.stdout.split() for run in runs), strict=True)
-    assert heavy == []
-    assert min(map(float, seconds)) < 0.5
+    pairs = [(cpu_seconds(WRONG, name, *HEAVY), cpu_seconds(LIBRARIES)) for _ in range(3)]
+    # A ratio, as machines differ: what it takes beyond the libraries it stands on must stay small.
+    assert min(refusing for refusing, _ in pairs) < 8 * min(importing for _, importing in pairs)
 
 
 def test_resolving_takes_little_of_that_time() -> None:
     load("glue/sst2", registry=REGISTRY)
     started = time.process_time()
     load("glue/sst2", registry=REGISTRY)
-    assert time.process_time() - started < 0.2
+    assert time.process_time() - started < cpu_seconds(LIBRARIES)
+
+
+LIBRARIES = "import time, pydantic, typer, yaml; print(time.process_time())"
+
+
+def cpu_seconds(script: str, *arguments: str) -> float:
+    """Run a script that prints the processor time it took, and nothing else."""
+    done = subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    seconds, *heavy = done.stdout.split()
+    assert heavy == []
+    return float(seconds)
