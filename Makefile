@@ -16,7 +16,7 @@ demo: $(VENV)/demo.stamp ## Fine-tune a real model on real reviews, then predict
 	$(BIN)/burnish train demo/reviews --dir runs/demo
 	$(BIN)/burnish predict runs/demo \
 		--text "A warm, funny film that I would gladly see again." \
-		--text "Two hours of my life that I will never get back."
+		--text "A dull and lifeless mess that wastes a good cast."
 
 test: check ## Check the code, then run the tests
 	$(BIN)/python -m pytest -n 2
