@@ -13,7 +13,7 @@ from burnish.testing.faults import TORN, Fault, Point
 from tests.faults.conftest import IS_FULL, Scene, Tally, is_complete
 
 SLICES = 12
-CHAINS = 48 if IS_FULL else 14
+CHAINS = 90 if IS_FULL else 14
 KILLS_IN_A_CHAIN = 3
 
 

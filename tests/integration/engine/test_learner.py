@@ -27,11 +27,18 @@ class Net(nn.Module):
         return self.layers(batch["x"])
 
 
-def learner(objective: Objective, *, size: int = 3, dropout: float = 0.0, ema: float | None = None) -> Learner:
+def learner(
+    objective: Objective,
+    *,
+    size: int = 3,
+    dropout: float = 0.0,
+    ema: float | None = None,
+    precision: Precision = CPU,
+) -> Learner:
     torch.manual_seed(0)
     net = Net(size, dropout)
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
-    return Learner(net, optimizer, objective, precision=CPU, seed=7, clip=1.0, ema_decay=ema)
+    return Learner(net, optimizer, objective, precision=precision, seed=7, clip=1.0, ema_decay=ema)
 
 
 def batch(count: int, *, kind: str = "classes") -> dict[str, np.ndarray]:
@@ -96,14 +103,18 @@ def train(pupil: Learner, steps: range) -> list[float]:
 
 
 @pytest.mark.parametrize("ema", [None, 0.9])
-def test_a_learner_that_was_written_and_read_goes_on_to_the_same_bits(tmp_path: Path, ema: float | None) -> None:
+@pytest.mark.parametrize("is_bf16", [False, True])
+def test_a_learner_that_was_written_and_read_goes_on_to_the_same_bits(
+    tmp_path: Path, ema: float | None, is_bf16: bool
+) -> None:
     objective = Objective("cross_entropy")
-    whole = learner(objective, dropout=0.5, ema=ema)
+    precision = Precision(torch.device("cpu"), is_bf16=is_bf16)
+    whole = learner(objective, dropout=0.5, ema=ema, precision=precision)
     losses = train(whole, range(8))
-    first = learner(objective, dropout=0.5, ema=ema)
+    first = learner(objective, dropout=0.5, ema=ema, precision=precision)
     begun = train(first, range(5))
     write_learner(first, tmp_path)
-    second = learner(objective, dropout=0.5, ema=ema)
+    second = learner(objective, dropout=0.5, ema=ema, precision=precision)
     torch.manual_seed(12345)  # whatever else drew numbers meanwhile must not matter
     read_learner(second, tmp_path)
     assert begun + train(second, range(5, 8)) == losses
