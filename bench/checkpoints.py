@@ -25,15 +25,15 @@ from burnish.spec.values import Objective
 from burnish.storage.checkpoints import CheckpointStore
 from burnish.storage.room import Room
 
-BATCH, LENGTH = 32, 64
+BATCH, LENGTH = 32, 24
 
 
 class Network(nn.Module):
-    """A BERT of random weights."""
+    """A BERT of random weights; MiniLM's shape unless told otherwise."""
 
     def __init__(self, hidden: int, layers: int) -> None:
         super().__init__()
-        shape = {"num_attention_heads": hidden // 64, "intermediate_size": 4 * hidden}
+        shape = {"num_attention_heads": hidden // 32, "intermediate_size": 4 * hidden}
         self.bert = BertForSequenceClassification(BertConfig(hidden_size=hidden, num_hidden_layers=layers, **shape))
 
     def forward(self, batch: dict[str, Tensor]) -> Tensor:
@@ -91,9 +91,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--every", type=int, default=50)
-    parser.add_argument("--hidden", type=int, default=256)
-    parser.add_argument("--layers", type=int, default=4)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--hidden", type=int, default=384)
+    parser.add_argument("--layers", type=int, default=6)
+    parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     with tempfile.TemporaryDirectory() as folder:
