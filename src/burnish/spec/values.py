@@ -89,6 +89,22 @@ class Objective:
 
 
 @dataclass(frozen=True)
+class TableInputs:
+    """What a network over a table is fed; batches hold `numbers`, `categories` and `wide` where there are any."""
+
+    numbers: tuple[str, ...] = ()
+    """The columns of `numbers`, float32 [n, len(numbers)]: scaled, and never missing or infinite."""
+    edges: tuple[tuple[float, ...], ...] = ()
+    """For each number, rising bin edges on the scaled axis, quantiles of the training rows, at least two."""
+    categories: tuple[str, ...] = ()
+    """The columns of `categories`, int64 [n, len(categories)]."""
+    cardinalities: tuple[int, ...] = ()
+    """For each category, how many ids it has; 0 is a missing value and 1 one that was not seen in training."""
+    wide_size: int = 0
+    """How many ids there are in `wide`, int64 [n, k]: one-hots, buckets and crosses share one numbering."""
+
+
+@dataclass(frozen=True)
 class Head:
     """What a network must end in."""
 
@@ -97,6 +113,8 @@ class Head:
     size: int
     objective: Objective
     labels: tuple[str, ...] = ()
+    inputs: TableInputs | None = None
+    """What the network is fed, when that is a table."""
 
 
 @dataclass(frozen=True)
