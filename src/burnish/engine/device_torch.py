@@ -12,6 +12,8 @@ def prepare(runtime: Runtime) -> Precision:
     """Set threads and determinism for this process and give what to compute in."""
     torch.set_num_threads(runtime.threads or available_cores())
     torch.use_deterministic_algorithms(runtime.deterministic, warn_only=True)
+    # Filling what is about to be overwritten only guards against reading it too early, at the price of every buffer.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # torch makes it a property of a module
     device = _device(runtime.device)
     return Precision(device, is_bf16=_is_bf16(runtime.precision, device))
 

@@ -123,8 +123,12 @@ class Learner:
         torch.manual_seed(int(words[0] >> np.uint64(1)))
 
     def _clipped_norm(self) -> float:
-        limit = self._clip if self._clip is not None else float("inf")
-        return float(nn.utils.clip_grad_norm_(self._trained, limit))
+        gradients = [parameter.grad for parameter in self._trained if parameter.grad is not None]
+        norm = nn.utils.get_total_norm(gradients)
+        # A gradient within the limit is left alone: a pass over all of it to multiply by one is not free.
+        if self._clip is not None and not float(norm) <= self._clip:
+            nn.utils.clip_grads_with_norm_(self._trained, self._clip, norm)
+        return float(norm)
 
     @torch.no_grad()
     def _average(self) -> None:

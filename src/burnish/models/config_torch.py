@@ -1,10 +1,9 @@
-"""Makes the `transformers` config of a network: size, head, dropout, attention."""
+"""Makes the `transformers` config of a network: size, head, dropout."""
 
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Literal
 
-import torch
 from transformers import CONFIG_MAPPING, AutoConfig, PretrainedConfig
 
 from burnish.data.tokens import TextAssets
@@ -51,26 +50,6 @@ def set_head(config: PretrainedConfig, head: Head) -> None:
     config.id2label = dict(enumerate(labels))
     config.label2id = {label: index for index, label in enumerate(labels)}
     config.problem_type = _PROBLEM_TYPES[head.objective.name]
-
-
-def choose_attention(asked: str, *, device: str, attention_dropout: float) -> str:
-    """Give `asked`, or the faster one: on a CPU the fused kernel loses once it has to drop attention at random."""
-    if asked != "auto":
-        return asked
-    return "eager" if device == "cpu" and attention_dropout > 0 else "sdpa"
-
-
-def attention_for(config: PretrainedConfig, asked: str) -> str | None:
-    """Give what to ask of `transformers`; None leaves it to take sdpa where the model has it."""
-    names = _dropout_names(config, of_attention=True) or _dropout_names(config, of_attention=False)
-    dropout = max((float(getattr(config, name) or 0) for name in names), default=0.0)
-    chosen = choose_attention(asked, device=_device(), attention_dropout=dropout)
-    return None if asked == "auto" and chosen == "sdpa" else chosen
-
-
-def _device() -> str:
-    accelerator = torch.accelerator.current_accelerator(check_available=True)
-    return accelerator.type if accelerator is not None else "cpu"
 
 
 def _new_config(options: Transformer) -> PretrainedConfig:

@@ -13,7 +13,9 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, Pretrai
 
 from burnish.data.tokens import TextAssets
 from burnish.models import layers_torch
-from burnish.models.config_torch import attention_for, network_config, set_head
+from burnish.models.attention_torch import asked_of_transformers, settle_attention
+from burnish.models.config_torch import network_config, set_head
+from burnish.models.dropout_torch import use_lean_dropout
 from burnish.models.lora_torch import add_adapters, merged
 from burnish.models.place import refusal, weights_folder
 from burnish.models.quiet_torch import quiet, refusing
@@ -59,6 +61,7 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
     if options.lora is not None:
         add_adapters(model, options.lora, fresh=fresh | _head_names(model))
     layers_torch.freeze(model, options.freeze)
+    use_lean_dropout(model)
     return TransformerNetwork(model, layer_decay=options.layer_decay)
 
 
@@ -93,9 +96,10 @@ def _random(options: Transformer, config: PretrainedConfig) -> PreTrainedModel:
         model: PreTrainedModel = AutoModelForSequenceClassification.from_config(  # type: ignore[no-untyped-call]  # as it is
             config,
             trust_remote_code=options.trust_remote_code,
-            attn_implementation=attention_for(config, options.attention),
+            attn_implementation=asked_of_transformers(options.attention),
             dtype=torch.float32,
         )
+    settle_attention(model, options.attention)
     return model
 
 
@@ -123,13 +127,14 @@ def _read(
             folder,
             config=config,
             trust_remote_code=options.trust_remote_code,
-            attn_implementation=attention_for(config, options.attention),
+            attn_implementation=asked_of_transformers(options.attention),
             use_safetensors=None if options.allow_pickle_weights else True,
             ignore_mismatched_sizes=True,  # a head for other labels is replaced; _pretrained refuses the rest
             output_loading_info=True,
             local_files_only=True,
             dtype=torch.float32,
         )
+    settle_attention(model, options.attention)
     mismatched = {entry[0] if isinstance(entry, tuple) else entry for entry in report["mismatched_keys"]}
     return model, {*report["missing_keys"], *mismatched}
 

@@ -12,7 +12,6 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 
 from burnish.data.tokens import TextAssets
 from burnish.errors import ConfigError
-from burnish.models.config_torch import choose_attention
 from burnish.models.positions import usable_positions
 from burnish.models.transformer import Transformer
 from burnish.spec.values import Head, Objective
@@ -161,13 +160,6 @@ def test_dropout_is_replaced_under_every_name(tiny: Tiny, head: Head) -> None:
     assert dropouts(dropout=0.25) == {0.25}
     config = _network(Transformer(name=tiny("gpt2"), dropout=0.25, attention_dropout=0.5), head).model.config
     assert (config.resid_pdrop, config.embd_pdrop, config.attn_pdrop) == (0.25, 0.25, 0.5)
-
-
-def test_the_attention_that_is_faster_here_is_chosen() -> None:
-    assert choose_attention("auto", device="cpu", attention_dropout=0.1) == "eager"
-    assert choose_attention("auto", device="cpu", attention_dropout=0.0) == "sdpa"
-    assert choose_attention("auto", device="cuda", attention_dropout=0.1) == "sdpa"
-    assert choose_attention("sdpa", device="cpu", attention_dropout=0.1) == "sdpa"
 
 
 def test_the_attention_that_was_asked_for_is_used(tiny: Tiny, head: Head) -> None:
