@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from burnish import __version__
-from burnish.cli import config, drill, evaluate, list, new, predict, rerun, runs, train
+from burnish.cli import config, drill, evaluate, list, new, plan, predict, rerun, runs, train
 from burnish.errors import BurnishError
 
 INTERRUPTED = 130
@@ -30,6 +30,7 @@ app = typer.Typer(
 app.command("list")(list.list_)
 app.command("new")(new.new)
 app.add_typer(config.app, name="config")
+app.command("plan")(plan.plan)
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)

@@ -82,8 +82,14 @@ class Feed:
 
     def _cut(self, drawn: Drawn) -> "list[Batch]":
         draw = Draw(seed=self._seed, epoch=drawn.epoch, is_training=True)
-        parts = np.array_split(drawn.indices, self._accumulate)
-        return [self._collate(part, draw) for part in parts if len(part)]
+        return micro_batches(drawn.indices, draw, collate=self._collate, accumulate=self._accumulate)
+
+
+def micro_batches(
+    indices: "Array", draw: Draw, *, collate: "Callable[[Array, Draw], Batch]", accumulate: int
+) -> "list[Batch]":
+    """Cut one global batch into as many micro-batches as were asked for, leaving out empty ones."""
+    return [collate(part, draw) for part in np.array_split(indices, accumulate) if len(part)]
 
 
 def _place(drawn: Drawn) -> tuple[int, int]:

@@ -88,7 +88,7 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
     scorer, ledger, saver, sinks = scene.scorer, scene.ledger, scene.saver, scene.sinks
     experiment, prepared, world = scorer.experiment, scorer.prepared, scorer.world
     learner = build_learner(experiment, prepared, world, memory=_memory(ledger, sinks))
-    stream = _stream(experiment, prepared, world)
+    stream = stream_of(experiment, prepared, world)
     state = TrainState()
     _restore(checkpoint, state, learner, stream, scene)
     pace = _pace(scorer, stream)
@@ -111,7 +111,7 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
             _save(saver, state, learner, values={"cursor": feed.cursor(), "repairs": ledger.repairs.to_json()})
 
     told = {"select": pace.select, "environment": environment(experiment.runtime)}
-    facts = {**_facts(prepared, learner, stream, world), **told}
+    facts = {**facts_of(prepared, learner, stream, world), **told}
     sinks.emit(Started(state.position.step, sinks.attempt, pace.total_steps, facts))
     ended = Ended(state.position.step, "finished")
     with closing(feed):
@@ -171,7 +171,8 @@ def build_learner(experiment: Experiment, prepared: Prepared, world: World, *, m
     )
 
 
-def _stream(experiment: Experiment, prepared: Prepared, world: World) -> BatchStream:
+def stream_of(experiment: Experiment, prepared: Prepared, world: World) -> BatchStream:
+    """Give this process's share of the training batches, from the first one on."""
     lengths = prepared.features["train"]["length"].to_numpy()
     return BatchStream(lengths, experiment.train.batch, seed=experiment.runtime.seed, rank=world.rank, world=world.size)
 
@@ -211,7 +212,8 @@ def _memory(ledger: Ledger, sinks: Sinks) -> Memory:
     return Memory(ledger.repairs, record)
 
 
-def _facts(prepared: Prepared, learner: Learner, stream: BatchStream, world: World) -> dict[str, Any]:
+def facts_of(prepared: Prepared, learner: Learner, stream: BatchStream, world: World) -> dict[str, Any]:
+    """Tell the sizes of a run: rows, parameters, batches, padding."""
     parameters = sum(parameter.numel() for parameter in learner.network.parameters())
     trained = sum(parameter.numel() for parameter in learner.network.parameters() if parameter.requires_grad)
     return {

@@ -15,7 +15,7 @@ from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome, Profile
 
-_EVALUATION_BATCH = 64
+EVALUATION_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Scorer:
         outputs = infer_all(
             infer,
             lambda indices, draw: self.prepared.encoder.collate(features, indices, draw),
-            evaluation_plan(features["length"].to_numpy(), examples=_EVALUATION_BATCH),
+            evaluation_plan(features["length"].to_numpy(), examples=EVALUATION_BATCH),
             draws=views(self.experiment),
             world=self.world,
             progress=progress,

@@ -16,6 +16,7 @@ PAGES = [
     "config diff",
     "config schema",
     "config check",
+    "plan",
     "train",
     "evaluate",
     "predict",

@@ -1,0 +1,37 @@
+"""The process that foresees: told a directory with a plan and where the run would be, it prints a forecast."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+
+from burnish.errors import BurnishError
+from burnish.run.directory import RunDirectory
+from burnish.run.ending import refusal
+from burnish.run.events_file import to_dict
+from burnish.run.plan import read_plan
+from burnish.spec.events import Noted
+
+
+def main(argv: list[str]) -> int:
+    """Print notes on the way as events, and the forecast in the last line."""
+    run, place = RunDirectory(Path(argv[0])), Path(argv[1])
+    try:
+        from burnish.run.forecast import forecast
+
+        found = forecast(read_plan(run), run, place=place, tell=lambda text: _say(to_dict(Noted(0, text))))
+    except BurnishError as error:
+        _say(refusal(error))
+        return error.exit_code
+    _say({"forecast": asdict(found)})
+    return 0
+
+
+def _say(values: Mapping[str, object]) -> None:
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

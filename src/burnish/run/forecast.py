@@ -1,0 +1,157 @@
+"""Foresees a run by a few of its steps: prepares the data as training would, and times batches of every length."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from burnish.artifact.predictor import views
+from burnish.data.batches import BatchStream, evaluation_plan, plan_epoch
+from burnish.dist.world import Solo
+from burnish.engine.feed import micro_batches, total_steps
+from burnish.engine.learner_torch import Learner
+from burnish.engine.snapshot_torch import snapshot
+from burnish.run.assemble import build_learner, facts_of, stream_of
+from burnish.run.directory import RunDirectory
+from burnish.run.machine import disk_free, memory_limit, peak_memory
+from burnish.run.prepare import Prepared, prepare
+from burnish.run.scoring import EVALUATION_BATCH, Scorer, selection
+from burnish.spec.experiment import Experiment
+from burnish.spec.forecast import Footprint, Forecast, Timing
+from burnish.spec.interval import Interval
+from burnish.spec.values import Draw
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Batch
+
+_STEPS = 16
+_EVALUATIONS = 8
+_BUDGET_SECONDS = 60.0
+"""A very slow step is not taken so often."""
+
+
+def forecast(experiment: Experiment, directory: RunDirectory, *, place: Path, tell: Callable[[str], None]) -> Forecast:
+    """Prepare, take steps of every size, and say what the whole will come to; `place` is where it would run."""
+    prepared = prepare(experiment, directory, tell=tell)
+    selection(experiment, Scorer(experiment, prepared).metrics)  # refuses, before anything slow, what training would
+    learner = build_learner(experiment, prepared, Solo())
+    tell("timing a few steps")
+    rehearsal = Rehearsal(experiment, prepared, learner)
+    timing = Timing(
+        rehearsal.step_seconds(),
+        {split: rehearsal.pass_seconds(split) for split in prepared.features if split != "train"},
+    )
+    stream = stream_of(experiment, prepared, Solo())
+    steps, evaluations = _counts(experiment, stream, len(prepared.features["train"]), timing.step_seconds)
+    return Forecast(
+        facts=facts_of(prepared, learner, stream, Solo()),
+        tokens_per_epoch=int(prepared.features["train"]["length"].to_numpy().sum()),
+        steps=steps,
+        evaluations=evaluations,
+        timing=timing,
+        footprint=_footprint(experiment, learner, place),
+        seconds=_seconds(timing, steps, evaluations),
+    )
+
+
+@dataclass(frozen=True)
+class Rehearsal:
+    """A learner that takes a few steps which nobody keeps."""
+
+    experiment: Experiment
+    prepared: Prepared
+    learner: Learner
+
+    def step_seconds(self) -> float:
+        """Take steps on batches of every size, the largest first, and give the mean time of one."""
+        lengths = self.prepared.features["train"]["length"].to_numpy()
+        runtime, policy = self.experiment.runtime, self.experiment.train
+        plan = plan_epoch(lengths, seed=runtime.seed, epoch=0, batching=policy.batch)
+        sizes = [int(lengths[batch].max()) * len(batch) for batch in plan]
+        draw = Draw(seed=runtime.seed, epoch=0, is_training=True)
+
+        def take(which: int) -> None:
+            batches = micro_batches(plan[which], draw, collate=self._collate("train"), accumulate=policy.accumulate)
+            self.learner.step(batches, step=0, factor=0.0)
+
+        take(int(np.argmax(sizes)))  # memory peaks here; and the first step of all is never typical
+        return _mean_seconds(take, spread(sizes, _STEPS))
+
+    def pass_seconds(self, split: str) -> float:
+        """Predict batches of every size, and give the time of a whole pass over the split."""
+        lengths = self.prepared.features[split]["length"].to_numpy()
+        plan = evaluation_plan(lengths, examples=EVALUATION_BATCH)
+        draws = views(self.experiment)
+        sizes = [int(lengths[batch].max()) * len(batch) for batch in plan]
+
+        def take(which: int) -> None:
+            self.learner.infer(self._collate(split)(plan[which], draws[0]))
+
+        return _mean_seconds(take, spread(sizes, _EVALUATIONS)) * len(plan) * len(draws)
+
+    def _collate(self, split: str) -> "Callable[[Array, Draw], Batch]":
+        features = self.prepared.features[split]
+        return lambda indices, draw: self.prepared.encoder.collate(features, indices, draw)
+
+
+def spread(sizes: Sequence[int], count: int) -> list[int]:
+    """Choose `count` places whose sizes stand for all: the middles of equal shares of the sorted sizes."""
+    order = np.argsort(sizes, kind="stable")
+    count = min(count, len(order))
+    return [int(order[int((share + 0.5) * len(order) / count)]) for share in range(count)]
+
+
+def _mean_seconds(take: Callable[[int], None], chosen: Iterable[int]) -> float:
+    # Alternating between small and large keeps the mean fair when time runs out before all are taken.
+    places = list(chosen)
+    mixed = [places[turn] for turn in np.random.default_rng(0).permutation(len(places))]
+    taken: list[float] = []
+    for place in mixed:
+        if sum(taken) > _BUDGET_SECONDS:
+            break
+        began = time.perf_counter()
+        take(place)
+        taken.append(time.perf_counter() - began)
+    return sum(taken) / len(taken)
+
+
+def _counts(experiment: Experiment, stream: BatchStream, num_examples: int, step_seconds: float) -> tuple[int, int]:
+    """Count steps and evaluations; what is measured by the clock follows from the speed."""
+    length, every = experiment.train.length, experiment.train.evaluate_every
+    steps = total_steps(length, stream, num_examples=num_examples)
+    if steps is None:
+        steps = max(1, round(length.amount * 60 / step_seconds))
+    if every.unit == "never":
+        return steps, 1
+    between = _steps_of(every, stream, num_examples=num_examples, step_seconds=step_seconds)
+    return steps, max(1, math.ceil(steps / between - 1e-6))
+
+
+def _steps_of(every: Interval, stream: BatchStream, *, num_examples: int, step_seconds: float) -> float:
+    epochs = {"epochs": every.amount, "examples": every.amount / num_examples}
+    if every.unit in epochs:
+        return max(1.0, epochs[every.unit] * stream.batches_in(0))
+    return every.amount if every.unit == "steps" else max(1.0, every.amount * 60 / step_seconds)
+
+
+def _seconds(timing: Timing, steps: int, evaluations: int) -> float:
+    passes = evaluations * timing.evaluation_seconds["validation"] + sum(timing.evaluation_seconds.values())
+    return steps * timing.step_seconds + passes
+
+
+def _footprint(experiment: Experiment, learner: Learner, place: Path) -> Footprint:
+    peak = peak_memory()
+    held = snapshot(learner).num_bytes
+    weights = sum(tensor.nbytes for tensor in learner.network.state_dict().values())
+    kept = experiment.train.keep.last + 2  # the best one, and the one that is being written
+    return Footprint(
+        memory_bytes=peak + held,  # training goes on while a copy is written
+        memory_limit=memory_limit(),
+        checkpoint_bytes=held,
+        disk_bytes=kept * held + weights,
+        disk_free=disk_free(place),
+    )

@@ -1,0 +1,74 @@
+"""What a run will come to, told before it starts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What a few steps on this machine took."""
+
+    step_seconds: float
+    """The mean over batches as long and as short as those of an epoch."""
+    evaluation_seconds: Mapping[str, float]
+    """For each split but train, one pass over it."""
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a run takes of the machine, and what the machine has."""
+
+    memory_bytes: int
+    """The most that the training process holds at once."""
+    memory_limit: int | None
+    checkpoint_bytes: int
+    disk_bytes: int
+    """All checkpoints that are kept, one being written, and the artifact."""
+    disk_free: int
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """How large, how long and how fast a run will be."""
+
+    facts: Mapping[str, object]
+    """Rows a split, texts cut, tokens dropped, padding, parameters: as the run itself will tell them."""
+    tokens_per_epoch: int
+    steps: int
+    evaluations: int
+    timing: Timing
+    footprint: Footprint
+    seconds: float
+    """Training, every evaluation and the final scores."""
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Say what cannot fit on this machine, and what would."""
+        return tuple(filter(None, (_memory_problem(self.footprint), _disk_problem(self.footprint))))
+
+
+def _memory_problem(footprint: Footprint) -> str | None:
+    if footprint.memory_limit is None or footprint.memory_bytes <= footprint.memory_limit:
+        return None
+    return (
+        f"training takes {size(footprint.memory_bytes)} of memory and this machine has "
+        f"{size(footprint.memory_limit)}; raise train.accumulate, lower task.max_length or take a smaller model"
+    )
+
+
+def _disk_problem(footprint: Footprint) -> str | None:
+    if footprint.disk_bytes <= footprint.disk_free:
+        return None
+    return (
+        f"checkpoints and the artifact take {size(footprint.disk_bytes)} and the disk has "
+        f"{size(footprint.disk_free)} free; keep fewer with train.keep, or train into a folder on another disk (--dir)"
+    )
+
+
+def size(num_bytes: float) -> str:
+    """Write a number of bytes: `640 MB`, `1.9 GB`."""
+    for unit, scale in (("GB", 1e9), ("MB", 1e6)):
+        if num_bytes >= scale:
+            amount = num_bytes / scale
+            return f"{amount:.1f} {unit}" if amount < 10 else f"{amount:.0f} {unit}"
+    return f"{num_bytes / 1e3:.0f} kB"
