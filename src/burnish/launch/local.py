@@ -9,17 +9,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
+from burnish.launch.allocator import allocator_settings
+
 _FORWARDED = (signal.SIGTERM, signal.SIGINT)
 
 
 def run_worker(argv: Sequence[str], *, on_line: Callable[[str], None], env: Mapping[str, str] | None = None) -> int:
     """Run `python -m <argv…>`, give each line it prints to `on_line`, and return its exit code."""
+    asked = {**os.environ, **(env or {})}
     process = subprocess.Popen(
         [sys.executable, "-m", *argv],
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-        env={**os.environ, **(env or {})},
+        env={**allocator_settings(asked), **asked},
         start_new_session=True,  # or Ctrl-C would reach it twice: from the terminal and from us
     )
     assert process.stdout is not None
