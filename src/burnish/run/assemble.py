@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from burnish.data.batches import BatchStream
 from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
+from burnish.engine.evaluate import Fitting
 from burnish.engine.feed import Feed, total_steps
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loop import fit
@@ -42,6 +44,7 @@ class Trained:
     prepared: Prepared
     scorer: Scorer
     learner: Learner
+    fitting: Fitting
     ended: Ended
     headline: str
     facts: Mapping[str, Any]
@@ -87,7 +90,8 @@ class Scene:
 def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
     scorer, ledger, saver, sinks = scene.scorer, scene.ledger, scene.saver, scene.sinks
     experiment, prepared, world = scorer.experiment, scorer.prepared, scorer.world
-    learner = build_learner(experiment, prepared, world, memory=_memory(ledger, sinks))
+    learner = build_learner(experiment, prepared, world, memory=_memory_of_steps(ledger, sinks, world))
+    memory = _memory_of_scoring(ledger, sinks, world)
     stream = _stream(experiment, prepared, world)
     state = TrainState()
     _restore(checkpoint, state, learner, stream, scene)
@@ -104,7 +108,8 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
 
     def evaluate() -> Mapping[str, float]:
         with learner.averaged():
-            return scorer.scores("validation", learner.infer)
+            fitting = partial(memory.answer, step=state.position.step)
+            return scorer.scores("validation", learner.infer, fitting=fitting)
 
     def save(state: TrainState) -> None:
         if world.rank == 0:
@@ -121,7 +126,8 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
             sinks.emit(event)
             ended = event if isinstance(event, Ended) else ended
     world.barrier()  # or another process could look for the best checkpoint while process 0 still writes it
-    return Trained(experiment, prepared, scorer, learner, ended, pace.select, facts)
+    fitting = partial(memory.answer, step=ended.step)
+    return Trained(experiment, prepared, scorer, learner, fitting, ended, pace.select, facts)
 
 
 def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
@@ -203,12 +209,20 @@ def _save(saver: Saver, state: TrainState, learner: Learner, *, values: Mapping[
         saver.finish()
 
 
-def _memory(ledger: Ledger, sinks: Sinks) -> Memory:
+def _memory_of_steps(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
     def record(step: int, size: int) -> None:
         ledger.record(ledger.repairs.with_split(step, size))
         sinks.note(f"memory ran out in step {step + 1}; micro-batches of {size:,} tokens are cut in two", step=step)
 
-    return Memory(ledger.repairs, record)
+    return Memory(ledger.repairs.split, record, world)
+
+
+def _memory_of_scoring(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
+    def record(step: int, size: int) -> None:
+        ledger.record(ledger.repairs.with_split_evaluation(step, size))
+        sinks.note(f"memory ran out in scoring; batches of {size:,} tokens are cut in two from here on", step=step)
+
+    return Memory(ledger.repairs.split_evaluations, record, world)
 
 
 def _facts(prepared: Prepared, learner: Learner, stream: BatchStream, world: World) -> dict[str, Any]:

@@ -24,7 +24,7 @@ def finish(trained: Trained, directory: RunDirectory) -> dict[str, Outcome]:
     put_best_in_place(trained, directory)
     with trained.learner.averaged():
         outcomes = {
-            split: trained.scorer.outcome(split, trained.learner.infer)
+            split: trained.scorer.outcome(split, trained.learner.infer, fitting=trained.fitting)
             for split in trained.prepared.features
             if split != "train"
         }
