@@ -75,7 +75,7 @@ def _train(run: RunDirectory, world: World) -> int:
     trained = train(run, experiment, world=world, sinks=sinks, request=request)
     reason = trained.ended.reason
     if reason in COMPLETE:
-        outcomes = finish(trained, run)
+        outcomes = finish(trained, run, tell=sinks.note)
         if world.rank == 0:
             _compare(run, trained, outcomes, sinks)
     sinks.close()

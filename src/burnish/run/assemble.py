@@ -1,6 +1,6 @@
 """Puts data, model and engine together and trains: the only file that knows everybody."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -146,12 +146,18 @@ def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
     )
 
 
-def put_best_in_place(trained: Trained, directory: RunDirectory) -> None:
-    """Load the weights of the best checkpoint; the averaged ones if the run keeps an average."""
-    store = CheckpointStore(directory.checkpoints, directory.quarantine, tell=lambda _sentence: None)
-    best = trained.ended.best_step
-    if best is not None:
-        read_weights(trained.learner, store.at(best).path)
+def put_best_in_place(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], None]) -> int:
+    """Load the weights of the best checkpoint, the averaged ones if the run keeps an average; give its step."""
+    store = CheckpointStore(directory.checkpoints, directory.quarantine, tell=tell)
+    best, last = trained.ended.best_step, trained.ended.step
+    if best is None:
+        return last
+    if best not in store.steps():
+        # It was damaged, put aside at a start, and no older one was left to make it again from.
+        tell(f"the best checkpoint, of step {best}, is lost; the weights of the last step, {last}, are taken instead")
+        best = last
+    read_weights(trained.learner, store.at(best).path)
+    return best
 
 
 def build_learner(experiment: Experiment, prepared: Prepared, world: World, *, memory: Memory | None = None) -> Learner:
