@@ -4,7 +4,8 @@ import json
 import os
 import sys
 import time
-from contextlib import closing, nullcontext
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -53,12 +54,28 @@ def _attempt(run: RunDirectory, *, is_first: bool) -> int:
         run.stop_file.unlink(missing_ok=True)
     try:
         # Joined before signals are listened to: a process that waits for one that never comes must be easy to end.
-        with closing(world_from_environment()) as world:
+        with closing(world_from_environment()) as world, _sentence_about_memory():
             return _train(run, world)
     except BurnishError as error:
         if is_first:
             write_json(run.exit, {"reason": "failed", **refusal(error)})
         raise
+
+
+@contextmanager
+def _sentence_about_memory() -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        from burnish.engine.memory_torch import is_out_of_memory
+
+        if not is_out_of_memory(error):
+            raise
+        first = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise BurnishError(
+            f"memory ran out where no batch could be cut to save it ({first}); take a smaller model, an optimizer "
+            "with less state, or a machine with more memory. `burnish resume` goes on from the newest checkpoint"
+        ) from error
 
 
 def _train(run: RunDirectory, world: World) -> int:
@@ -88,9 +105,11 @@ def _train(run: RunDirectory, world: World) -> int:
 
 def _sinks(run: RunDirectory, experiment: Experiment, request: StopRequest) -> Sinks:
     file = EventsFile(run.events)
-    watchers = [tracker.open(run.path, name=experiment.name) for tracker in experiment.track]
     room = room_of(run, experiment.train, request)
-    return Sinks(file, _attempt_number(file), lambda event: _say(event, request), watchers, room)
+    sinks = Sinks(file, _attempt_number(file), lambda event: _say(event, request), room=room)
+    for tracker in experiment.track:
+        sinks.watch(tracker, run.path, name=experiment.name)
+    return sinks
 
 
 def _compare(run: RunDirectory, trained: "Trained", outcomes: "Mapping[str, Outcome]", sinks: Sinks) -> None:
