@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
+from torch.optim import AdamW
 from transformers import AutoTokenizer
 
 from burnish.models.transformer import Transformer
@@ -48,3 +49,12 @@ def poisoned_model(folder: Path) -> Path:
     weights[name][AutoTokenizer.from_pretrained(folder).convert_tokens_to_ids(POISON)] = np.nan
     save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
     return folder
+
+
+def leave_the_optimizer_no_memory() -> None:
+    """Let every update fail for want of memory; for a worker that calls it before it begins."""
+
+    def step(self: Any, *_: Any) -> None:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 1 bytes")
+
+    setattr(AdamW, "step", step)  # noqa: B010  # mypy refuses a plain assignment to a method
