@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from burnish.dist.world import LostPeer, World, place_of, world_from_environment
 from burnish.engine.stop import StopRequest
-from burnish.errors import BurnishError
+from burnish.errors import BurnishError, CheckpointError
 from burnish.run.directory import RunDirectory, write_json
 from burnish.run.ending import COMPLETE, PREEMPTED, record, refusal
 from burnish.run.events_file import EventsFile, to_dict
@@ -21,6 +21,7 @@ from burnish.run.saving import room_of
 from burnish.run.sinks import NoLog, Sinks
 from burnish.spec.events import Event, Started
 from burnish.spec.experiment import Experiment
+from burnish.storage.room import is_full
 
 _ECHO_SECONDS = 3.0
 """A scheduler tells every process to stop, and so does torchrun: both within moments."""
@@ -54,7 +55,7 @@ def _attempt(run: RunDirectory, *, is_first: bool) -> int:
         run.stop_file.unlink(missing_ok=True)
     try:
         # Joined before signals are listened to: a process that waits for one that never comes must be easy to end.
-        with closing(world_from_environment()) as world, _sentence_about_memory():
+        with closing(world_from_environment()) as world, _in_a_sentence(run):
             return _train(run, world)
     except BurnishError as error:
         if is_first:
@@ -63,9 +64,16 @@ def _attempt(run: RunDirectory, *, is_first: bool) -> int:
 
 
 @contextmanager
-def _sentence_about_memory() -> Iterator[None]:
+def _in_a_sentence(run: RunDirectory) -> Iterator[None]:
     try:
         yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise CheckpointError(
+            f"{error.filename or run.path} could not be written, for the disk is full; make room and go on with "
+            f"`burnish resume {run.path}`"
+        ) from error
     except (RuntimeError, MemoryError) as error:
         from burnish.engine.memory_torch import is_out_of_memory
 
