@@ -94,8 +94,8 @@ def dropout_remembers_what_it_drew() -> None:
 
 def the_position_is_that_of_the_batches_made_ahead() -> None:
     def cursor(self: Feed) -> dict[str, int]:
-        place = real(self)
-        return {**place, "batch": place["batch"] + 2} if place["batch"] + 2 < _LAST else place
+        ahead = real(self)["batch"] + 2
+        return {"epoch": real(self)["epoch"] + ahead // _BATCHES, "batch": ahead % _BATCHES}
 
     real = Feed.cursor
     setattr(Feed, "cursor", cursor)  # noqa: B010  # as above
@@ -122,7 +122,8 @@ def the_manifest_comes_first() -> None:
     setattr(manifest, "commit", commit)  # noqa: B010  # as above
 
 
-_LAST = 6
+_BATCHES = 6
+"""In an epoch of the scene that these are planted in."""
 
 
 def _restored_with(**values: Any) -> None:
