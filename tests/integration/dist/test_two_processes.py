@@ -26,7 +26,7 @@ def alone() -> Found:
 def ranks(tmp_path_factory: pytest.TempPathFactory) -> list[Found]:
     folder = tmp_path_factory.mktemp("ranks")
     processes = start_ranks("tests.integration.dist.cases", str(folder))
-    assert [process.wait(timeout=120) for process in processes] == [0, 0]
+    assert [process.wait(timeout=240) for process in processes] == [0, 0]
     return [dict(np.load(folder / f"rank{rank}.npz")) for rank in range(2)]
 
 
