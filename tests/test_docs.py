@@ -1,6 +1,7 @@
 """What the documentation shows is true: its blocks parse, run and decode, and its links lead somewhere."""
 
 import csv
+import html
 import re
 import shlex
 import subprocess
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import markdown
 import pytest
 import yaml
 
@@ -177,3 +179,11 @@ def run_console(block: Block, *, directory: Path) -> None:
 def burnish(words: list[str], *, directory: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "burnish", *words]
     return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=COMMAND_SECONDS)
+
+
+def test_the_page_of_the_loop_shows_the_file_itself() -> None:
+    options = {"pymdownx.snippets": {"base_path": [str(ROOT)], "check_paths": True}}
+    page = (ROOT / "docs/explanation/loop.md").read_text()
+    shown = markdown.markdown(page, extensions=["pymdownx.superfences", *options], extension_configs=options)
+    words = " ".join(html.unescape(re.sub(r"<[^>]+>", "", shown)).split())
+    assert " ".join((ROOT / "src/burnish/engine/loop.py").read_text().split()) in words

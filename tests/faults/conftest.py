@@ -2,6 +2,8 @@
 
 import os
 import re
+import shutil
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -67,9 +69,11 @@ class Scene:
         settle_plan(run, check(str(self.undisturbed.plan), overrides=overrides))
         return run
 
-    def start(self, run: RunDirectory, tally: Tally, *, fault: Fault | None = None) -> Attempt:
+    def start(
+        self, run: RunDirectory, tally: Tally, *, fault: Fault | None = None, change: str | None = None
+    ) -> Attempt:
         tally.resumes += run.events.exists()
-        return self.server.start(run.path, output=run.path / "output.txt", fault=fault)
+        return self.server.start(run.path, output=run.path / "output.txt", fault=fault, change=change)
 
     def points_of_save(self, number: int) -> list[Point]:
         """Give every call from the first one in a new checkpoint to the first one in the next."""
@@ -82,6 +86,13 @@ class Scene:
         if not is_complete(run):
             attempt = self.start(run, tally)
             assert attempt.wait() == 0, attempt.output.read_text()[-3000:]
+
+    def killed(self, run: RunDirectory, fault: Fault, tally: Tally, *, change: str | None = None) -> None:
+        """Let a worker die at a call; it may come to its end before."""
+        attempt = self.start(run, tally, fault=fault, change=change)
+        code = attempt.wait()
+        assert code in (0, -signal.SIGKILL), attempt.output.read_text()[-3000:]
+        tally.kills += code == -signal.SIGKILL
 
     def assert_same(self, run: RunDirectory, tally: Tally) -> None:
         found = digests(run)
@@ -105,10 +116,29 @@ def scene(tmp_path_factory: pytest.TempPathFactory, _own_cache: Path) -> Iterato
     overrides = ["task.max_length=12", "task.truncation={type: random_spans, span: 2}"]
     resolved = check(str(project.config), overrides=overrides)
     with fork_server() as server:
-        yield _undisturbed(root / "runs", server, resolved)
+        yield undisturbed(root / "runs", server, resolved)
 
 
-def _undisturbed(root: Path, server: ForkServer, resolved: Resolved) -> Scene:
+@pytest.fixture(scope="session")
+def halfway(scene: Scene) -> RunDirectory:
+    """A run that was killed when it had two good checkpoints."""
+    run = scene.plan("halfway")
+    fault = next(point for point in scene.points_of_save(2) if point.kind == "tensors")
+    assert scene.start(run, Tally(), fault=Fault(fault.kind, fault.number)).wait() == -signal.SIGKILL
+    assert len(whole(run)) == 2
+    return run
+
+
+def copy_of(run: RunDirectory, name: str) -> RunDirectory:
+    shutil.copytree(run.path, run.path.with_name(name))
+    return RunDirectory(run.path.with_name(name))
+
+
+def whole(run: RunDirectory) -> list[Path]:
+    return sorted(run.checkpoints.glob("step-*"))
+
+
+def undisturbed(root: Path, server: ForkServer, resolved: Resolved) -> Scene:
     for name in ("first", "undisturbed"):  # the first one fills the cache of features
         run = RunDirectory(root / name)
         settle_plan(run, resolved)

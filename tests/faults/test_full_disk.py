@@ -1,5 +1,6 @@
 """A disk that is full at any call of a save leaves no torn checkpoint, and the run goes on to the same bits."""
 
+import json
 import threading
 
 import pytest
@@ -36,6 +37,19 @@ def test_a_disk_that_has_room_again_lets_the_run_go_on_by_itself(scene: Scene, t
     run = scene.plan("paused")
     assert starved(scene, run, point, tally, action="full") == 0
     assert "has no room for a checkpoint" in (run.path / "output.txt").read_text()
+    scene.assert_same(run, tally)
+
+
+@pytest.mark.parametrize("number", range(2))
+def test_a_disk_that_is_full_when_all_is_trained_ends_it_with_a_sentence(
+    scene: Scene, tally: Tally, number: int
+) -> None:
+    points = [point for point in scene.points if "artifact" in point.path and point.kind in NEEDING_SPACE]
+    point = points[number * (len(points) - 1)]
+    run = scene.plan(f"full-at-the-end-{number}", "train.disk_wait=never")
+    assert starved(scene, run, point, tally, action="full") == REFUSED
+    assert "resume" in json.loads(run.exit.read_text())["message"]
+    scene.resume(run, tally)
     scene.assert_same(run, tally)
 
 

@@ -40,7 +40,7 @@ def test_killed_again_and_again_at_any_time_or_call_it_ends_with_the_same_bits(
         if (number + link) % 2:
             killed_at_a_time(scene, run, draw.uniform(0.1, 0.6), tally)
         else:
-            killed_at_a_call(scene, run, drawn_fault(scene, draw, is_resumed=link > 0), tally)
+            scene.killed(run, drawn_fault(scene, draw, is_resumed=link > 0), tally)
     scene.resume(run, tally)
     scene.assert_same(run, tally)
 
@@ -51,16 +51,9 @@ def test_killed_again_and_again_at_any_time_or_call_it_ends_with_the_same_bits(
 def test_killed_at_every_call_of_a_save_it_ends_with_the_same_bits(scene: Scene, tally: Tally, part: int) -> None:
     for number, fault in list(enumerate(all_faults(scene.points_of_save(2))))[part::SLICES]:
         run = scene.plan(f"save-{number}")
-        killed_at_a_call(scene, run, fault, tally)
+        scene.killed(run, fault, tally)
         scene.resume(run, tally)
         scene.assert_same(run, tally)
-
-
-def killed_at_a_call(scene: Scene, run: RunDirectory, fault: Fault, tally: Tally) -> None:
-    attempt = scene.start(run, tally, fault=fault)
-    code = attempt.wait()
-    assert code in (0, -signal.SIGKILL), attempt.output.read_text()[-3000:]
-    tally.kills += code == -signal.SIGKILL
 
 
 def killed_at_a_time(scene: Scene, run: RunDirectory, share: float, tally: Tally) -> None:

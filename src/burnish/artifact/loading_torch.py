@@ -6,6 +6,7 @@ from burnish.data.tokens import TextAssets
 from burnish.engine.device_torch import prepare
 from burnish.engine.evaluate import Infer
 from burnish.engine.infer_torch import Inference
+from burnish.engine.memory_torch import Memory
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Profile
@@ -15,4 +16,5 @@ def load_infer(folder: Path, experiment: Experiment, profile: Profile) -> tuple[
     """Load weights and tokenizer from an artifact's model folder."""
     precision = prepare(experiment.runtime)
     network = experiment.model.load(folder, experiment.task.head(profile)).to(precision.device)
-    return Inference(network, precision).infer, TextAssets.load(folder)
+    answer, memory = Inference(network, precision).infer, Memory()
+    return lambda batch: memory.answer(answer, lambda infer: infer(batch), step=0), TextAssets.load(folder)

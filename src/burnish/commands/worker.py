@@ -4,13 +4,14 @@ import json
 import os
 import sys
 import time
-from contextlib import closing, nullcontext
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnish.dist.world import LostPeer, World, place_of, world_from_environment
 from burnish.engine.stop import StopRequest
-from burnish.errors import BurnishError
+from burnish.errors import BurnishError, CheckpointError
 from burnish.run.directory import RunDirectory, write_json
 from burnish.run.ending import COMPLETE, PREEMPTED, record, refusal
 from burnish.run.events_file import EventsFile, to_dict
@@ -20,6 +21,7 @@ from burnish.run.saving import room_of
 from burnish.run.sinks import NoLog, Sinks
 from burnish.spec.events import Event, Started
 from burnish.spec.experiment import Experiment
+from burnish.storage.room import is_full
 
 _ECHO_SECONDS = 3.0
 """A scheduler tells every process to stop, and so does torchrun: both within moments."""
@@ -53,12 +55,35 @@ def _attempt(run: RunDirectory, *, is_first: bool) -> int:
         run.stop_file.unlink(missing_ok=True)
     try:
         # Joined before signals are listened to: a process that waits for one that never comes must be easy to end.
-        with closing(world_from_environment()) as world:
+        with closing(world_from_environment()) as world, _in_a_sentence(run):
             return _train(run, world)
     except BurnishError as error:
         if is_first:
             write_json(run.exit, {"reason": "failed", **refusal(error)})
         raise
+
+
+@contextmanager
+def _in_a_sentence(run: RunDirectory) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise CheckpointError(
+            f"{error.filename or run.path} could not be written, for the disk is full; make room and go on with "
+            f"`burnish resume {run.path}`"
+        ) from error
+    except (RuntimeError, MemoryError) as error:
+        from burnish.engine.memory_torch import is_out_of_memory
+
+        if not is_out_of_memory(error):
+            raise
+        first = str(error).strip().partition("\n")[0] or type(error).__name__
+        raise BurnishError(
+            f"memory ran out where no batch could be cut to save it ({first}); take a smaller model, an optimizer "
+            "with less state, or a machine with more memory. `burnish resume` goes on from the newest checkpoint"
+        ) from error
 
 
 def _train(run: RunDirectory, world: World) -> int:
@@ -75,7 +100,7 @@ def _train(run: RunDirectory, world: World) -> int:
     trained = train(run, experiment, world=world, sinks=sinks, request=request)
     reason = trained.ended.reason
     if reason in COMPLETE:
-        outcomes = finish(trained, run)
+        outcomes = finish(trained, run, tell=sinks.note)
         if world.rank == 0:
             _compare(run, trained, outcomes, sinks)
     sinks.close()
@@ -88,9 +113,11 @@ def _train(run: RunDirectory, world: World) -> int:
 
 def _sinks(run: RunDirectory, experiment: Experiment, request: StopRequest) -> Sinks:
     file = EventsFile(run.events)
-    watchers = [tracker.open(run.path, name=experiment.name) for tracker in experiment.track]
     room = room_of(run, experiment.train, request)
-    return Sinks(file, _attempt_number(file), lambda event: _say(event, request), watchers, room)
+    sinks = Sinks(file, _attempt_number(file), lambda event: _say(event, request), room=room)
+    for tracker in experiment.track:
+        sinks.watch(tracker, run.path, name=experiment.name)
+    return sinks
 
 
 def _compare(run: RunDirectory, trained: "Trained", outcomes: "Mapping[str, Outcome]", sinks: Sinks) -> None:

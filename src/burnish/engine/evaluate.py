@@ -1,7 +1,7 @@
 """Runs a network over a whole set of features and collects what it says."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
@@ -11,8 +11,22 @@ from burnish.spec.values import Draw
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
 
+T = TypeVar("T")
 Collate = Callable[["Array", Draw], "Batch"]
 Infer = Callable[["Batch"], "Array"]
+
+
+class Fitting(Protocol):
+    """Compute with answers that fit into memory, on all processes alike."""
+
+    def __call__(self, infer: Infer, compute: Callable[[Infer], T]) -> T:
+        """Call `compute` with a way to answer, again with another when memory runs out."""
+        ...
+
+
+def plainly(infer: Infer, compute: Callable[[Infer], T]) -> T:
+    """Answer each batch as it comes, and fail when it does not fit."""
+    return compute(infer)
 
 
 def infer_all(
@@ -22,6 +36,7 @@ def infer_all(
     *,
     draws: Sequence[Draw],
     world: World | None = None,
+    fitting: Fitting = plainly,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, "Array"]:
     """Give logits, rows, parts and labels of every feature, once for each draw; the order means nothing.
@@ -33,18 +48,24 @@ def infer_all(
     mine = plan[world.rank :: world.size]
     total = sum(len(indices) for indices in plan) * len(draws)
     todo = sum(len(indices) for indices in mine) * len(draws)
-    pieces: list[dict[str, Array]] = []
-    done = 0
-    for draw in draws:
-        for indices in mine:
-            batch = collate(indices, draw)
-            kept = {name: batch[name] for name in ("row", "label") if name in batch}
-            # A part's number keeps windows and views of one row in one order, however batches were cut.
-            parts = indices.astype(np.int64) + draw.view * total
-            pieces.append({"logits": infer(batch), "part": parts, **kept})
-            done += len(indices)
-            progress(done, todo)
-    return _joined(world.gather(_joined(pieces)))
+
+    def answers(infer: Infer) -> list[dict[str, "Array"]]:
+        pieces: list[dict[str, Array]] = []
+        done = 0
+        for draw in draws:
+            for indices in mine:
+                pieces.append(_piece(infer, collate(indices, draw), indices.astype(np.int64) + draw.view * total))
+                done += len(indices)
+                progress(done, todo)
+        return pieces
+
+    return _joined(world.gather(_joined(fitting(infer, answers))))
+
+
+def _piece(infer: Infer, batch: "Batch", parts: "Array") -> dict[str, "Array"]:
+    kept = {name: batch[name] for name in ("row", "label") if name in batch}
+    # A part's number keeps windows and views of one row in one order, however batches were cut.
+    return {"logits": infer(batch), "part": parts, **kept}
 
 
 def _joined(pieces: Iterable[dict[str, "Array"]]) -> dict[str, "Array"]:

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from burnish.dist.world import Solo, World
 from burnish.engine.infer_torch import Inference, Precision, inputs_of
-from burnish.engine.memory_torch import DoesNotFit, Memory, is_out_of_memory
+from burnish.engine.memory_torch import Memory, fitting
 from burnish.engine.objectives_torch import Loss
 from burnish.engine.recovery import BadStep, is_bad
 from burnish.spec.values import Objective, StepResult
@@ -45,7 +45,7 @@ class Learner:
         self._seed = seed
         self._clip = clip
         self._world: World = world or Solo()
-        self._memory = memory or Memory()
+        self._memory = memory or Memory(world=world)
         self._loss_limit = loss_limit
         self._base_rates = [group["lr"] for group in optimizer.param_groups]
         self._trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
@@ -98,12 +98,8 @@ class Learner:
         total = 0.0
         for number, batch in enumerate(batches):
             self._seed_dropout(step, number)
-            try:
+            with fitting(batch):
                 total += self._backward(self._precision.tensors(batch), weight)
-            except (RuntimeError, MemoryError) as error:
-                if is_out_of_memory(error):
-                    raise DoesNotFit(batch) from None
-                raise
         return total
 
     def _backward(self, batch: Mapping[str, Tensor], weight: float) -> float:

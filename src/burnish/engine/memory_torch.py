@@ -1,16 +1,23 @@
-"""Cuts micro-batches smaller when memory runs out, and remembers what did not fit."""
+"""Cuts batches smaller when memory runs out, on every process alike, and remembers what did not fit."""
 
 import gc
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
+import numpy as np
 import torch
 
-from burnish.engine.recovery import NO_REPAIRS, Repairs
+from burnish.dist.world import Solo, World
+from burnish.engine.evaluate import Infer
+from burnish.engine.recovery import Splits, size_limit
 from burnish.errors import BurnishError
 
 if TYPE_CHECKING:
-    from burnish.spec.values import Batch
+    from burnish.spec.values import Array, Batch
+
+T = TypeVar("T")
 
 _WORDS = ("can't allocate memory", "not enough memory", "out of memory", "could not create a memory object")
 
@@ -18,42 +25,85 @@ Record = Callable[[int, int], None]
 
 
 class DoesNotFit(Exception):
-    """Say that a micro-batch of some size ran out of memory."""
+    """Say that a batch of some size ran out of memory."""
 
     def __init__(self, batch: "Batch") -> None:
         super().__init__()
-        self.size = size_of(batch)
-        self.examples = _examples(batch)
+        self.misfit = _Misfit(size_of(batch), _examples(batch))
+
+
+@dataclass(frozen=True)
+class _Misfit:
+    size: int
+    examples: int
 
 
 class Memory:
-    """Give micro-batches that fit; `record` is told step and size of each that did not, before it is tried again."""
+    """Give batches that fit; `record` is told step and size of each that did not, before it is tried again.
 
-    def __init__(self, repairs: Repairs = NO_REPAIRS, record: Record = lambda step, size: None) -> None:
-        self._repairs = repairs
+    When one process runs out, all of them cut and begin anew: a limit that held for one alone could not be kept by a
+    run that is resumed on another number of processes.
+    """
+
+    def __init__(
+        self, splits: Splits = (), record: Record = lambda step, size: None, world: World | None = None
+    ) -> None:
+        self._splits = splits
         self._record = record
+        self._world: World = world or Solo()
 
-    def run(self, batches: "Sequence[Batch]", compute: "Callable[[Sequence[Batch]], float]", *, step: int) -> float:
+    def run(self, batches: "Sequence[Batch]", compute: "Callable[[Sequence[Batch]], T]", *, step: int) -> T:
         """Compute over all micro-batches, each cut in two as often as it takes; `compute` begins anew every time."""
-        while True:
-            try:
-                return compute(cut_to_fit(batches, self._repairs.size_limit(step)))
-            except DoesNotFit as error:
-                failed = (error.size, error.examples)
-            # Outside the handler: until here its traceback kept the activations alive.
-            self._make_smaller(step, *failed)
+        return self._until_it_fits(
+            lambda limit: compute(cut_to_fit(batches, limit)), step=step, when=f"in step {step + 1}"
+        )
 
-    def _make_smaller(self, step: int, size: int, examples: int) -> None:
-        if examples == 1:
+    def answer(self, infer: Infer, compute: Callable[[Infer], T], *, step: int) -> T:
+        """Compute with answers to batches that are cut to fit; `compute` begins anew every time, and asks no peer."""
+        return self._until_it_fits(
+            lambda limit: compute(lambda batch: _answer(infer, cut_to_fit([batch], limit))),
+            step=step,
+            when="while predicting",
+        )
+
+    def _until_it_fits(self, compute: Callable[[int | None], T], *, step: int, when: str) -> T:
+        while True:
+            # Not in a handler: until it is left, its traceback keeps the activations alive.
+            result = _tried(compute, size_limit(self._splits, step))
+            misfit = result if isinstance(result, _Misfit) else None
+            if not self._world.sum([float(misfit is not None)])[0]:
+                assert not isinstance(result, _Misfit)
+                return result
+            self._make_smaller(self._agreed(misfit, when=when), step=step)
+
+    def _agreed(self, mine: _Misfit | None, *, when: str) -> int:
+        told = self._world.gather(None if mine is None else [mine.size, mine.examples])
+        misfits = [_Misfit(*each) for each in told if each is not None]
+        hopeless = [misfit.size for misfit in misfits if misfit.examples == 1]
+        if hopeless:
             raise BurnishError(
-                f"a single example does not fit into memory (step {step + 1}, {size:,} tokens or numbers); "
+                f"a single example does not fit into memory {when} ({hopeless[0]:,} tokens or numbers); "
                 "shorten the examples (task.max_length), take a smaller model, or a machine with more memory"
             )
-        self._repairs = self._repairs.with_split(step, size)
+        return min(misfit.size for misfit in misfits)
+
+    def _make_smaller(self, size: int, *, step: int) -> None:
+        self._splits = (*self._splits, (step, size))
         gc.collect()
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         self._record(step, size)
+
+
+@contextmanager
+def fitting(batch: "Batch") -> Iterator[None]:
+    """Turn an error of memory into `DoesNotFit`, which knows the batch."""
+    try:
+        yield
+    except (RuntimeError, MemoryError) as error:
+        if is_out_of_memory(error):
+            raise DoesNotFit(batch) from None
+        raise
 
 
 def is_out_of_memory(error: BaseException) -> bool:
@@ -73,6 +123,21 @@ def cut_to_fit(batches: "Sequence[Batch]", limit: int | None) -> "list[Batch]":
 def size_of(batch: "Batch") -> int:
     """Measure a micro-batch by its largest array: padded tokens, or numbers."""
     return max(int(array.size) for array in batch.values())
+
+
+def _tried(compute: Callable[[int | None], T], limit: int | None) -> T | _Misfit:
+    try:
+        return compute(limit)
+    except DoesNotFit as error:
+        return error.misfit
+
+
+def _answer(infer: Infer, pieces: "Sequence[Batch]") -> "Array":
+    answers = []
+    for piece in pieces:
+        with fitting(piece):
+            answers.append(infer(piece))
+    return answers[0] if len(answers) == 1 else np.concatenate(answers)
 
 
 def _pieces(batch: "Batch", limit: int) -> "list[Batch]":

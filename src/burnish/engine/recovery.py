@@ -8,6 +8,9 @@ from typing import Any
 from burnish.spec.experiment import Recovery
 from burnish.spec.values import StepResult
 
+Splits = tuple[tuple[int, int], ...]
+"""From which step on batches must be smaller, and than what."""
+
 
 class BadStep(Exception):
     """Say that a step must not be applied: its loss or gradient is no number, or the loss is over the limit."""
@@ -37,8 +40,10 @@ class Repairs:
     """Batches that are passed over: epoch and batch, from 0."""
     lowered: tuple[tuple[int, float], ...] = ()
     """From which step on the learning rate is multiplied, and by what."""
-    split: tuple[tuple[int, int], ...] = ()
-    """From which step on micro-batches must be smaller, and than what."""
+    split: Splits = ()
+    """Of the micro-batches that it learns from."""
+    split_evaluations: Splits = ()
+    """Of the batches that it is scored on."""
 
     @property
     def tries(self) -> int:
@@ -49,13 +54,13 @@ class Repairs:
         """Give what the learning rate of a step is multiplied by."""
         return math.prod(factor for since, factor in self.lowered if step >= since)
 
-    def size_limit(self, step: int) -> int | None:
-        """Give the size that a micro-batch of this step must stay below; None for no limit."""
-        return min((size for since, size in self.split if step >= since), default=None)
-
     def with_split(self, step: int, size: int) -> "Repairs":
         """Add that a micro-batch of this size did not fit."""
         return replace(self, split=(*self.split, (step, size)))
+
+    def with_split_evaluation(self, step: int, size: int) -> "Repairs":
+        """Add that a batch of this size did not fit when the run was scored."""
+        return replace(self, split_evaluations=(*self.split_evaluations, (step, size)))
 
     def after(self, bad: BadStep, policy: Recovery, *, restored_step: int) -> "Repairs | None":
         """Add what the policy does about a bad step; None when nothing more may be tried."""
@@ -76,3 +81,8 @@ class Repairs:
 
 
 NO_REPAIRS = Repairs()
+
+
+def size_limit(splits: Splits, step: int) -> int | None:
+    """Give the size that a batch must stay below in this step; None for no limit."""
+    return min((size for since, size in splits if step >= since), default=None)

@@ -1,13 +1,15 @@
 """Puts data, model and engine together and trains: the only file that knows everybody."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from burnish.data.batches import BatchStream
 from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
+from burnish.engine.evaluate import Fitting
 from burnish.engine.feed import Feed, total_steps
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loop import fit
@@ -42,6 +44,7 @@ class Trained:
     prepared: Prepared
     scorer: Scorer
     learner: Learner
+    fitting: Fitting
     ended: Ended
     headline: str
     facts: Mapping[str, Any]
@@ -87,7 +90,8 @@ class Scene:
 def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
     scorer, ledger, saver, sinks = scene.scorer, scene.ledger, scene.saver, scene.sinks
     experiment, prepared, world = scorer.experiment, scorer.prepared, scorer.world
-    learner = build_learner(experiment, prepared, world, memory=_memory(ledger, sinks))
+    learner = build_learner(experiment, prepared, world, memory=_memory_of_steps(ledger, sinks, world))
+    memory = _memory_of_scoring(ledger, sinks, world)
     stream = stream_of(experiment, prepared, world)
     state = TrainState()
     _restore(checkpoint, state, learner, stream, scene)
@@ -104,7 +108,8 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
 
     def evaluate() -> Mapping[str, float]:
         with learner.averaged():
-            return scorer.scores("validation", learner.infer)
+            fitting = partial(memory.answer, step=state.position.step)
+            return scorer.scores("validation", learner.infer, fitting=fitting)
 
     def save(state: TrainState) -> None:
         if world.rank == 0:
@@ -121,7 +126,8 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
             sinks.emit(event)
             ended = event if isinstance(event, Ended) else ended
     world.barrier()  # or another process could look for the best checkpoint while process 0 still writes it
-    return Trained(experiment, prepared, scorer, learner, ended, pace.select, facts)
+    fitting = partial(memory.answer, step=ended.step)
+    return Trained(experiment, prepared, scorer, learner, fitting, ended, pace.select, facts)
 
 
 def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
@@ -140,12 +146,18 @@ def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
     )
 
 
-def put_best_in_place(trained: Trained, directory: RunDirectory) -> None:
-    """Load the weights of the best checkpoint; the averaged ones if the run keeps an average."""
-    store = CheckpointStore(directory.checkpoints, directory.quarantine, tell=lambda _sentence: None)
-    best = trained.ended.best_step
-    if best is not None:
-        read_weights(trained.learner, store.at(best).path)
+def put_best_in_place(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], None]) -> int:
+    """Load the weights of the best checkpoint, the averaged ones if the run keeps an average; give its step."""
+    store = CheckpointStore(directory.checkpoints, directory.quarantine, tell=tell)
+    best, last = trained.ended.best_step, trained.ended.step
+    if best is None:
+        return last
+    if best not in store.steps():
+        # It was damaged, put aside at a start, and no older one was left to make it again from.
+        tell(f"the best checkpoint, of step {best}, is lost; the weights of the last step, {last}, are taken instead")
+        best = last
+    read_weights(trained.learner, store.at(best).path)
+    return best
 
 
 def build_learner(experiment: Experiment, prepared: Prepared, world: World, *, memory: Memory | None = None) -> Learner:
@@ -204,12 +216,20 @@ def _save(saver: Saver, state: TrainState, learner: Learner, *, values: Mapping[
         saver.finish()
 
 
-def _memory(ledger: Ledger, sinks: Sinks) -> Memory:
+def _memory_of_steps(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
     def record(step: int, size: int) -> None:
         ledger.record(ledger.repairs.with_split(step, size))
         sinks.note(f"memory ran out in step {step + 1}; micro-batches of {size:,} tokens are cut in two", step=step)
 
-    return Memory(ledger.repairs, record)
+    return Memory(ledger.repairs.split, record, world)
+
+
+def _memory_of_scoring(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
+    def record(step: int, size: int) -> None:
+        ledger.record(ledger.repairs.with_split_evaluation(step, size))
+        sinks.note(f"memory ran out in scoring; batches of {size:,} tokens are cut in two from here on", step=step)
+
+    return Memory(ledger.repairs.split_evaluations, record, world)
 
 
 def facts_of(prepared: Prepared, learner: Learner, stream: BatchStream, world: World) -> dict[str, Any]:

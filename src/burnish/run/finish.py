@@ -1,6 +1,6 @@
 """After the loop: scores the best checkpoint with intervals, keeps predictions, and writes the artifact."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -19,18 +19,18 @@ _GOLDEN_ROWS = 8
 _SHOWN_CHARACTERS = 2000
 
 
-def finish(trained: Trained, directory: RunDirectory) -> dict[str, Outcome]:
+def finish(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], None]) -> dict[str, Outcome]:
     """Score every split but train with the best weights, and on process 0 write scores, predictions, the artifact."""
-    put_best_in_place(trained, directory)
+    step = put_best_in_place(trained, directory, tell=tell)
     with trained.learner.averaged():
         outcomes = {
-            split: trained.scorer.outcome(split, trained.learner.infer)
+            split: trained.scorer.outcome(split, trained.learner.infer, fitting=trained.fitting)
             for split in trained.prepared.features
             if split != "train"
         }
         if trained.scorer.world.rank > 0:
             return outcomes
-        _write_artifact(trained, directory)
+        _write_artifact(trained, directory, step=step)
     scores = {split: trained.scorer.tally(outcome).scored() for split, outcome in outcomes.items()}
     write_scores(directory, trained.headline, scores, baselines={})
     for split, outcome in outcomes.items():
@@ -49,7 +49,7 @@ def write_scores(
     write_json(directory.scores, sheet_to_json(ScoreSheet(headline, scores, baselines)))
 
 
-def _write_artifact(trained: Trained, directory: RunDirectory) -> None:
+def _write_artifact(trained: Trained, directory: RunDirectory, *, step: int) -> None:
     experiment, prepared = trained.experiment, trained.prepared
     predictor = Predictor(experiment, prepared.profile, prepared.encoder, trained.learner.infer)
     columns = experiment.task.input_columns
@@ -61,7 +61,7 @@ def _write_artifact(trained: Trained, directory: RunDirectory) -> None:
         assets=prepared.assets,
         network=trained.learner.network,
         golden=golden_of(table, predictor.outcome(table), columns=columns),
-        facts={"name": experiment.name, "step": trained.ended.best_step},
+        facts={"name": experiment.name, "step": step},
     )
 
 

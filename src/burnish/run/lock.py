@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TextIO
 
 from burnish.errors import CheckpointError
 from burnish.run.directory import HEARTBEAT_SECONDS, RunDirectory
@@ -14,7 +15,7 @@ from burnish.run.directory import HEARTBEAT_SECONDS, RunDirectory
 @contextmanager
 def held(directory: RunDirectory) -> Iterator[None]:
     """Hold a run for this process; refuse when another one does."""
-    with open(directory.path / ".lock", "a") as file:
+    with _opened(directory) as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -30,6 +31,15 @@ def held(directory: RunDirectory) -> Iterator[None]:
             stop.set()
             heart.join()
             directory.lock.unlink(missing_ok=True)
+
+
+def _opened(directory: RunDirectory) -> TextIO:
+    try:
+        return open(directory.path / ".lock", "a")  # closed by whoever asked
+    except OSError as error:
+        raise CheckpointError(
+            f"{directory.path} cannot be written to ({error.strerror or error}), so no run can go on in it"
+        ) from error
 
 
 def _beat(directory: RunDirectory, stop: threading.Event) -> None:

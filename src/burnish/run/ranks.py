@@ -22,7 +22,18 @@ def prepare_in_turn(
 
 
 def newest_checkpoint(store: CheckpointStore, world: World) -> Checkpoint | None:
-    """Give every process the same checkpoint; only process 0 judges which are good, and puts bad ones aside."""
-    found = store.newest() if world.rank == 0 else None
+    """Give every process the same checkpoint; only process 0 judges which are good, and puts bad ones aside.
+
+    Taken is the newest whose best one is there too: going on from before a lost best one makes it again, bit for bit.
+    """
+    found = _newest_with_its_best(store) if world.rank == 0 else None
     step = world.gather(found.step if found else None)[0]
     return found if world.rank == 0 or step is None else store.at(step)
+
+
+def _newest_with_its_best(store: CheckpointStore) -> Checkpoint | None:
+    good = store.good()
+    if not good:
+        return store.newest()  # which refuses, if there once were some
+    steps = {None, *(each.step for each in good)}
+    return next((each for each in reversed(good) if each.state()["train"]["best_step"] in steps), good[-1])

@@ -24,7 +24,8 @@ def _lowered(policy: TrainPolicy) -> str:
 
 
 def _hopeless(bad: BadStep, policy: TrainPolicy, *, rows: Rows, tries: int) -> str:
-    why = "train.recovery.action is stop" if policy.recovery.action == "stop" else f"{tries} recoveries did not help"
+    counted = "1 recovery" if tries == 1 else f"{tries} recoveries"
+    why = "train.recovery.action is stop" if policy.recovery.action == "stop" else f"{counted} did not help"
     limit = f" (train.loss_limit is {policy.loss_limit:g})" if policy.loss_limit is not None else ""
     return (
         f"{bad}{limit}, and {why}. {_batch(bad).capitalize()} held {_places(bad, rows)}. "

@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from burnish.dist.world import Solo
+from burnish.engine.memory_torch import Memory
 from burnish.engine.snapshot_torch import read_weights
 from burnish.errors import CheckpointError, DataError
 from burnish.run.assemble import build_learner
@@ -30,6 +32,7 @@ class Rescorer:
             raise DataError(f"the data of {self.directory.path} has no {self.split} split; it has {there}")
         self._scorer = Scorer(self.experiment, prepared)
         self._learner = build_learner(self.experiment, prepared, Solo())
+        self._fitting = partial(Memory().answer, step=0)
         self._store = CheckpointStore(
             self.directory.checkpoints, self.directory.quarantine, tell=lambda _sentence: None
         )
@@ -45,4 +48,4 @@ class Rescorer:
         except (CheckpointError, OSError):
             return None
         with self._learner.averaged():
-            return self._scorer.scores(self.split, self._learner.infer)
+            return self._scorer.scores(self.split, self._learner.infer, fitting=self._fitting)

@@ -74,10 +74,10 @@ class Saver:
         checkpoint = self._room().write(
             lambda: self._write(content),
             needed=content.num_bytes,
-            give_up_something=lambda: self._freed(content.best_step),
+            give_up_something=lambda: self._freed(content),
             tell=lambda sentence: say(Noted(content.step, sentence)),
         )
-        self._retain(content.best_step)
+        self._retain(content)
         say(Saved(content.step, str(checkpoint)))
 
     def _write(self, content: Content) -> Path:
@@ -89,17 +89,17 @@ class Saver:
         give_up = self.room.should_give_up
         return replace(self.room, should_give_up=lambda: self._is_closing or give_up())
 
-    def _retain(self, best: int | None) -> list[int]:
-        places = self._places()
-        doomed = sorted(set(places) - wanted(places, keep=self.keep, best=best))
+    def _retain(self, content: Content) -> list[int]:
+        places = self._places(content.step)
+        doomed = sorted(set(places) - wanted(places, keep=self.keep, best=content.best_step))
         for step in doomed:
             self.store.delete(step)
         return doomed
 
-    def _freed(self, best: int | None) -> str | None:
-        doomed = self._retain(best)
+    def _freed(self, content: Content) -> str | None:
+        doomed = self._retain(content)
         if not doomed:
-            oldest = dispensable(self._places(), best=best)
+            oldest = dispensable(self._places(content.step), best=content.best_step)
             if oldest is None:
                 return None
             self.store.delete(oldest)
@@ -107,8 +107,10 @@ class Saver:
         steps = ", ".join(map(str, doomed))
         return f"the disk is full; deleted the checkpoint of step {steps} to make room for a new one"
 
-    def _places(self) -> dict[int, Position]:
-        return {step: Position(**state["train"]["position"]) for step, state in self.store.states().items()}
+    def _places(self, until: int) -> dict[int, Position]:
+        # A run that went back to make a lost best one again still has later ones: they must not push out those before.
+        states = {step: state for step, state in self.store.states().items() if step <= until}
+        return {step: Position(**state["train"]["position"]) for step, state in states.items()}
 
 
 def room_of(directory: RunDirectory, policy: TrainPolicy, request: StopRequest) -> Room:

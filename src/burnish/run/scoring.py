@@ -7,7 +7,7 @@ from typing import Literal
 from burnish.artifact.predictor import views
 from burnish.data.batches import evaluation_plan
 from burnish.dist.world import Solo, World
-from burnish.engine.evaluate import Infer, infer_all
+from burnish.engine.evaluate import Fitting, Infer, infer_all
 from burnish.errors import ConfigError, Problem
 from burnish.metrics.tally import Tally
 from burnish.run.prepare import Prepared
@@ -32,7 +32,12 @@ class Scorer:
         return metrics_of(self.experiment, self.prepared.profile)
 
     def outcome(
-        self, split: str, infer: Infer, *, progress: Callable[[int, int], None] = lambda done, total: None
+        self,
+        split: str,
+        infer: Infer,
+        *,
+        fitting: Fitting,
+        progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Outcome:
         """Predict a split, together with the other processes of the run."""
         features = self.prepared.features[split]
@@ -42,6 +47,7 @@ class Scorer:
             evaluation_plan(features["length"].to_numpy(), examples=EVALUATION_BATCH),
             draws=views(self.experiment),
             world=self.world,
+            fitting=fitting,
             progress=progress,
         )
         return self.experiment.task.decode(outputs, self.prepared.profile)
@@ -52,9 +58,9 @@ class Scorer:
         tally.update(outcome)
         return tally
 
-    def scores(self, split: str, infer: Infer) -> Mapping[str, float]:
+    def scores(self, split: str, infer: Infer, *, fitting: Fitting) -> Mapping[str, float]:
         """Predict and score a split."""
-        scores = dict(self.tally(self.outcome(split, infer)).scores())
+        scores = dict(self.tally(self.outcome(split, infer, fitting=fitting)).scores())
         # Processes decide by these numbers: on unlike machines a last digit could differ, so the first one's hold.
         return self.world.gather(scores)[0]  # type: ignore[no-any-return]  # what was given, back
 

@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
+from burnish.errors import BurnishError
 from burnish.spec.events import Event, Noted
-from burnish.spec.protocols import Watcher
+from burnish.spec.protocols import Tracker, Watcher
 from burnish.storage.room import Room
 
 _BYTES_OF_AN_EVENT = 4096
@@ -77,6 +79,15 @@ class Sinks:
     def note(self, message: str, *, step: int = 0) -> None:
         """Tell one sentence."""
         self.emit(Noted(step, message))
+
+    def watch(self, tracker: Tracker, directory: Path, *, name: str) -> None:
+        """Let a tracker watch from now on; one that cannot begin is told of, and refused only for what a user asked."""
+        try:
+            self.watchers = [*self.watchers, tracker.open(directory, name=name)]
+        except BurnishError:
+            raise  # like an extra that is not installed: better known now than after the run
+        except Exception as error:  # whatever a tracker runs into, the run is worth more
+            self.note(f"{type(tracker).__name__} does not watch this run: {type(error).__name__}: {error}")
 
     def close(self) -> None:
         """Let everyone finish."""

@@ -60,13 +60,10 @@ class CheckpointStore:
         return Checkpoint(final, step)
 
     def newest(self) -> Checkpoint | None:
-        """Give the newest good checkpoint; put bad ones into quarantine and say so. None for a run without any."""
-        self._sweep()
-        for folder in sorted(self._folders(), reverse=True):
-            wrong = self._fault(folder)
-            if wrong is None:
-                return Checkpoint(folder, _step_of(folder))
-            self._put_aside(folder, wrong)
+        """Give the newest good checkpoint; put all bad ones into quarantine and say so. None for a run without any."""
+        good = self.good()
+        if good:
+            return good[-1]
         # Also when an earlier start put them aside: asking twice must not be a way to lose a run.
         lost = len(list(self.quarantine.glob("step-*")))
         if lost:
@@ -75,6 +72,16 @@ class CheckpointStore:
                 f"Restore one from a backup into {self.root}, or train into another directory"
             )
         return None
+
+    def good(self) -> list[Checkpoint]:
+        """Verify every file of every checkpoint, put bad ones into quarantine, and give the others, oldest first."""
+        self._sweep()
+        # All of them, not the newest alone: the best one is wanted at the end of a run, when it is too late.
+        faults = {folder: self._fault(folder) for folder in sorted(self._folders())}
+        for folder, wrong in faults.items():
+            if wrong is not None:
+                self._put_aside(folder, wrong)
+        return [Checkpoint(folder, _step_of(folder)) for folder, wrong in faults.items() if wrong is None]
 
     def at(self, step: int) -> Checkpoint:
         """Give one checkpoint, verified."""
@@ -132,7 +139,8 @@ class CheckpointStore:
             number += 1
             target = self.quarantine / f"{folder.name}-{number}"
         os.replace(folder, target)
-        (target / "REASON.txt").write_text(why + "\n")
+        with suppress(OSError):  # a full disk may have no room for the reason, which is told all the same
+            (target / "REASON.txt").write_text(why + "\n")
         self.tell(f"checkpoint {folder.name} is damaged ({why}); moved to {target}")
 
 

@@ -70,6 +70,8 @@ def _file_fault(folder: Path, name: str, facts: Mapping[str, Any]) -> str | None
     size = path.stat().st_size
     if size != facts["bytes"]:
         return f"{name} has {size:,} bytes and should have {facts['bytes']:,}"
-    if sha256_of(path) != facts["sha256"]:
-        return f"{name} was changed after it was written: its SHA-256 differs"
-    return None
+    try:
+        is_same = sha256_of(path) == facts["sha256"]
+    except OSError as error:
+        return f"{name} cannot be read: {error.strerror or error}"
+    return None if is_same else f"{name} was changed after it was written: its SHA-256 differs"

@@ -70,13 +70,22 @@ class ForkServer:
         assert process.stdout is not None
         self._requests, self._answers = process.stdin, process.stdout
 
-    def start(self, directory: Path, *, output: Path, fault: Fault | None = None, trace: Path | None = None) -> Attempt:
-        """Start a worker on a planned run, with a fault or with none."""
+    def start(
+        self,
+        directory: Path,
+        *,
+        output: Path,
+        fault: Fault | None = None,
+        trace: Path | None = None,
+        change: str | None = None,
+    ) -> Attempt:
+        """Start a worker on a planned run, maybe with a fault; `change` is a `module:function` it calls first."""
         request = {
             "directory": str(directory),
             "output": str(output),
             "fault": None if fault is None else asdict(fault),
             "trace": None if trace is None else str(trace),
+            "change": change,
         }
         return Attempt(self.ask("start", request), output, self)
 
@@ -124,10 +133,15 @@ def _fork(request: Mapping[str, Any]) -> int:
     return pid
 
 
-def _work(*, directory: str, output: str, fault: Mapping[str, Any] | None, trace: str | None) -> NoReturn:
+def _work(
+    *, directory: str, output: str, fault: Mapping[str, Any] | None, trace: str | None, change: str | None
+) -> NoReturn:
     code = 70
     try:
         _speak_into(output)
+        if change is not None:
+            module, _, name = change.partition(":")
+            getattr(importlib.import_module(module), name)()
         if fault is not None or trace is not None:
             injected = None if fault is None else Fault(**fault)
             Injector(injected, trace=None if trace is None else Path(trace)).install()

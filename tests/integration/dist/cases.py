@@ -11,6 +11,8 @@ from burnish.dist.world import World, world_from_environment
 from burnish.engine.evaluate import infer_all
 from burnish.engine.infer_torch import Inference, Precision
 from burnish.engine.learner_torch import Learner
+from burnish.engine.memory_torch import Memory
+from burnish.errors import BurnishError
 from burnish.spec.values import Draw, Objective, Profile
 from burnish.tasks.text_decoder import decode
 
@@ -108,6 +110,25 @@ def evaluation(world: World, examples: int) -> dict[str, np.ndarray]:
     return {"rows": outcome.rows, "outputs": outcome.outputs, "truth": outcome.truth}
 
 
+def memory(world: World, *, room: int) -> dict[str, np.ndarray]:
+    """Answer eight examples where only rank 1 lacks memory, and tell what was answered in one piece, and recorded."""
+    told: list[tuple[int, int]] = []
+    seen: list[int] = []
+
+    def infer(batch: dict[str, np.ndarray]) -> np.ndarray:
+        seen.append(len(batch["x"]))
+        if world.rank == 1 and len(batch["x"]) > room:
+            raise MemoryError
+        return batch["x"]
+
+    kept = Memory(record=lambda step, size: told.append((step, size)), world=world)
+    try:
+        answers = kept.answer(infer, lambda infer: infer(batch(8, "classes")), step=5)
+    except BurnishError as error:
+        return {"error": np.array(str(error)), "seen": np.array(seen)}
+    return {"answers": answers, "seen": np.array(seen), "told": np.array(told)}
+
+
 def main(folder: Path) -> None:
     """Write what this rank found, and what the ranks could tell one another."""
     torch.set_num_threads(1)
@@ -117,6 +138,7 @@ def main(folder: Path) -> None:
     assert [each["rank"] for each in told] == [0, 1]
     assert [each["words"] for each in told] == [["é"], ["é"]]
     world.barrier()
+    extra |= {f"room {room}/{name}": value for room in (3, 0) for name, value in memory(world, room=room).items()}
     np.savez(folder / f"rank{world.rank}.npz", **{f"extra/{k}": v for k, v in extra.items()}, **compute(world))
     world.close()
 

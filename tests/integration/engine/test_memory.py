@@ -3,18 +3,20 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
+from burnish.engine.evaluate import Fitting, infer_all, plainly
 from burnish.engine.infer_torch import Precision
 from burnish.engine.learner_torch import Learner
 from burnish.engine.memory_torch import Memory, cut_to_fit, is_out_of_memory
-from burnish.engine.recovery import BadStep, Repairs
+from burnish.engine.recovery import BadStep
 from burnish.errors import BurnishError
-from burnish.spec.values import Objective
+from burnish.spec.values import Draw, Objective
 
 CPU = Precision(torch.device("cpu"), is_bf16=False)
 WORDS = "[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes"
@@ -81,15 +83,42 @@ def test_a_run_resumed_from_before_it_or_after_it_comes_to_the_same_bits() -> No
         whole.step([batch(count)], step=step, factor=1.0)
     assert told == [(2, 48), (3, 36)]
     # This one has all the memory in the world and must split all the same, from the same step on.
-    again = learner(99, memory=Memory(Repairs(split=tuple(told))), dropout=0.5)
+    again = learner(99, memory=Memory(tuple(told)), dropout=0.5)
     for step, count in enumerate(sizes):
         again.step([batch(count)], step=step, factor=1.0)
     for mine, theirs in zip(whole.network.parameters(), again.network.parameters(), strict=True):
         assert torch.equal(mine, theirs)
 
 
+@pytest.mark.parametrize("error", [RuntimeError, MemoryError, torch.OutOfMemoryError])
+def test_answers_that_do_not_fit_are_given_in_pieces_and_it_is_recorded(error: type[Exception]) -> None:
+    told: list[tuple[int, int]] = []
+    memory = Memory(record=lambda step, size: told.append((step, size)))
+    whole, tight = learner(99), learner(3, error=error)
+    plan = [np.arange(11), np.arange(11, 13)]
+    given = batch(13)
+
+    def answers(pupil: Learner, fitting: Fitting) -> dict[str, np.ndarray]:
+        draw = Draw(seed=0, epoch=0, is_training=False)
+        return infer_all(
+            pupil.infer, lambda i, _: {k: v[i] for k, v in given.items()}, plan, draws=[draw], fitting=fitting
+        )
+
+    cut = answers(tight, partial(memory.answer, step=7))
+    assert cut["logits"] == pytest.approx(answers(whole, plainly)["logits"], abs=1e-6)
+    assert cut["row"].tolist() == list(range(13))
+    assert told == [(7, 66), (7, 36), (7, 30)]
+    assert tight.network.seen[-5:] == [3, 3, 3, 2, 2]
+    # Resumed with all the memory in the world, it cuts the same from that step on, and not before.
+    again = learner(99)
+    assert answers(again, partial(Memory(tuple(told)).answer, step=7))["logits"].tobytes() == cut["logits"].tobytes()
+    assert again.network.seen == [3, 3, 3, 2, 2]
+    answers(again, partial(Memory(tuple(told)).answer, step=6))
+    assert again.network.seen[-2:] == [11, 2]
+
+
 def test_a_single_example_that_does_not_fit_is_refused() -> None:
-    with pytest.raises(BurnishError, match=r"a single example does not fit into memory \(step 3"):
+    with pytest.raises(BurnishError, match=r"a single example does not fit into memory in step 3"):
         learner(0).step([batch(4)], step=2, factor=1.0)
 
 

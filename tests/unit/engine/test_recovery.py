@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.engine.recovery import BadStep, Repairs, is_bad
+from burnish.engine.recovery import BadStep, Repairs, is_bad, size_limit
 from burnish.spec.experiment import Recovery
 from burnish.spec.values import StepResult
 
@@ -53,7 +53,7 @@ def test_the_rate_is_lowered_from_a_step_on_and_again() -> None:
 
 def test_micro_batches_stay_below_the_smallest_size_that_failed_before() -> None:
     mended = Repairs().with_split(10, 800).with_split(20, 400)
-    assert [mended.size_limit(step) for step in (9, 10, 20)] == [None, 800, 400]
+    assert [size_limit(mended.split, step) for step in (9, 10, 20)] == [None, 800, 400]
 
 
 def test_skip_passes_over_the_batch_and_lower_lowers_from_the_checkpoint() -> None:

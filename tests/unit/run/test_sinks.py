@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from burnish.errors import MissingExtra
 from burnish.run.events_file import EventsFile
 from burnish.run.sinks import Sinks
 from burnish.spec.events import Event, Noted, Saved
@@ -70,3 +71,30 @@ def test_a_full_disk_is_waited_for_and_no_line_is_lost_torn_or_doubled(
     sinks.close()
     assert [record.event.step for record in EventsFile(tmp_path / "events.jsonl").read()] == [0, 1, 2]
     assert sum(isinstance(event, Noted) and "has no room for another event" in event.message for event in heard) == 1
+
+
+class Unready(Faulty):
+    """A tracker that cannot begin."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(0)
+        self.error = error
+
+    def open(self, directory: Path, *, name: str) -> Faulty:
+        raise self.error
+
+
+def test_a_tracker_that_cannot_begin_is_told_of_and_the_run_goes_on(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    sinks = Sinks(EventsFile(tmp_path / "events.jsonl"), 1, heard.append)
+    sinks.watch(Unready(OSError(errno.ENOSPC, "No space left on device")), tmp_path, name="x")
+    sinks.emit(Saved(1, "x"))
+    assert [event.message for event in heard if isinstance(event, Noted)] == [
+        "Unready does not watch this run: OSError: [Errno 28] No space left on device"
+    ]
+
+
+def test_an_extra_that_a_tracker_lacks_is_refused_at_the_start(tmp_path: Path) -> None:
+    sinks = Sinks(EventsFile(tmp_path / "events.jsonl"), 1, lambda event: None)
+    with pytest.raises(MissingExtra, match="install it"):
+        sinks.watch(Unready(MissingExtra("install it")), tmp_path, name="x")

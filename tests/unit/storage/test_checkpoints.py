@@ -120,3 +120,22 @@ def test_another_format_is_refused_and_not_put_aside(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="format 99"):
         kept.newest()
     assert kept.steps() == [5]
+
+
+def test_an_older_one_that_is_damaged_is_found_at_the_start_too(tmp_path: Path) -> None:
+    told = Told()
+    kept = store(tmp_path, told)
+    save(kept, 5, 10, 15)
+    damage(tmp_path / "checkpoints" / "step-00000005" / "weights.bin", "flip")
+    assert [each.step for each in kept.good()] == [10, 15]
+    assert [sentence.split(" (")[0] for sentence in told] == ["checkpoint step-00000005 is damaged"]
+
+
+def test_a_file_that_the_disk_refuses_to_read_is_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unreadable(path: Path) -> str:
+        raise OSError(errno.EIO, "Input/output error")
+
+    kept = store(tmp_path)
+    save(kept, 5)
+    monkeypatch.setattr(manifest, "sha256_of", unreadable)
+    assert "cannot be read: Input/output error" in str(manifest.fault(tmp_path / "checkpoints" / "step-00000005"))
