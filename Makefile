@@ -31,7 +31,7 @@ faults: $(VENV)/dev.stamp ## Kill, starve and corrupt runs, then compare what th
 	BURNISH_FAULTS=full $(BIN)/python -m pytest tests/faults -n 2
 
 bench: $(VENV)/dev.stamp ## Measure speed and quality as ratios
-	$(BIN)/python bench/run.py
+	$(BIN)/python -m bench.run
 
 docs: $(VENV)/dev.stamp ## Build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

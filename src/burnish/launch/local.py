@@ -16,15 +16,7 @@ _FORWARDED = (signal.SIGTERM, signal.SIGINT)
 
 def run_worker(argv: Sequence[str], *, on_line: Callable[[str], None], env: Mapping[str, str] | None = None) -> int:
     """Run `python -m <argv…>`, give each line it prints to `on_line`, and return its exit code."""
-    asked = {**os.environ, **(env or {})}
-    process = subprocess.Popen(
-        [sys.executable, "-m", *argv],
-        stdout=subprocess.PIPE,
-        text=True,
-        encoding="utf-8",
-        env={**allocator_settings(asked), **asked},
-        start_new_session=True,  # or Ctrl-C would reach it twice: from the terminal and from us
-    )
+    process = start_worker(argv, env=env)
     assert process.stdout is not None
     try:
         with _forwarding_to(process):
@@ -34,6 +26,22 @@ def run_worker(argv: Sequence[str], *, on_line: Callable[[str], None], env: Mapp
     finally:
         # Whatever went wrong on this side, the worker's pipe closes, and it saves and stops by itself.
         process.stdout.close()
+
+
+def start_worker(
+    argv: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: int | None = None
+) -> subprocess.Popen[str]:
+    """Start `python -m <argv…>` in the surroundings that every worker on this machine gets."""
+    asked = {**os.environ, **(env or {})}
+    return subprocess.Popen(
+        [sys.executable, "-m", *argv],
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**allocator_settings(asked), **asked},
+        start_new_session=True,  # or Ctrl-C would reach it twice: from the terminal and from us
+    )
 
 
 @contextmanager

@@ -10,12 +10,12 @@ from burnish.data.batches import BatchStream
 from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.evaluate import Fitting
-from burnish.engine.feed import Feed, total_steps
+from burnish.engine.feed import Feed, Pupil, total_steps
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loop import fit
 from burnish.engine.memory_torch import Memory
 from burnish.engine.pace import Pace
-from burnish.engine.recovery import BadStep
+from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
 from burnish.engine.snapshot_torch import read_learner, read_weights, snapshot
 from burnish.engine.state import TrainState
 from burnish.engine.stop import Stopper, StopRequest
@@ -92,19 +92,11 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
     experiment, prepared, world = scorer.experiment, scorer.prepared, scorer.world
     learner = build_learner(experiment, prepared, world, memory=_memory_of_steps(ledger, sinks, world))
     memory = _memory_of_scoring(ledger, sinks, world)
-    stream = stream_of(experiment, prepared, world)
+    stream = build_stream(experiment, prepared, world)
     state = TrainState()
     _restore(checkpoint, state, learner, stream, scene)
     pace = _pace(scorer, stream)
-    feed = Feed(
-        learner,
-        stream,
-        lambda indices, draw: prepared.encoder.collate(prepared.features["train"], indices, draw),
-        accumulate=experiment.train.accumulate,
-        seed=experiment.runtime.seed,
-        world=world,
-        repairs=ledger.repairs,
-    )
+    feed = build_feed(scorer, learner, stream=stream, repairs=ledger.repairs)
 
     def evaluate() -> Mapping[str, float]:
         with learner.averaged():
@@ -183,10 +175,24 @@ def build_learner(experiment: Experiment, prepared: Prepared, world: World, *, m
     )
 
 
-def stream_of(experiment: Experiment, prepared: Prepared, world: World) -> BatchStream:
+def build_stream(experiment: Experiment, prepared: Prepared, world: World) -> BatchStream:
     """Give this process's share of the training batches, from the first one on."""
     lengths = prepared.features["train"]["length"].to_numpy()
     return BatchStream(lengths, experiment.train.batch, seed=experiment.runtime.seed, rank=world.rank, world=world.size)
+
+
+def build_feed(scorer: Scorer, learner: Pupil, *, stream: BatchStream, repairs: Repairs = NO_REPAIRS) -> Feed:
+    """Feed what learns from a stream of the training rows."""
+    experiment, prepared = scorer.experiment, scorer.prepared
+    return Feed(
+        learner,
+        stream,
+        lambda indices, draw: prepared.encoder.collate(prepared.features["train"], indices, draw),
+        accumulate=experiment.train.accumulate,
+        seed=experiment.runtime.seed,
+        world=scorer.world,
+        repairs=repairs,
+    )
 
 
 def _restore(

@@ -15,7 +15,7 @@ from burnish.dist.world import Solo
 from burnish.engine.feed import micro_batches, total_steps
 from burnish.engine.learner_torch import Learner
 from burnish.engine.snapshot_torch import snapshot
-from burnish.run.assemble import build_learner, facts_of, stream_of
+from burnish.run.assemble import build_learner, build_stream, facts_of
 from burnish.run.directory import RunDirectory
 from burnish.run.machine import disk_free, memory_limit, peak_memory
 from burnish.run.prepare import Prepared, prepare
@@ -45,7 +45,7 @@ def forecast(experiment: Experiment, directory: RunDirectory, *, place: Path, te
         rehearsal.step_seconds(),
         {split: rehearsal.pass_seconds(split) for split in prepared.features if split != "train"},
     )
-    stream = stream_of(experiment, prepared, Solo())
+    stream = build_stream(experiment, prepared, Solo())
     steps, evaluations = _counts(experiment, stream, len(prepared.features["train"]), timing.step_seconds)
     return Forecast(
         facts=facts_of(prepared, learner, stream, Solo()),

@@ -7,7 +7,7 @@ from typing import Literal
 from burnish.artifact.predictor import views
 from burnish.data.batches import evaluation_plan
 from burnish.dist.world import Solo, World
-from burnish.engine.evaluate import Fitting, Infer, infer_all
+from burnish.engine.evaluate import Fitting, Infer, infer_all, plainly
 from burnish.errors import ConfigError, Problem
 from burnish.metrics.tally import Tally
 from burnish.run.prepare import Prepared
@@ -36,7 +36,7 @@ class Scorer:
         split: str,
         infer: Infer,
         *,
-        fitting: Fitting,
+        fitting: Fitting = plainly,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Outcome:
         """Predict a split, together with the other processes of the run."""

@@ -28,6 +28,7 @@ PAGES = [
     "resume",
     "rerun",
     "drill",
+    "bench",
 ]
 
 

@@ -1,0 +1,33 @@
+"""Contestants that need nothing, for tests of the contest itself."""
+
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from burnish.bench.contestant import Referee
+from burnish.bench.pairs import Block
+from burnish.errors import DataError
+
+
+def counting(request: Mapping[str, Any], referee: Referee) -> None:
+    """Report the number of the turn, and chatter on standard output meanwhile."""
+    referee.ready()
+    turns = 0
+    while referee.turn():
+        turns += 1
+        sys.stdout.write("a library says something\n")
+        sys.stdout.flush()
+        referee.report(Block(request["seconds"], examples=turns, flops=float(os.environ.get("MARK", "0"))))
+
+
+def refusing(_request: Mapping[str, Any], _referee: Referee) -> None:
+    """Refuse before the first turn."""
+    raise DataError("there are no rows")
+
+
+def dying(_request: Mapping[str, Any], referee: Referee) -> None:
+    """Die in the first turn."""
+    referee.ready()
+    referee.turn()
+    os._exit(9)

@@ -1,0 +1,32 @@
+"""Contestants are processes of their own, and what goes wrong in one is told."""
+
+import pytest
+
+from burnish.bench.contest import Entrant, started
+from burnish.errors import DataError, LaunchError
+
+HERE = "tests.unit.bench.contestants"
+
+
+def test_two_processes_work_in_turn_and_what_they_print_does_no_harm() -> None:
+    entrants = {
+        "ours": Entrant(f"{HERE}:counting", {"seconds": 1.0}),
+        "peer": Entrant(f"{HERE}:counting", {"seconds": 2.0}, is_ours=False, env={"MARK": "7"}),
+    }
+    with started(entrants) as contestants:
+        blocks = [contestants[name]() for name in ("ours", "peer", "peer", "ours")]
+    assert [(block.seconds, block.examples) for block in blocks] == [(1.0, 1), (2.0, 1), (2.0, 2), (1.0, 2)]
+    assert [block.flops for block in blocks] == [0, 7, 7, 0]
+
+
+def test_a_refusal_comes_out_as_it_was() -> None:
+    with pytest.raises(DataError, match=r"^there are no rows$"), started({"x": Entrant(f"{HERE}:refusing", {})}):
+        pass
+
+
+def test_a_process_that_dies_is_named() -> None:
+    with started({"Trainer": Entrant(f"{HERE}:dying", {})}) as contestants:
+        with pytest.raises(LaunchError, match="Trainer died"):
+            contestants["Trainer"]()
+        with pytest.raises(LaunchError, match="Trainer died"):
+            contestants["Trainer"]()
