@@ -3,11 +3,11 @@
 import json
 import os
 import re
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from burnish.durable import write_durably
 from burnish.errors import BurnishError, DataError
 
 if TYPE_CHECKING:
@@ -261,10 +261,6 @@ def _scalar(text: str) -> str:
 def _write(text: str, target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=target.parent, prefix=f".{target.name}.", encoding="utf-8", delete=False
-        ) as stream:
-            stream.write(text)
-        os.replace(stream.name, target)
+        write_durably(target, text.encode())
     except OSError as error:
         raise BurnishError(f"{target} could not be written: {error.strerror or error}") from error

@@ -9,9 +9,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from burnish.durable import write_durably
 from burnish.errors import CheckpointError
 from burnish.registry import nearest
-from burnish.storage.durable import write_durably
 
 Status = Literal["new", "running", "finished", "preempted", "failed", "interrupted"]
 
