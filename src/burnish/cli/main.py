@@ -3,8 +3,6 @@
 import io
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -91,16 +89,21 @@ def _usage_text(refusal: Any) -> str:
 
 
 def _confess(error: Exception) -> int:
+    from traceback import print_exception
+
     if os.environ.get("BURNISH_DEBUG") == "1":
-        traceback.print_exception(error)
+        print_exception(error)
     told = " ".join(f"{type(error).__name__}: {error}".split())
     print(f"burnish met a bug: {told}; the traceback is in {_written_traceback(error)}", file=sys.stderr)
     return BUG
 
 
 def _written_traceback(error: Exception) -> Path:
-    descriptor, path = tempfile.mkstemp(prefix="burnish-bug-", suffix=".txt")
+    from tempfile import mkstemp
+    from traceback import format_exception
+
+    descriptor, path = mkstemp(prefix="burnish-bug-", suffix=".txt")
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(f"burnish {__version__}, python {sys.version}\narguments: {sys.argv[1:]}\n\n")
-        file.writelines(traceback.format_exception(error))
+        file.writelines(format_exception(error))
     return Path(path)
