@@ -24,7 +24,7 @@ def evaluate(
     from burnish.artifact.predictor import Predictor
     from burnish.metrics.tally import Tally
     from burnish.run.rows import rows_to_score
-    from burnish.run.scoring import metrics_of
+    from burnish.run.selection import metrics_of
 
     folder = find_artifact(target)
     predictor = Predictor.load(folder)

@@ -145,6 +145,11 @@ def test_bad_rows_end_the_run_with_their_lines(project: Project) -> None:
     overrides = [f"data.train={path}", "data.split={validation: 4}"]
     with pytest.raises(DataError, match=r"bad.csv:4[23]"):
         train(str(project.config), directory=project.run("bad"), overrides=overrides)
+    (project.root / "worse.csv").write_text("text,label\ngood film,pos\nfilm,mabye\n")
+    (project.root / "worst.csv").write_text("text,label\n ,neg\n")
+    others = [f"data.validation={project.root}/worse.csv", f"data.test={project.root}/worst.csv", "data.split={}"]
+    with pytest.raises(DataError, match=r"(?s)worse.csv:3: label 'mabye' is not one of neg, pos.*worst.csv:2: text is"):
+        train(str(project.config), directory=project.run("bad"), overrides=others)
     ending = json.loads((project.run("bad") / "exit.json").read_text())
     assert (ending["reason"], ending["error"]) == ("failed", "DataError")
     mended = train(str(project.config), directory=project.run("bad"), overrides=["train.length=1 step"])
