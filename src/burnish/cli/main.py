@@ -28,14 +28,14 @@ app = typer.Typer(
 app.command("list")(list.list_)
 app.command("new")(new.new)
 app.add_typer(config.app, name="config")
-app.command("plan")(plan.plan)
-app.command("train")(train.train)
+app.command("plan", short_help="Foresee a run: steps, minutes, memory and disk.")(plan.plan)
+app.command("train", short_help="Train an experiment, or go on with it.")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.add_typer(runs.app, name="runs")
-app.command("resume")(train.resume)
+app.command("resume", short_help="Go on with a run that was interrupted.")(train.resume)
 app.command("rerun")(rerun.rerun)
-app.command("drill")(drill.drill)
+app.command("drill", short_help="Rehearse a crash, and prove that a resume loses nothing.")(drill.drill)
 
 
 def main() -> NoReturn:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from burnish.artifact.predictor import Predictor
-from burnish.commands.evaluate import evaluate, watch
+from burnish.commands.evaluate import Evaluation, evaluate, watch
 from burnish.commands.predict import predict, predict_file
 from burnish.commands.resume import resume
 from burnish.commands.train import train
@@ -98,11 +98,11 @@ def test_a_file_is_predicted_row_by_row_beside_its_own_columns(
 
 
 def test_evaluating_the_artifact_gives_the_digits_of_the_run(finished: Path) -> None:
-    assert evaluate(str(finished), split="test") == resume(finished).scores["test"]
+    assert evaluate(str(finished)) == Evaluation("test", resume(finished).scores["test"])
 
 
 def test_a_file_can_be_scored(finished: Path, project: Project) -> None:
-    assert evaluate(str(finished), data=str(project.data))["accuracy"].value > 0.8
+    assert evaluate(str(finished), data=str(project.data)).scores["accuracy"].value > 0.8
 
 
 def test_a_split_that_is_not_there_is_refused(finished: Path) -> None:
