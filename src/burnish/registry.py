@@ -4,7 +4,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -14,6 +13,7 @@ from typing_extensions import get_protocol_members
 
 from burnish.catalog import CATALOG, Entry
 from burnish.errors import BurnishError, ConfigError, Problem
+from burnish.nearest import nearest
 from burnish.spec import protocols
 from burnish.spec.component import Component
 
@@ -56,11 +56,12 @@ class Registry:
     def __init__(
         self,
         *,
-        entry_points: EntryPoints = lambda group: entry_points(group=group),
+        entry_points: EntryPoints | None = None,
         catalog: Mapping[str, Mapping[str, Entry]] = CATALOG,
     ) -> None:
         self._catalog = catalog
-        self._entry_points = lru_cache(maxsize=None)(lambda group: tuple(entry_points(group)))
+        found = entry_points or _installed_entry_points()
+        self._entry_points = lru_cache(maxsize=None)(lambda group: tuple(found(group)))
         self._names = lru_cache(maxsize=None)(self._list)
 
     def kinds(self) -> list[str]:
@@ -136,34 +137,15 @@ class Registry:
         return f"no {_noun(kind)} is called '{name}'. {hint}"
 
 
+def _installed_entry_points() -> EntryPoints:
+    # One look at every installed package, for all groups: to ask group by group would look at them all each time.
+    look = lru_cache(maxsize=1)(entry_points)
+    return lambda group: look().select(group=group)
+
+
 def is_address(text: str) -> bool:
     """Tell whether a text is `module:attribute`; `package:` begins a location, never an address."""
     return _ADDRESS.fullmatch(text) is not None and not text.startswith("package:")
-
-
-def nearest(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
-    """Find the known word that was most likely meant: a slip of the fingers away, or else alike enough."""
-    words = list(dict.fromkeys(known))
-    if not words:
-        return None
-    best = min(words, key=lambda each: _edits(word, each))
-    if _edits(word, best) <= max(1, len(word) // 4):
-        return best
-    return next(iter(get_close_matches(word, words, n=1, cutoff=likeness)), None)
-
-
-def _edits(left: str, right: str) -> int:
-    """Count insertions, deletions, substitutions and swaps of neighbours between two words."""
-    before: list[int] = []
-    row = list(range(len(right) + 1))
-    for i, a in enumerate(left, start=1):
-        older, before, row = before, row, [i]
-        for j, b in enumerate(right, start=1):
-            cost = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (a != b))
-            if i > 1 and j > 1 and a == right[j - 2] and left[i - 2] == b:
-                cost = min(cost, older[j - 2] + 1)
-            row.append(cost)
-    return row[-1]
 
 
 def _imported(address: str, *, what: str) -> object:

@@ -10,11 +10,11 @@ from typing import Any
 
 from burnish import __version__
 from burnish.config import render
+from burnish.durable import sync_folder
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Profile
 from burnish.storage import manifest
-from burnish.storage.durable import sync_folder
 
 FORMAT = 1
 EXPERIMENT, PROFILE, GOLDEN, MODEL = "experiment.yaml", "profile.json", "golden.json", "model"

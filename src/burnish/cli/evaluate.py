@@ -18,7 +18,10 @@ from burnish.spec.events import Evaluated
 def evaluate(
     target: Target,
     *,
-    split: Annotated[str, typer.Option("--split", metavar="SPLIT", help="train, validation or test.")] = "test",
+    split: Annotated[
+        str | None,
+        typer.Option("--split", metavar="SPLIT", help="train, validation or test; by default test if there is one."),
+    ] = None,
     data: Annotated[
         str | None, typer.Option("--in", metavar="FILE", help="Score this labelled file instead of a split.")
     ] = None,
@@ -29,16 +32,22 @@ def evaluate(
 ) -> None:
     """Score a run or an artifact, each score with its 95% interval."""
     if is_watching:
-        _watch(target, split=split, data=data, is_json=is_json)
+        _watch(target, split=split or "validation", data=data, is_json=is_json)
         return
     from burnish.commands.evaluate import evaluate as command
 
     with counting("scoring", is_silent=is_json) as progress:
-        scores = command(resolved(target), split=split, data=data, progress=progress)
+        found = command(resolved(target), split=split, data=data, progress=progress)
     if is_json:
-        print_document({"target": target, "split": None if data else split, "in": data, "scores": scores})
+        print_document({"target": target, "split": found.split, "in": data, "scores": found.scores})
     else:
-        show(scores_table(scores))
+        show(scores_table(found.scores, title=_title(found.split, asked=split or data)))
+
+
+def _title(split: str | None, *, asked: str | None) -> str:
+    if asked is not None:
+        return asked
+    return split or "" if split == "test" else f"{split}, for there is no test split"
 
 
 def _watch(target: str, *, split: str, data: str | None, is_json: bool) -> None:

@@ -3,8 +3,6 @@
 import io
 import os
 import sys
-import tempfile
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -30,15 +28,15 @@ app = typer.Typer(
 app.command("list")(list.list_)
 app.command("new")(new.new)
 app.add_typer(config.app, name="config")
-app.command("plan")(plan.plan)
-app.command("train")(train.train)
+app.command("plan", short_help="Foresee a run: steps, minutes, memory and disk.")(plan.plan)
+app.command("train", short_help="Train an experiment, or go on with it.")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.add_typer(runs.app, name="runs")
-app.command("resume")(train.resume)
+app.command("resume", short_help="Go on with a run that was interrupted.")(train.resume)
 app.command("rerun")(rerun.rerun)
-app.command("drill")(drill.drill)
-app.command("bench")(bench.bench)
+app.command("drill", short_help="Rehearse a crash, and prove that a resume loses nothing.")(drill.drill)
+app.command("bench", short_help="Measure speed here, beside Trainer's.")(bench.bench)
 
 
 def main() -> NoReturn:
@@ -92,16 +90,21 @@ def _usage_text(refusal: Any) -> str:
 
 
 def _confess(error: Exception) -> int:
+    from traceback import print_exception
+
     if os.environ.get("BURNISH_DEBUG") == "1":
-        traceback.print_exception(error)
+        print_exception(error)
     told = " ".join(f"{type(error).__name__}: {error}".split())
     print(f"burnish met a bug: {told}; the traceback is in {_written_traceback(error)}", file=sys.stderr)
     return BUG
 
 
 def _written_traceback(error: Exception) -> Path:
-    descriptor, path = tempfile.mkstemp(prefix="burnish-bug-", suffix=".txt")
+    from tempfile import mkstemp
+    from traceback import format_exception
+
+    descriptor, path = mkstemp(prefix="burnish-bug-", suffix=".txt")
     with open(descriptor, "w", encoding="utf-8") as file:
         file.write(f"burnish {__version__}, python {sys.version}\narguments: {sys.argv[1:]}\n\n")
-        file.writelines(traceback.format_exception(error))
+        file.writelines(format_exception(error))
     return Path(path)

@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document, to_json
@@ -10,6 +11,9 @@ from burnish.cli.figures import duration, figure, interval
 from burnish.cli.tables import Table, show
 from burnish.run.result import RunResult, ScoreSheet, sheet_of
 from burnish.spec.values import Score
+
+if TYPE_CHECKING:
+    from burnish.commands.evaluate import Evaluation
 
 STOPPED = 75
 """The exit code of a run that stopped before its end and can be resumed."""
@@ -24,16 +28,16 @@ def exit_code_of(result: RunResult) -> int:
 
 def finish(result: RunResult, *, is_json: bool, then: str | None = None) -> None:
     """Score once more if asked, then tell the outcome."""
-    scores = _evaluated(result, is_silent=is_json) if then == "evaluate" and result.reason in _DONE else None
+    found = _evaluated(result, is_silent=is_json) if then == "evaluate" and result.reason in _DONE else None
     if is_json:
-        if scores is not None:
-            print_document({"event": "evaluation", "split": "test", "scores": scores}, indent=None)
+        if found is not None:
+            print_document({"event": "evaluation", "split": found.split, "scores": found.scores}, indent=None)
         print_document({"event": "summary", **_fields(result)}, indent=None)
         return
     summarise(result)
-    if scores is not None:
+    if found is not None:
         print()
-        show(scores_table(scores, title="scored again on test"))
+        show(scores_table(found.scores, title=f"scored again on {found.split}"))
 
 
 def summarise(result: RunResult) -> None:
@@ -65,11 +69,11 @@ def scores_table(scores: Mapping[str, Score], *, title: str = "") -> Table:
     return Table(("score", "value", "95% interval"), rows, right=("value",), title=title)
 
 
-def _evaluated(result: RunResult, *, is_silent: bool) -> Mapping[str, Score]:
+def _evaluated(result: RunResult, *, is_silent: bool) -> "Evaluation":
     from burnish.commands.evaluate import evaluate
 
-    with counting("scoring test", is_silent=is_silent) as progress:
-        return evaluate(str(result.directory), split="test", progress=progress)
+    with counting("scoring", is_silent=is_silent) as progress:
+        return evaluate(str(result.directory), progress=progress)
 
 
 def _fields(result: RunResult) -> dict[str, object]:

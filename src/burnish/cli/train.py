@@ -27,7 +27,7 @@ def train(
     ] = None,
     processes: Processes = 1,
     then: Annotated[
-        Then | None, typer.Option("--then", metavar="evaluate", help="Score the test split afterwards.")
+        Then | None, typer.Option("--then", metavar="evaluate", help="Score the test split afterwards, or validation.")
     ] = None,
     is_json: Json = False,
     is_quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the outcome.")] = False,

@@ -11,7 +11,8 @@ from burnish.config.emit import written
 from burnish.config.nodes import dotted
 from burnish.config.render import document, leaves
 from burnish.errors import ConfigError, Problem
-from burnish.registry import Registry, nearest
+from burnish.nearest import nearest
+from burnish.registry import Registry
 from burnish.run.check import problems
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from burnish.artifact.locate import find_artifact
@@ -13,25 +14,33 @@ from burnish.spec.values import Score
 _POLL_SECONDS = 2.0
 
 
+@dataclass(frozen=True)
+class Evaluation:
+    """Scores, each with its 95% interval, and the split they are of; None for a file."""
+
+    split: str | None
+    scores: Mapping[str, Score]
+
+
 def evaluate(
     target: str,
     *,
-    split: str = "test",
+    split: str | None = None,
     data: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> Mapping[str, Score]:
-    """Score an artifact on a split of its own data, or on a file; every score with its 95% interval."""
+) -> Evaluation:
+    """Score an artifact on a file or a split of its own data: by default test, or validation where there is no test."""
     from burnish.artifact.predictor import Predictor
     from burnish.metrics.tally import Tally
     from burnish.run.rows import rows_to_score
-    from burnish.run.scoring import metrics_of
+    from burnish.run.selection import metrics_of
 
     folder = find_artifact(target)
     predictor = Predictor.load(folder)
-    rows = rows_to_score(predictor, split=split, data=data)
+    scored, rows = rows_to_score(predictor, split=split, data=data)
     tally = Tally(metrics_of(predictor.experiment, predictor.profile))
     tally.update(predictor.outcome(rows.table, progress=progress))
-    return tally.scored()
+    return Evaluation(scored, tally.scored())
 
 
 def watch(run: Path, *, split: str = "validation", emit: Callable[[Evaluated], None]) -> None:

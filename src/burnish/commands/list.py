@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from burnish.errors import BurnishError, ConfigError, Problem
-from burnish.registry import Listing, Registry, default_registry, nearest
+from burnish.nearest import nearest
+from burnish.registry import Listing, Registry, default_registry
 
 EXPERIMENTS = "experiments"
 

@@ -3,11 +3,11 @@
 import json
 import os
 import re
-import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from burnish.durable import write_durably
 from burnish.errors import BurnishError, DataError
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def new(
     beside = siblings(str(path))
     main = beside.get("train", str(path))
     beside = beside if "train" in beside else {}
-    facts = look(main)
+    facts = _laid_out(look(main))
     proposal = propose(facts, text=text, label=label)
     files, notes = _usable({"train": main, **beside}, facts, proposal)
     starter = _Starter(facts, proposal, files, target)
@@ -83,7 +83,9 @@ def _notes(facts: "FileFacts", proposal: "Proposal", *, names: dict[str, str]) -
     notes = [f"text is `{names[proposal.text.name]}`{pair}"]
     labels = ", ".join(f"`{names[column.name]}`" for column in proposal.labels)
     notes.append(f"label is {labels}: {proposal.kind}, {_labels(proposal)}")
-    if not facts.has_header:
+    if layout := _layout(facts):
+        notes.append(f"the file has no header and is laid out as {layout}")
+    elif not facts.has_header:
         notes.append("the file has no header, so its columns were given names")
     if facts.num_bad:
         broken = "1 row is" if facts.num_bad == 1 else f"{facts.num_bad:,} rows are"
@@ -204,13 +206,8 @@ class _Starter:
     def names(self) -> dict[str, str]:
         """Name the columns: as in the file, or by their part in the task if the file does not name them."""
         columns = self.facts.columns
-        layout = _layout(self.facts)
-        if self.facts.has_header:
+        if self.facts.has_header or _layout(self.facts):
             return {column.name: column.name for column in columns}
-        if layout:
-            from burnish.data.files import LAYOUTS
-
-            return {column.name: name for column, name in zip(columns, LAYOUTS[layout], strict=False)}
         roles = {self.proposal.text.name: "text", self.proposal.label.name: "label"}
         if self.proposal.pair:
             roles[self.proposal.pair.name] = "pair"
@@ -230,6 +227,17 @@ class _Starter:
             _line("  length", "3 epochs", "or steps, examples, minutes"),
             _line("  batch", "32", "examples in one step"),
         ]
+
+
+def _laid_out(facts: "FileFacts") -> "FileFacts":
+    """Give the columns of a known layout their names, before anything is guessed from names."""
+    from burnish.data.files import LAYOUTS
+
+    layout = _layout(facts)
+    if layout is None:
+        return facts
+    named = zip(facts.columns, LAYOUTS[layout], strict=True)
+    return replace(facts, columns=tuple(replace(column, name=name) for column, name in named))
 
 
 def _layout(facts: "FileFacts") -> str | None:
@@ -261,10 +269,6 @@ def _scalar(text: str) -> str:
 def _write(text: str, target: Path) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(
-            "w", dir=target.parent, prefix=f".{target.name}.", encoding="utf-8", delete=False
-        ) as stream:
-            stream.write(text)
-        os.replace(stream.name, target)
+        write_durably(target, text.encode())
     except OSError as error:
         raise BurnishError(f"{target} could not be written: {error.strerror or error}") from error

@@ -84,7 +84,7 @@ def _beside(table: "pa.Table", outcome: "Outcome") -> "pa.Table":
 
 def _write(table: "pa.Table", out: Path) -> None:
     from burnish.artifact.tables import write_table
-    from burnish.storage.durable import replace_durably
+    from burnish.durable import replace_durably
 
     try:
         replace_durably(out, lambda temporary: write_table(table, temporary, suffix=out.suffix))

@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 from burnish.config.nodes import Branch, Items, Leaf, Node, Path, child, dotted, find, one_line
 from burnish.config.origins import Origin
 from burnish.errors import Problem
-from burnish.registry import nearest
+from burnish.nearest import nearest
 
 _QUOTED = re.compile(r"`([\w.]+)`")
 _WANTED: Mapping[str, str] = {

@@ -12,7 +12,8 @@ from burnish.config.origins import DEFAULT
 from burnish.config.shape import Shape, shapes_of
 from burnish.config.suggest import Option, suggestion
 from burnish.errors import ConfigError, Problem
-from burnish.registry import Registry, nearest
+from burnish.nearest import nearest
+from burnish.registry import Registry
 from burnish.spec.component import Component, Slot
 from burnish.spec.experiment import Experiment
 

@@ -10,7 +10,8 @@ from types import ModuleType
 from burnish.config.nodes import Leaf
 from burnish.config.reader import read_file
 from burnish.errors import ConfigError, Problem
-from burnish.registry import Registry, default_registry, nearest
+from burnish.nearest import nearest
+from burnish.registry import Registry, default_registry
 
 SUFFIXES = (".yaml", ".yml")
 PLAN = "plan.yaml"

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from burnish.registry import nearest
+from burnish.nearest import nearest
 
 _ELSEWHERE_CALLED = {
     "lr": "learning_rate",

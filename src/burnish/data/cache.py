@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import mkstemp
-from typing import IO, Any
+from typing import Any
 
 import pyarrow as pa
 
+from burnish.durable import replace_durably, write_durably
 from burnish.errors import DataError
 
 Key = Mapping[str, object]
@@ -153,46 +153,21 @@ class FeatureCache:
 
 def _write(folder: Path, key: Key, parts: Iterable[pa.Table]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with _committed(folder / _FEATURES) as file:
-        _write_parts(file, parts)
-        num_bytes = file.tell()
+    num_bytes = replace_durably(folder / _FEATURES, lambda temporary: _write_parts(temporary, parts))
     # Last, for it is the commit point: a reader believes a table only when its size stands here.
-    with _committed(folder / _COMMIT) as file:
-        file.write(_canonical({"num_bytes": num_bytes, "key": key}).encode())
+    write_durably(folder / _COMMIT, _canonical({"num_bytes": num_bytes, "key": key}).encode())
 
 
-def _write_parts(file: IO[bytes], parts: Iterable[pa.Table]) -> None:
+def _write_parts(path: Path, parts: Iterable[pa.Table]) -> int:
+    """Write the parts as one table, and tell how many bytes it has."""
     writer = None
-    for part in parts:
-        writer = writer or pa.ipc.new_file(file, part.schema)
-        writer.write_table(part)
-    assert writer is not None, "features have at least one part, be it empty"
-    writer.close()
-
-
-@contextmanager
-def _committed(path: Path) -> Iterator[IO[bytes]]:
-    """Write beside `path` and move there when all is on disk; writers at the same time do not see each other."""
-    handle, name = mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(name, path)
-        _sync_folder(path.parent)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(name)
-        raise
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with path.open("wb") as file:
+        for part in parts:
+            writer = writer or pa.ipc.new_file(file, part.schema)
+            writer.write_table(part)
+        assert writer is not None, "features have at least one part, be it empty"
+        writer.close()
+        return file.tell()
 
 
 def _read_entry(folder: Path) -> CacheEntry | None:

@@ -1,7 +1,7 @@
 """Decides what becomes of rows that cannot be used: refuse them all at once, or set them aside and say how many."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
@@ -30,6 +30,20 @@ class BadRow:
     def __str__(self) -> str:
         place = self.file if self.line is None else f"{self.file}:{self.line}"
         return f"{place}: {self.why}"
+
+
+def settle_all(splits: Mapping[str, Callable[[], Rows]]) -> dict[str, Rows]:
+    """Settle every split before one is refused, so that the faults of all are told at once."""
+    sound: dict[str, Rows] = {}
+    problems: list[str] = []
+    for name, work in splits.items():
+        try:
+            sound[name] = work()
+        except DataError as error:
+            problems.append(str(error))
+    if problems:
+        raise DataError("\n\n".join(problems))
+    return sound
 
 
 def settle(

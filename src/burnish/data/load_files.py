@@ -3,10 +3,11 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from burnish.data.address import DataFile, find
 from burnish.data.arrange import NAMES, arrange, finish
-from burnish.data.faults import judge
+from burnish.data.faults import judge, settle_all
 from burnish.data.files import Files
 from burnish.data.read import Reading, read
 from burnish.data.rows import join, matching
@@ -58,15 +59,10 @@ def _refuse_shared(found: Mapping[str, Sequence[DataFile]]) -> None:
 
 
 def _accepted(readings: Mapping[str, Sequence[Reading]], options: Files, *, request: DataRequest) -> dict[str, Rows]:
-    parts: dict[str, Rows] = {}
-    problems: list[str] = []
-    for split, found in readings.items():
-        try:
-            parts[split] = _judged(found, options, split=split, request=request)
-        except DataError as error:
-            problems.append(str(error))
-    if problems:
-        raise DataError("\n".join(problems))
+    judged = {
+        split: partial(_judged, found, options, split=split, request=request) for split, found in readings.items()
+    }
+    parts = settle_all(judged)
     return {split: _filtered(rows, options, split=split) for split, rows in parts.items()}
 
 

@@ -1,23 +1,25 @@
-"""Hits, predictions and truths by class, and the ways to make one figure of them."""
+"""What precision, recall and F1 share: a ratio of counts, averaged over classes."""
+
+from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
-import numpy as np
 from pydantic import model_validator
 
-from burnish.errors import ConfigError, Problem
-from burnish.metrics.sums import Array, Better, Scale, count, known_truth, num_classes, over_set, ratio
+from burnish.metrics.vocabulary import Better, Scale
 from burnish.spec.component import Component
-from burnish.spec.values import Outcome
+
+if TYPE_CHECKING:
+    from burnish.metrics.decisions import Counts
+    from burnish.spec.values import Array, Outcome
 
 Average = Literal["auto", "binary", "macro", "micro", "weighted"]
 
 
 class Averaged(Component):
-    """What precision, recall and F1 share: a ratio of counts, averaged over classes."""
+    """A ratio of counts, averaged over classes."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -30,7 +32,7 @@ class Averaged(Component):
     """Score this label alone; by default the second of two."""
 
     @model_validator(mode="after")
-    def _positive_means_one_label(self) -> "Averaged":
+    def _positive_means_one_label(self) -> Averaged:
         if self.positive is not None and self.average not in ("auto", "binary"):
             raise ValueError(f"takes `positive` or `average: {self.average}`, not both: `positive` scores one label")
         return self
@@ -38,7 +40,7 @@ class Averaged(Component):
     def names(self) -> tuple[str, ...]:
         """Name the score: the stem, then the label or the average if one was written."""
         if self.positive is not None:
-            return (f"{self.stem}_{re.sub(r'[^0-9a-z]+', '_', self.positive.lower()).strip('_')}",)
+            return (suffixed(self.stem, self.positive),)
         return (self.stem if self.average == "auto" else f"{self.stem}_{self.average}",)
 
     def applies(self, kind: str) -> bool:
@@ -49,68 +51,19 @@ class Averaged(Component):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        label = self._label(outcome)
-        return {self.names()[0]: over_set(outcome, weights, lambda part: self._score(outcome, part, label=label))}
+        from burnish.metrics.decisions import averaged, position  # numpy, which checking a config must not load
+
+        label = 1 if outcome.kind == "binary" and self.average in ("auto", "binary") else None
+        if self.positive is not None:
+            label = position(self.positive, outcome.labels, where=f"metrics.{self.stem}.positive")
+        return {self.names()[0]: averaged(outcome, weights, self.value, average=self.average, label=label)}
 
     @abstractmethod
-    def value(self, counts: "Counts") -> Array:
+    def value(self, counts: Counts) -> Array:
         """Make the ratio of counts that this metric is."""
 
-    def _label(self, outcome: Outcome) -> int | None:
-        if self.positive is not None:
-            return _position(self.positive, outcome.labels, where=f"metrics.{self.stem}.positive")
-        return 1 if outcome.kind == "binary" and self.average in ("auto", "binary") else None
 
-    def _score(self, outcome: Outcome, weights: Array, *, label: int | None) -> Array:
-        counts = count_classes(outcome, weights)
-        if label is not None:
-            return self.value(counts.only(label))
-        if self.average == "micro":
-            return self.value(counts.summed())
-        values = self.value(counts)
-        return _mean_over_classes(values, counts, kind=outcome.kind, by_size=self.average == "weighted")
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Rows (by weight) where a class was right, predicted and true: [b, k], or [b] for one figure."""
-
-    hits: Array
-    predicted: Array
-    actual: Array
-
-    def only(self, label: int) -> "Counts":
-        """Keep one class."""
-        return Counts(self.hits[:, label], self.predicted[:, label], self.actual[:, label])
-
-    def summed(self) -> "Counts":
-        """Add the classes up."""
-        return Counts(self.hits.sum(axis=1), self.predicted.sum(axis=1), self.actual.sum(axis=1))
-
-
-def count_classes(outcome: Outcome, weights: Array) -> Counts:
-    """Count hits, predictions and truths by class, whatever the kind."""
-    truth, decisions = known_truth(outcome), np.asarray(outcome.decisions)
-    if outcome.kind == "multilabel":
-        said, true = decisions.astype(np.float64), truth.astype(np.float64)
-        return Counts(weights @ (said * true), weights @ said, weights @ true)
-    size = num_classes(outcome)
-    truth, decisions = truth.astype(np.int64), decisions.astype(np.int64)
-    hits = np.where(truth == decisions, truth, size)
-    return Counts(*(count(weights, keys, size=size) for keys in (hits, decisions, truth)))
-
-
-def _mean_over_classes(values: Array, counts: Counts, *, kind: str, by_size: bool) -> Array:
-    if by_size:
-        return ratio((values * counts.actual).sum(axis=1), counts.actual.sum(axis=1))
-    if kind == "multilabel":
-        return np.asarray(values.mean(axis=1))
-    # A class that is neither true nor predicted in this set says nothing about the model.
-    present = (counts.predicted + counts.actual) > 0
-    return np.asarray((values * present).sum(axis=1) / present.sum(axis=1))
-
-
-def _position(label: str, labels: tuple[str, ...], *, where: str) -> int:
-    if label in labels:
-        return labels.index(label)
-    raise ConfigError([Problem(f"{where} is {label!r}, which is not one of the labels {', '.join(labels)}")])
+def suffixed(stem: str, label: str) -> str:
+    """Name the score of one label; a label without a letter or digit stands as it is."""
+    plain = re.sub(r"\W+", "_", label.lower()).strip("_")
+    return f"{stem}_{plain or label}"

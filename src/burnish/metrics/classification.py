@@ -1,14 +1,16 @@
 """Scores of decisions: accuracy, precision, recall, F1, Matthews and the confusion matrix."""
 
-from collections.abc import Callable
-from typing import ClassVar
+from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar
 
-from burnish.metrics.averaging import Averaged, Counts, count_classes
-from burnish.metrics.sums import CLASSES, Array, Better, Scale, dot, known_truth, mean, num_classes, over_set, ratio
+from burnish.metrics.averaging import Averaged, suffixed
+from burnish.metrics.vocabulary import CELLS, CLASSES, Better, Scale
 from burnish.spec.component import Component
-from burnish.spec.values import Outcome
+
+if TYPE_CHECKING:
+    from burnish.metrics.decisions import Counts
+    from burnish.spec.values import Array, Outcome
 
 
 class Accuracy(Component):
@@ -27,8 +29,9 @@ class Accuracy(Component):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        hits = correct(outcome).astype(np.float64)
-        return {"accuracy": over_set(outcome, weights, lambda part: mean(part, hits))}
+        from burnish.metrics.decisions import accuracy  # numpy, which checking a config must not load
+
+        return {"accuracy": accuracy(outcome, weights)}
 
 
 class F1(Averaged):
@@ -38,7 +41,7 @@ class F1(Averaged):
 
     def value(self, counts: Counts) -> Array:
         """Twice the hits, of all that was predicted or true."""
-        return ratio(2 * counts.hits, counts.predicted + counts.actual)
+        return counts.f1()
 
 
 class Precision(Averaged):
@@ -48,7 +51,7 @@ class Precision(Averaged):
 
     def value(self, counts: Counts) -> Array:
         """Hits, of all that was predicted."""
-        return ratio(counts.hits, counts.predicted)
+        return counts.precision()
 
 
 class Recall(Averaged):
@@ -58,7 +61,7 @@ class Recall(Averaged):
 
     def value(self, counts: Counts) -> Array:
         """Hits, of all that was true."""
-        return ratio(counts.hits, counts.actual)
+        return counts.recall()
 
 
 class Matthews(Component):
@@ -77,50 +80,41 @@ class Matthews(Component):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        return {"matthews": over_set(outcome, weights, lambda part: _matthews(count_classes(outcome, part)))}
+        from burnish.metrics.decisions import matthews  # numpy, which checking a config must not load
+
+        return {"matthews": matthews(outcome, weights)}
 
 
 class Confusion(Component):
-    """The four counts of a binary decision; the whole matrix for reports."""
+    """Rows by truth and decision: the four counts of a label against the rest, of each label when there are more."""
 
     better: ClassVar[Better] = "higher"
-    scale: ClassVar[Scale] = "value"
+    scale: ClassVar[Scale] = "count"
+    shorthand = "positive"
+
+    positive: str | None = None
+    """Count this label alone; by default the second of two, and each of more than two."""
 
     def names(self) -> tuple[str, ...]:
-        """Name the four counts."""
-        return ("true_positives", "false_positives", "false_negatives", "true_negatives")
+        """Name the four counts; of more than two labels, each label's counts end in its name."""
+        return CELLS if self.positive is None else tuple(suffixed(cell, self.positive) for cell in CELLS)
 
     def applies(self, kind: str) -> bool:
-        """Score two classes; of more, only `matrix` can be told."""
-        return kind == "binary"
+        """Score classes and label sets."""
+        return kind in (*CLASSES, "multilabel")
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Count the whole set once a row of `weights`."""
-        truth, said = known_truth(outcome) == 1, np.asarray(outcome.decisions) == 1
-        cells = (truth & said, ~truth & said, truth & ~said, ~truth & ~said)
-        table = np.stack(cells, axis=1).astype(np.float64)
-        return {name: over_set(outcome, weights, _counter(table[:, at])) for at, name in enumerate(self.names())}
+        from burnish.metrics.decisions import cells, position  # numpy, which checking a config must not load
 
-    def matrix(self, outcome: Outcome) -> Array:
-        """Count rows by truth (down) and decision (across)."""
-        size = num_classes(outcome)
-        keys = known_truth(outcome).astype(np.int64) * size + np.asarray(outcome.decisions).astype(np.int64)
-        return np.bincount(keys, minlength=size * size).reshape(size, size)
-
-
-def correct(outcome: Outcome) -> Array:
-    """Tell for each row whether it was decided rightly."""
-    same = np.asarray(outcome.decisions) == known_truth(outcome)
-    return np.asarray(same.all(axis=1) if same.ndim == 2 else same)
-
-
-def _counter(cell: Array) -> Callable[[Array], Array]:
-    return lambda weights: dot(weights, cell)
-
-
-def _matthews(counts: Counts) -> Array:
-    total = counts.actual.sum(axis=1)
-    covariance = counts.hits.sum(axis=1) * total - (counts.predicted * counts.actual).sum(axis=1)
-    said = total**2 - (counts.predicted**2).sum(axis=1)
-    true = total**2 - (counts.actual**2).sum(axis=1)
-    return np.where(total > 0, ratio(covariance, np.sqrt(np.maximum(said * true, 0.0))), np.nan)
+        if self.positive is not None or outcome.kind == "binary":
+            where = "metrics.confusion.positive"
+            one = 1 if self.positive is None else position(self.positive, outcome.labels, where=where)
+            return dict(zip(self.names(), cells(outcome, weights, label=one), strict=True))
+        found: dict[str, Array] = {}
+        for at, label in enumerate(outcome.labels):
+            names = [suffixed(cell, label) for cell in CELLS]
+            if names[0] in found:  # `A b` and `a-b` are two labels
+                names = [f"{cell}_{label}" for cell in CELLS]
+            found |= zip(names, cells(outcome, weights, label=at), strict=True)
+        return found

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from burnish.errors import DataError
-from burnish.metrics.classification import Accuracy, correct
+from burnish.metrics.classification import Accuracy
+from burnish.metrics.decisions import correct
 from burnish.metrics.sums import Array
 from burnish.metrics.tally import draws, interval, joined
 from burnish.spec.protocols import Metric

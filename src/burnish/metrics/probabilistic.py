@@ -1,14 +1,16 @@
 """Scores of probabilities: log loss and calibration error."""
 
-from dataclasses import dataclass
-from typing import ClassVar
+from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar
+
 from pydantic import PositiveInt
 
-from burnish.metrics.sums import CLASSES, Array, Better, Scale, count, known_truth, mean, over_set
+from burnish.metrics.vocabulary import CLASSES, Better, Scale
 from burnish.spec.component import Component
-from burnish.spec.values import Outcome
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Outcome
 
 
 class LogLoss(Component):
@@ -27,8 +29,9 @@ class LogLoss(Component):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        losses = _row_losses(outcome)
-        return {"log_loss": over_set(outcome, weights, lambda part: mean(part, losses))}
+        from burnish.metrics.confidence import log_loss  # numpy, which checking a config must not load
+
+        return {"log_loss": log_loss(outcome, weights)}
 
 
 class CalibrationError(Component):
@@ -50,54 +53,6 @@ class CalibrationError(Component):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        return {"calibration_error": over_set(outcome, weights, lambda part: self._error(outcome, part))}
+        from burnish.metrics.confidence import calibration_error  # numpy, which checking a config must not load
 
-    def _error(self, outcome: Outcome, weights: Array) -> Array:
-        confidence, right = confidences(outcome)
-        keys = bin_of(confidence, num_bins=self.bins)
-        # Every decision of a row counts with the row's weight: a label set has several.
-        num_decisions = len(confidence) // weights.shape[1]
-        each = (np.repeat(row, num_decisions) for row in weights)
-        gaps = [count((row * (right - confidence))[None], keys, size=self.bins)[0] for row in each]
-        return np.asarray(np.abs(gaps).sum(axis=1) / (weights.sum(axis=1) * num_decisions))
-
-
-@dataclass(frozen=True)
-class Reliability:
-    """How often decisions of like confidence were right."""
-
-    confidence: float
-    accuracy: float
-    count: int
-
-
-def reliability(confidence: Array, right: Array, *, num_bins: int = 10) -> tuple[Reliability, ...]:
-    """Group decisions by confidence, leaving out empty groups."""
-    keys = bin_of(confidence, num_bins=num_bins)
-    groups = [keys == key for key in np.unique(keys)]
-    return tuple(
-        Reliability(float(confidence[group].mean()), float(right[group].mean()), int(group.sum())) for group in groups
-    )
-
-
-def confidences(outcome: Outcome) -> tuple[Array, Array]:
-    """Give each decision's probability and whether it was right (1.0 or 0.0)."""
-    outputs, decisions = outcome.outputs.astype(np.float64), np.asarray(outcome.decisions)
-    right = (decisions == known_truth(outcome)).astype(np.float64)
-    if outcome.kind == "multilabel":
-        return np.where(decisions == 1, outputs, 1 - outputs).ravel(), right.ravel()
-    return np.take_along_axis(outputs, decisions.astype(np.int64)[:, None], axis=1)[:, 0], right
-
-
-def bin_of(confidence: Array, *, num_bins: int) -> Array:
-    """Find the bin of each confidence; a bin holds its upper edge."""
-    return np.asarray(np.clip(np.ceil(confidence * num_bins).astype(np.int64) - 1, 0, num_bins - 1))
-
-
-def _row_losses(outcome: Outcome) -> Array:
-    smallest = np.finfo(outcome.outputs.dtype).eps
-    outputs = np.clip(outcome.outputs.astype(np.float64), smallest, 1 - smallest)
-    truth = known_truth(outcome)
-    if outcome.kind == "multilabel":
-        return np.asarray(-np.where(truth == 1, np.log(outputs), np.log1p(-outputs)).mean(axis=1))
-    return np.asarray(-np.log(np.take_along_axis(outputs, truth.astype(np.int64)[:, None], axis=1)[:, 0]))
+        return {"calibration_error": calibration_error(outcome, weights, num_bins=self.bins)}

@@ -1,15 +1,14 @@
 """Scores of numbers: correlations, errors and explained variance."""
 
-from typing import ClassVar
+from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, ClassVar
 
-from burnish.metrics.sums import Array, Better, Scale, dot, known_truth, mean, over_set
+from burnish.metrics.vocabulary import Better, Scale
 from burnish.spec.component import Component
-from burnish.spec.values import Outcome
 
-_CONSTANT = 1e-12
-"""A spread below this part of the sum of squares is rounding: the values are all one."""
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Outcome
 
 
 class Pearson(Component):
@@ -28,8 +27,9 @@ class Pearson(Component):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        values, truth = (_centred(column) for column in _columns(outcome))
-        return {"pearson": over_set(outcome, weights, lambda part: _correlation(part, values, truth))}
+        from burnish.metrics.deviations import pearson  # numpy, which checking a config must not load
+
+        return {"pearson": pearson(outcome, weights)}
 
 
 class Spearman(Component):
@@ -48,12 +48,9 @@ class Spearman(Component):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`; ranks are those within each set."""
-        values, truth = _columns(outcome)
-        return {
-            "spearman": over_set(
-                outcome, weights, lambda part: _correlation(part, _ranks(values, part), _ranks(truth, part))
-            )
-        }
+        from burnish.metrics.deviations import spearman  # numpy, which checking a config must not load
+
+        return {"spearman": spearman(outcome, weights)}
 
 
 class Mse(Component):
@@ -72,7 +69,9 @@ class Mse(Component):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        return {"mse": over_set(outcome, weights, lambda part: mean(part, _errors(outcome) ** 2))}
+        from burnish.metrics.deviations import mean_squared  # numpy, which checking a config must not load
+
+        return {"mse": mean_squared(outcome, weights)}
 
 
 class Mae(Component):
@@ -91,7 +90,9 @@ class Mae(Component):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        return {"mae": over_set(outcome, weights, lambda part: mean(part, np.abs(_errors(outcome))))}
+        from burnish.metrics.deviations import mean_absolute  # numpy, which checking a config must not load
+
+        return {"mae": mean_absolute(outcome, weights)}
 
 
 class R2(Component):
@@ -110,56 +111,6 @@ class R2(Component):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        return {"r2": over_set(outcome, weights, lambda part: _explained(outcome, part))}
+        from burnish.metrics.deviations import explained  # numpy, which checking a config must not load
 
-
-def _columns(outcome: Outcome) -> tuple[Array, Array]:
-    return np.asarray(outcome.outputs, dtype=np.float64), known_truth(outcome).astype(np.float64)
-
-
-def _errors(outcome: Outcome) -> Array:
-    values, truth = _columns(outcome)
-    return np.asarray(values - truth)
-
-
-def _centred(column: Array) -> Array:
-    if not len(column) or not np.isfinite(column).all():
-        return column
-    shifted = column - column.mean()
-    largest = float(np.abs(shifted).max())
-    return np.asarray(shifted / largest) if largest > 0 else np.asarray(shifted)
-
-
-def _correlation(weights: Array, first: Array, second: Array) -> Array:
-    total = weights.sum(axis=1)
-    sums = dot(weights, first), dot(weights, second)
-    squares = dot(weights, first**2), dot(weights, second**2)
-    spreads = [square - plain**2 / total for plain, square in zip(sums, squares, strict=True)]
-    shared = dot(weights, first * second) - sums[0] * sums[1] / total
-    varies = (spreads[0] > _CONSTANT * squares[0]) & (spreads[1] > _CONSTANT * squares[1])
-    value = shared / np.sqrt(np.where(varies, spreads[0] * spreads[1], np.nan))
-    return np.asarray(np.clip(value, -1.0, 1.0))
-
-
-def _ranks(column: Array, weights: Array) -> Array:
-    """Rank within each set of weights, ties sharing their middle, counted from the middle of the set: [b, n]."""
-    order = np.argsort(column, kind="stable")
-    ranked = column[order]
-    is_new = np.concatenate([[True], ranked[1:] != ranked[:-1]])
-    group_weight = np.add.reduceat(weights[:, order], np.flatnonzero(is_new), axis=1)
-    middle = np.cumsum(group_weight, axis=1) - group_weight / 2 - weights.sum(axis=1, keepdims=True) / 2
-    group_of = np.empty(len(column), dtype=np.int64)
-    group_of[order] = np.cumsum(is_new) - 1
-    return np.asarray(middle[:, group_of])
-
-
-def _explained(outcome: Outcome, weights: Array) -> Array:
-    if len(outcome.rows) < 2:
-        return np.full(len(weights), np.nan)
-    truth = known_truth(outcome).astype(np.float64)
-    truth = truth - truth.mean()
-    squares = dot(weights, truth**2)
-    spread = squares - dot(weights, truth) ** 2 / weights.sum(axis=1)
-    missed = dot(weights, _errors(outcome) ** 2)
-    constant = spread <= _CONSTANT * squares
-    return np.where(constant, np.where(missed == 0, 1.0, 0.0), 1 - missed / np.where(constant, 1.0, spread))
+        return {"r2": explained(outcome, weights)}

@@ -1,7 +1,7 @@
 """Weighted sums over a whole set: what every score is made of."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -9,11 +9,6 @@ from burnish.errors import DataError
 from burnish.spec.values import Outcome
 
 Array = np.ndarray[Any, Any]
-Better = Literal["higher", "lower"]
-Scale = Literal["share", "value"]
-"""`share`: at most 1, told in points of a hundred; `value`: in a unit of its own."""
-
-CLASSES = ("binary", "multiclass")
 CHUNK = 1 << 20
 """Weights handled at once (8 MB), so that a metric's own arrays stay far below 100 MB."""
 

@@ -47,11 +47,12 @@ class Tally:
         return {name: Score(value, *interval(spread[name], value=value)) for name, value in values.items()}
 
 
-def rehearse(metrics: Sequence[Metric], *, kind: str, labels: tuple[str, ...]) -> None:
-    """Score an empty set, so that an option that does not fit the labels is refused before training."""
+def rehearse(metrics: Sequence[Metric], *, kind: str, labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Score an empty set: an option that does not fit the labels is refused; else give the names of the scores."""
     shape = () if kind == "regression" else (len(labels),)
     decisions = np.zeros((0, *shape) if kind == "multilabel" else 0, dtype=np.int64)
-    _all_scores(metrics, Outcome(kind, np.zeros(0, np.int64), np.zeros((0, *shape)), decisions, decisions, labels))
+    empty = Outcome(kind, np.zeros(0, np.int64), np.zeros((0, *shape)), decisions, decisions, labels)
+    return tuple(_all_scores(metrics, empty))
 
 
 def joined(outcomes: Sequence[Outcome]) -> Outcome:

@@ -1,4 +1,4 @@
-"""Scores that a model must beat: the majority, and a linear model on words."""
+"""Scores that a model must beat: the majority or the mean, and a linear model on words."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +44,7 @@ def baselines(
     rows = np.arange(len(eval_texts)) if eval_rows is None else eval_rows
     frame = _Frame(kind=kind, labels=labels, rows=np.asarray(rows), truth=truth)
     targets = np.asarray(train_truth)
-    found = {"majority": frame.outcome(_majority(targets, frame))}
+    found = {"mean" if kind == "regression" else "majority": frame.outcome(_constant(targets, frame))}
     kept = _sample(len(train_texts), most=max_train, seed=seed)
     words = _words([train_texts[at] for at in kept], eval_texts, note=note)
     if words is not None:
@@ -88,7 +88,7 @@ def _refuse_uneven(num_texts: int, num_truths: int, *, what: str) -> None:
         raise DataError(f"a baseline needs one label a text, and {num_texts} {what} texts came with {num_truths}")
 
 
-def _majority(targets: Array, frame: _Frame) -> Array:
+def _constant(targets: Array, frame: _Frame) -> Array:
     if frame.kind == "regression":
         return np.full(len(frame.rows), targets.mean())
     if frame.kind == "multilabel":

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from burnish.metrics.probabilistic import Reliability
+from burnish.metrics.confidence import Reliability
 from burnish.spec.values import Score
 
 

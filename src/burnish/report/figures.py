@@ -14,6 +14,7 @@ _NAMES = {
     "tfidf_logistic": "TF-IDF + logistic regression",
     "tfidf_ridge": "TF-IDF + ridge regression",
     "majority": "Majority",
+    "mean": "Mean",
 }
 
 

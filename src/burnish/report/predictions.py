@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from burnish.metrics.probabilistic import reliability
+from burnish.metrics.confidence import reliability
 from burnish.metrics.sums import Array
 from burnish.report.data import Calibration, Matrix, Mistake
 from burnish.report.figures import figure

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from burnish.metrics.probabilistic import Reliability
+from burnish.metrics.confidence import Reliability
 from burnish.report.axes import Frame, Scale, axes, padded, svg, text, ticks
 from burnish.report.data import Matrix, Point
 from burnish.report.figures import figure, shortened, tick

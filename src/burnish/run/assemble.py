@@ -19,7 +19,6 @@ from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
 from burnish.engine.snapshot_torch import read_learner, read_weights, snapshot
 from burnish.engine.state import TrainState
 from burnish.engine.stop import Stopper, StopRequest
-from burnish.metrics.tally import rehearse
 from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
 from burnish.run.events_file import EventsFile
@@ -28,8 +27,9 @@ from burnish.run.prepare import Prepared
 from burnish.run.ranks import newest_checkpoint, prepare_in_turn
 from burnish.run.recover import recover
 from burnish.run.saving import Content, Saver, room_of
-from burnish.run.scoring import Scorer, selection
+from burnish.run.scoring import Scorer
 from burnish.run.seeding_torch import seed_everything
+from burnish.run.selection import selection
 from burnish.run.sinks import Sinks
 from burnish.spec.events import Ended, Saved, Started
 from burnish.spec.experiment import Experiment
@@ -56,7 +56,6 @@ def train(
     """Train from the newest good checkpoint, or from the start, until the pace is done or someone asks to stop."""
     prepared = prepare_in_turn(experiment, directory, world=world, tell=sinks.note)
     scorer = Scorer(experiment, prepared, world)
-    rehearse(scorer.metrics, kind=prepared.profile.kind, labels=prepared.profile.labels)
     store = CheckpointStore(directory.checkpoints, directory.quarantine, tell=sinks.note)
     stopper = Stopper(world, request, directory.stop_file, max_minutes=experiment.train.max_minutes)
     room = room_of(directory, experiment.train, request)

@@ -1,9 +1,10 @@
 """Checks that need several parts of an experiment at once, before any data is touched."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from burnish.config import Resolved
 from burnish.errors import Problem
+from burnish.run.selection import headline, is_count, type_name, unfit
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Metric
 
@@ -30,15 +31,41 @@ def _length(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 def _metrics(experiment: Experiment) -> Iterator[tuple[str, str]]:
     kind = getattr(experiment.task, "kind", "auto")
+    labels = getattr(experiment.task, "labels", None)
+    seen: set[str] = set()
     for number, metric in enumerate(experiment.metrics or ()):
+        path, name, positive = f"metrics.{number}", type_name(metric), getattr(metric, "positive", None)
         if kind != "auto" and not metric.applies(kind):
-            fitting = ", ".join(each.names()[0] for each in experiment.task.metrics(None))
-            yield f"metrics.{number}", f"metrics: {metric.names()[0]} does not score {kind} labels; these do: {fitting}"
+            yield path, unfit(metric, kind, fitting=experiment.task.metrics(None))
+        if seen & set(metric.names()):
+            yield path, f"metrics: {name} gives the score `{metric.names()[0]}`, which is given above already"
+        if labels and positive is not None and positive not in labels:
+            known = ", ".join(labels)
+            yield path, f"metrics: {name}.positive is {positive!r}, which is not one of task.labels: {known}"
+        seen |= set(metric.names())
 
 
 def _select(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    score = experiment.train.select.score
-    metrics: tuple[Metric, ...] = experiment.metrics or tuple(experiment.task.metrics(None))
-    known = list(dict.fromkeys(name for metric in metrics for name in metric.names()))
-    if score is not None and score not in known:
-        yield "train.select.score", f"train.select.score must be one of {', '.join(known)}, got {score!r}"
+    select = experiment.train.select
+    metrics = tuple(experiment.task.metrics(None)) if experiment.metrics is None else experiment.metrics
+    owners = {name: metric for metric in metrics for name in metric.names()}
+    if experiment.metrics == ():
+        yield "metrics", "metrics must name at least one; leave it out for those of the task"
+    elif select.score is not None and select.score not in owners:
+        yield "train.select.score", f"train.select.score must be one of {', '.join(owners)}, got {select.score!r}"
+    elif select.score is None and metrics and headline(metrics) is None:
+        yield "metrics", _counts_only(experiment, metrics)
+    elif select.score is not None and select.direction == "auto" and is_count(owners[select.score]):
+        yield (
+            "train.select.score",
+            f"train.select.direction must be max or min to select by {select.score}, which is a count of rows",
+        )
+
+
+def _counts_only(experiment: Experiment, metrics: Sequence[Metric]) -> str:
+    named = " and ".join(map(type_name, metrics))
+    usual = type_name(experiment.task.metrics(None)[0])
+    return (
+        f"metrics: {named} counts rows, which tells no best checkpoint; add a metric that judges, such as {usual}, "
+        "or set train.select.score and train.select.direction"
+    )

@@ -2,16 +2,15 @@
 
 import json
 import os
-import socket
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from burnish.durable import write_durably
 from burnish.errors import CheckpointError
-from burnish.registry import nearest
-from burnish.storage.durable import write_durably
+from burnish.nearest import nearest
 
 Status = Literal["new", "running", "finished", "preempted", "failed", "interrupted"]
 
@@ -44,7 +43,7 @@ class Lock:
         """Tell whether the holder still lives; a process of another host is judged by its heartbeat alone."""
         if now - self.heartbeat > STALE_SECONDS:
             return False
-        return self.host != socket.gethostname() or _is_alive(self.pid)
+        return self.host != _host() or _is_alive(self.pid)
 
 
 @dataclass(frozen=True)
@@ -158,7 +157,7 @@ class RunDirectory:
 
     def write_lock(self, *, now: float) -> Lock:
         """Hold the run for this process; write it again every HEARTBEAT_SECONDS."""
-        lock = Lock(os.getpid(), socket.gethostname(), now)
+        lock = Lock(os.getpid(), _host(), now)
         write_json(self.lock, asdict(lock))
         return lock
 
@@ -216,6 +215,12 @@ def _run_folders(root: Path) -> Iterator[Path]:
             yield Path(folder)
         else:
             names[:] = [name for name in names if not name.startswith(".")]
+
+
+def _host() -> str:
+    from socket import gethostname  # slow to load, and the help page passes here
+
+    return gethostname()
 
 
 def _is_alive(pid: int) -> bool:

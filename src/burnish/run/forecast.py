@@ -19,7 +19,8 @@ from burnish.run.assemble import build_learner, build_stream, facts_of
 from burnish.run.directory import RunDirectory
 from burnish.run.machine import disk_free, memory_limit, peak_memory
 from burnish.run.prepare import Prepared, prepare
-from burnish.run.scoring import EVALUATION_BATCH, Scorer, selection
+from burnish.run.scoring import EVALUATION_BATCH, Scorer
+from burnish.run.selection import selection
 from burnish.spec.experiment import Experiment
 from burnish.spec.forecast import Footprint, Forecast, Timing
 from burnish.spec.interval import Interval

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnish.data.cache import FeatureCache, cache_root
-from burnish.data.faults import settle
+from burnish.data.faults import settle, settle_all
 from burnish.data.text import drop_report
 from burnish.run.directory import RunDirectory, write_json
+from burnish.run.selection import refuse_misfits
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Profile, Rows, Splits
@@ -49,14 +51,13 @@ def prepare(
     quarantine = directory.skipped_rows if is_recorded else None
     splits = experiment.data.load(request_of(experiment, quarantine))
     profile = experiment.task.profile(splits.train)
+    refuse_misfits(experiment, profile)
     if is_recorded:
         write_json(directory.profile, asdict(profile))
     assets = experiment.model.assets()
     encoder = experiment.task.encoder(profile, assets)
-    rows = {
-        name: _sound(part, name, experiment, encoder=encoder, quarantine=quarantine)
-        for name, part in _parts(splits).items()
-    }
+    sound = partial(_sound, experiment=experiment, encoder=encoder, quarantine=quarantine)
+    rows = settle_all({name: partial(sound, part, name) for name, part in _parts(splits).items()})
     encode = _features(experiment, splits, encoder, tell=tell)
     features = {name: encode(name, part) for name, part in rows.items()}
     facts = {**_sizes(rows, splits), **_lengths(features["train"])}
@@ -86,7 +87,7 @@ def _parts(splits: Splits) -> dict[str, Rows]:
     return parts if splits.test is None else {**parts, "test": splits.test}
 
 
-def _sound(rows: Rows, split: str, experiment: Experiment, *, encoder: Encoder, quarantine: Path | None) -> Rows:
+def _sound(rows: Rows, split: str, *, experiment: Experiment, encoder: Encoder, quarantine: Path | None) -> Rows:
     return settle(
         rows,
         encoder.faults(rows),

@@ -26,7 +26,7 @@ class Rescorer:
     _store: CheckpointStore = field(init=False)
 
     def __post_init__(self) -> None:
-        prepared = prepare(self.experiment, self.directory, tell=lambda _sentence: None)
+        prepared = prepare(self.experiment, self.directory, tell=lambda _sentence: None, is_recorded=False)
         if self.split not in prepared.features:
             there = ", ".join(prepared.features)
             raise DataError(f"the data of {self.directory.path} has no {self.split} split; it has {there}")

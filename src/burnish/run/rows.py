@@ -7,27 +7,29 @@ from burnish.run.prepare import request_of
 from burnish.spec.values import Rows
 
 
-def rows_to_score(predictor: Predictor, *, split: str, data: str | None) -> Rows:
-    """Read the rows and refuse those that cannot be scored."""
-    rows = _from_file(predictor, data) if data else _from_split(predictor, split)
+def rows_to_score(predictor: Predictor, *, split: str | None, data: str | None) -> tuple[str | None, Rows]:
+    """Read the rows, refuse those that cannot be scored, and tell of which split they are."""
+    name, rows = (None, _from_file(predictor, data)) if data else _from_split(predictor, split)
     source = predictor.experiment.data
-    return settle(
+    sound = settle(
         rows,
         predictor.encoder.faults(rows),
         policy=getattr(source, "bad_rows", "error"),
         share=getattr(source, "max_bad_share", 0.0),
         quarantine=None,
-        split=data or split,
+        split=data or name or "",
     )
+    return name, sound
 
 
-def _from_split(predictor: Predictor, split: str) -> Rows:
+def _from_split(predictor: Predictor, split: str | None) -> tuple[str, Rows]:
     splits = predictor.experiment.data.load(request_of(predictor.experiment, None))
-    rows: Rows | None = getattr(splits, split, None) if split in ("train", "validation", "test") else None
-    if rows is None:
-        there = [name for name in ("train", "validation", "test") if getattr(splits, name) is not None]
-        raise DataError(f"the data of this model has no {split} split; it has {', '.join(there)}")
-    return rows
+    held = {"train": splits.train, "validation": splits.validation, "test": splits.test}
+    there = {name: rows for name, rows in held.items() if rows is not None}
+    chosen = split or list(there)[-1]
+    if chosen not in there:
+        raise DataError(f"the data of this model has no {chosen} split; it has {', '.join(there)}")
+    return chosen, there[chosen]
 
 
 def _from_file(predictor: Predictor, data: str) -> Rows:

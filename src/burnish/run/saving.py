@@ -7,6 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from burnish.durable import sync_file
 from burnish.engine.position import Position
 from burnish.engine.retention import dispensable, wanted
 from burnish.engine.stop import StopRequest
@@ -15,7 +16,6 @@ from burnish.spec.events import Event, Noted, Saved
 from burnish.spec.experiment import Keep, TrainPolicy
 from burnish.storage.background import Background
 from burnish.storage.checkpoints import CheckpointStore
-from burnish.storage.durable import sync_file
 from burnish.storage.room import Room
 
 

@@ -1,19 +1,18 @@
-"""Scores a split with a learner, and picks the score that selects."""
+"""Scores a split with a learner."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 from burnish.artifact.predictor import views
 from burnish.data.batches import evaluation_plan
 from burnish.dist.world import Solo, World
 from burnish.engine.evaluate import Fitting, Infer, infer_all, plainly
-from burnish.errors import ConfigError, Problem
 from burnish.metrics.tally import Tally
 from burnish.run.prepare import Prepared
+from burnish.run.selection import metrics_of
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Metric
-from burnish.spec.values import Outcome, Profile
+from burnish.spec.values import Outcome
 
 EVALUATION_BATCH = 64
 
@@ -63,30 +62,3 @@ class Scorer:
         scores = dict(self.tally(self.outcome(split, infer, fitting=fitting)).scores())
         # Processes decide by these numbers: on unlike machines a last digit could differ, so the first one's hold.
         return self.world.gather(scores)[0]  # type: ignore[no-any-return]  # what was given, back
-
-
-def metrics_of(experiment: Experiment, profile: Profile) -> Sequence[Metric]:
-    """Give the metrics asked for, or the task's own; refuse one that cannot score this kind of labels."""
-    asked = experiment.metrics
-    if asked is None:
-        return experiment.task.metrics(profile)
-    odd = [metric.names()[0] for metric in asked if not metric.applies(profile.kind)]
-    if odd:
-        fitting = ", ".join(metric.names()[0] for metric in experiment.task.metrics(profile))
-        raise ConfigError(
-            [Problem(f"metrics: {name} does not score {profile.kind} labels; these do: {fitting}") for name in odd]
-        )
-    return asked
-
-
-def selection(experiment: Experiment, metrics: Sequence[Metric]) -> tuple[str, Literal["max", "min"]]:
-    """Name the score that selects the best checkpoint, and which way is better."""
-    select = experiment.train.select
-    score = select.score or metrics[0].names()[0]
-    owner = next((metric for metric in metrics if score in metric.names()), None)
-    if owner is None:
-        known = ", ".join(name for metric in metrics for name in metric.names())
-        raise ConfigError([Problem(f"train.select: no metric gives a score named {score!r}; there are {known}")])
-    if select.direction != "auto":
-        return score, select.direction
-    return score, "max" if owner.better == "higher" else "min"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from burnish.durable import sync_folder
 from burnish.errors import CheckpointError
 from burnish.storage import manifest
-from burnish.storage.durable import sync_folder
 
 FORMAT = 1
 _STATE = "state.json"

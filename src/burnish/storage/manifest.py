@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from burnish.storage.durable import sha256_of, sync_file, sync_folder, write_durably
+from burnish.durable import sha256_of, sync_file, sync_folder, write_durably
 
 NAME = "MANIFEST.json"
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
 
-from burnish.errors import DataError
+from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
@@ -56,6 +56,10 @@ class TextClassification(Component):
             raise ValueError(f"has {len(self.label)} label columns, which means multilabel, and `kind` is {self.kind}")
         if self.num_views > 1 and not self.truncation.is_random:
             raise ValueError("has `num_views` above 1, which needs a random truncation such as random_spans")
+        if self.labels is not None:
+            self._fits_labels(self.labels)
+        if unused := self._unused(self.kind):
+            raise ValueError(unused)
         return self
 
     @property
@@ -119,12 +123,41 @@ class TextClassification(Component):
 
         return metrics_for(profile.kind if profile else self.kind)
 
+    def _fits_labels(self, labels: tuple[str, ...]) -> None:
+        twice = sorted({name for name in labels if labels.count(name) > 1})
+        if twice:
+            raise ValueError(f"names a label twice in `labels`: {', '.join(twice)}")
+        if self.kind == "binary" and len(labels) != 2:
+            raise ValueError(f"has `kind: binary`, which needs two labels, and `labels` names {len(labels)}")
+        unknown = _unknown_classes(self.class_weights, labels)
+        if unknown:
+            raise ValueError(f"has `class_weights` for {', '.join(unknown)}, and `labels` are {', '.join(labels[:20])}")
+
+    def _unused(self, kind: str) -> str:
+        """Say which options a kind of labels would leave without effect, if any."""
+        set_options = {
+            "loss": self.loss != "auto",
+            "class_weights": self.class_weights != "none",
+            "label_smoothing": self.label_smoothing > 0,
+            "labels": self.labels is not None,
+        }
+        idle = [f"`{name}`" for name, is_set in set_options.items() if is_set] if kind == "regression" else []
+        if idle:
+            return f"has {' and '.join(idle)}, without effect on regression; leave out what is for classes"
+        if kind == "multilabel" and self.loss != "auto":
+            return f"has `loss: {self.loss}`, without effect on multilabel, whose loss is binary cross-entropy"
+        if self.loss == "focal" and self.label_smoothing > 0:
+            return "has `label_smoothing`, without effect on `loss: focal`; leave one of them out"
+        return ""
+
     def _label_columns(self) -> "LabelColumns":
         from burnish.tasks.labels import LabelColumns
 
         return LabelColumns(self.label, self.label_separator)
 
     def _objective(self, profile: Profile) -> Objective:
+        if unused := self._unused(profile.kind):
+            raise ConfigError([Problem(f"task {unused}")])
         if profile.kind == "regression":
             return Objective("mean_squared_error")
         options: dict[str, Any] = {
@@ -140,20 +173,24 @@ class TextClassification(Component):
         if self.class_weights == "none":
             return None
         if isinstance(self.class_weights, dict):
-            _refuse_unknown_classes(self.class_weights, profile.labels)
+            _refuse_unknown_classes(_unknown_classes(self.class_weights, profile.labels), profile.labels)
             return tuple(self.class_weights.get(name, 1.0) for name in profile.labels)
         counts = profile.facts["label_counts"]
         total = sum(counts.values())
         return tuple(total / (len(counts) * max(1, counts[name])) for name in profile.labels)
 
 
-def _refuse_unknown_classes(weights: Mapping[str, float], labels: Sequence[str]) -> None:
-    unknown = [name for name in weights if name not in labels]
+def _unknown_classes(weights: str | Mapping[str, float], labels: Sequence[str]) -> list[str]:
+    return [] if isinstance(weights, str) else [name for name in weights if name not in labels]
+
+
+def _refuse_unknown_classes(unknown: Sequence[str], labels: Sequence[str]) -> None:
     if unknown:
-        raise DataError(
+        sentence = (
             f"task.class_weights names {', '.join(unknown)}, and the labels are {', '.join(labels[:20])}; "
             "write the names as they stand in the label column"
         )
+        raise ConfigError([Problem(sentence)])
 
 
 def _refuse_odd_classes(kind: str, classes: Sequence[str], *, column: str) -> None:

@@ -26,3 +26,9 @@ def _plain_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a busy machine take its time: that a start lasts is told by the clock, and no page here is about it."""
+    monkeypatch.setattr("burnish.cli.console.STARTING_SECONDS", 3600.0)

@@ -1,5 +1,6 @@
 """Every help page, as a user with a terminal of 100 columns sees it."""
 
+import os
 from collections.abc import Callable
 
 import pytest
@@ -36,6 +37,18 @@ PAGES = [
 def test_help_page(verb: str, golden: Callable[[str, str], None], capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*verb.split(), "--help"]) == 0
     golden(f"help/{verb.replace(' ', '-') or 'burnish'}", capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("verb", PAGES)
+def test_nothing_is_cut_on_a_terminal_of_80_columns(
+    verb: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr("shutil.get_terminal_size", lambda *_: os.terminal_size((80, 24)))
+    assert run([*verb.split(), "--help"]) == 0
+    _usage, *rest = capsys.readouterr().out.splitlines()
+    assert [line for line in rest if line.rstrip().endswith("...")] == []
+    assert max(map(len, rest)) <= 80
 
 
 def test_every_verb_has_its_page() -> None:

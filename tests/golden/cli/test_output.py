@@ -14,6 +14,7 @@ import pytest
 
 from burnish.cli.console import PlainLines
 from burnish.cli.main import run
+from burnish.commands.evaluate import Evaluation
 from burnish.run.result import RunResult
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Started, Stepped
 from burnish.spec.values import Score
@@ -50,6 +51,10 @@ def story() -> Iterator[Event]:
     yield Ended(400, "finished", 400, 0.8)
 
 
+HELD_OUT = {"untested": "validation"}
+"""Which split a run has to score, unless it is test."""
+
+
 @pytest.fixture
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Put a trainer in place that only tells a story; give the calls it gets."""
@@ -61,10 +66,11 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             watch(event)
         return STOPPED if experiment == "stopped" else DONE
 
-    def evaluate(target: str, *, progress: Callable[[int, int], None], **arguments: Any) -> dict[str, Score]:
+    def evaluate(target: str, *, progress: Callable[[int, int], None], **arguments: Any) -> Evaluation:
         calls.append({"target": target, **arguments})
         progress(10, 10)
-        return {"accuracy": Score(0.9131, 0.9012, 0.9245), "log_loss": Score(0.21)}
+        split = None if arguments.get("data") else arguments.get("split") or HELD_OUT.get(Path(target).name, "test")
+        return Evaluation(split, {"accuracy": Score(0.9131, 0.9012, 0.9245), "log_loss": Score(0.21)})
 
     def watch(target: Path, *, split: str, emit: Callable[[Evaluated], None]) -> None:
         calls.append({"target": target, "split": split})
@@ -103,7 +109,7 @@ def test_training_then_evaluating(trained: list[dict[str, Any]], golden: Golden,
     assert run(["train", "demo/reviews", "--dir", "elsewhere", "--then", "evaluate", "--quiet"]) == 0
     golden("output/train-then-evaluate", capsys.readouterr().out)
     assert trained[0]["directory"] == Path("elsewhere")
-    assert trained[1] == {"target": "runs/demo-reviews", "split": "test"}
+    assert trained[1] == {"target": "runs/demo-reviews"}
 
 
 def test_a_training_that_was_stopped(trained: list[dict[str, Any]], golden: Golden, capsys: Captured) -> None:
@@ -139,8 +145,16 @@ def test_evaluating(trained: list[dict[str, Any]], golden: Golden, capsys: Captu
     assert json.loads(out)["scores"]["log_loss"] == {"value": 0.21, "low": None, "high": None}
     assert trained == [
         {"target": "runs/a", "split": "validation", "data": None},
-        {"target": "runs/a", "split": "test", "data": "x.csv"},
+        {"target": "runs/a", "split": None, "data": "x.csv"},
     ]
+
+
+def test_evaluating_without_a_test_split_says_so(trained: list[dict[str, Any]], capsys: Captured) -> None:
+    make_run(Path("runs/untested"))
+    assert run(["evaluate", "untested"]) == 0
+    assert capsys.readouterr().out.startswith("validation, for there is no test split\n")
+    assert run(["evaluate", "untested", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["split"] == "validation"
 
 
 def test_watching_checkpoints(trained: list[dict[str, Any]], capsys: Captured) -> None:
@@ -148,7 +162,7 @@ def test_watching_checkpoints(trained: list[dict[str, Any]], capsys: Captured) -
     assert run(["evaluate", "a", "--watch", "--split", "validation"]) == 0
     assert capsys.readouterr().out == "step 5  validation  accuracy 0.5000\n"
     assert run(["evaluate", "a", "--watch", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["split"] == "test"
+    assert json.loads(capsys.readouterr().out)["split"] == "validation"
 
 
 def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Captured) -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from burnish.artifact.predictor import Predictor
-from burnish.commands.evaluate import evaluate, watch
+from burnish.commands.evaluate import Evaluation, evaluate, watch
 from burnish.commands.predict import predict, predict_file
 from burnish.commands.resume import resume
 from burnish.commands.train import train
@@ -98,11 +98,11 @@ def test_a_file_is_predicted_row_by_row_beside_its_own_columns(
 
 
 def test_evaluating_the_artifact_gives_the_digits_of_the_run(finished: Path) -> None:
-    assert evaluate(str(finished), split="test") == resume(finished).scores["test"]
+    assert evaluate(str(finished)) == Evaluation("test", resume(finished).scores["test"])
 
 
 def test_a_file_can_be_scored(finished: Path, project: Project) -> None:
-    assert evaluate(str(finished), data=str(project.data))["accuracy"].value > 0.8
+    assert evaluate(str(finished), data=str(project.data)).scores["accuracy"].value > 0.8
 
 
 def test_a_split_that_is_not_there_is_refused(finished: Path) -> None:
@@ -145,6 +145,11 @@ def test_bad_rows_end_the_run_with_their_lines(project: Project) -> None:
     overrides = [f"data.train={path}", "data.split={validation: 4}"]
     with pytest.raises(DataError, match=r"bad.csv:4[23]"):
         train(str(project.config), directory=project.run("bad"), overrides=overrides)
+    (project.root / "worse.csv").write_text("text,label\ngood film,pos\nfilm,mabye\n")
+    (project.root / "worst.csv").write_text("text,label\n ,neg\n")
+    others = [f"data.validation={project.root}/worse.csv", f"data.test={project.root}/worst.csv", "data.split={}"]
+    with pytest.raises(DataError, match=r"(?s)worse.csv:3: label 'mabye' is not one of neg, pos.*worst.csv:2: text is"):
+        train(str(project.config), directory=project.run("bad"), overrides=others)
     ending = json.loads((project.run("bad") / "exit.json").read_text())
     assert (ending["reason"], ending["error"]) == ("failed", "DataError")
     mended = train(str(project.config), directory=project.run("bad"), overrides=["train.length=1 step"])

@@ -103,7 +103,15 @@ def alpha() -> str:
     return write_csv("alpha.tsv", rows, header=False, delimiter="\t")
 
 
-SHAPES: list[Callable[[], str]] = [reviews, entailment, topics, similarity, polarity, alpha]
+def alpha_pairs() -> str:
+    rows = [
+        {"id": row, "alpha": "a", "label": row % 2, "text_a": words(row, 9), "text_b": words(row + 1, 12)}
+        for row in range(40)
+    ]
+    return write_csv("alpha_pairs.tsv", rows, header=False, delimiter="\t")
+
+
+SHAPES: list[Callable[[], str]] = [reviews, entailment, topics, similarity, polarity, alpha, alpha_pairs]
 
 
 @pytest.fixture(autouse=True)

@@ -22,7 +22,7 @@ NAMES = [each.name for each in experiments(registry=REGISTRY)]
 GOLDEN = FilePath(__file__).parents[2] / "golden" / "config"
 COLUMNS = {("data", "filter")}
 """Mappings whose keys are columns of the data: only the data can refuse those."""
-HEAVY = ("torch", "transformers", "pyarrow", "datasets")
+HEAVY = ("torch", "transformers", "numpy", "pyarrow", "datasets")
 WRONG = """
 import sys, time
 from burnish.commands.config import check

@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from burnish.data.faults import BadRow, judge, settle
+from burnish.data.faults import BadRow, judge, settle, settle_all
 from burnish.data.rows import from_file
 from burnish.errors import DataError
 from burnish.spec.values import RowFault, Rows
@@ -34,6 +34,18 @@ def test_errors_are_listed_with_place_and_reason() -> None:
         "  a.csv:5: empty text",
         "mend them, or set data.bad_rows: skip to go on without them",
     ]
+
+
+def test_the_faults_of_all_splits_are_told_at_once() -> None:
+    def faulty(split: str) -> Rows:
+        return settled(40, [RowFault(3, "empty text")], split=split)
+
+    with pytest.raises(DataError) as caught:
+        settle_all({"train": lambda: faulty("train"), "validation": lambda: rows(2), "test": lambda: faulty("test")})
+    told = str(caught.value)
+    assert told.count("a.csv:5: empty text") == 2
+    assert told.index("1 of 40 rows of the train split") < told.index("1 of 40 rows of the test split")
+    assert list(settle_all({"train": lambda: rows(1), "test": lambda: rows(2)})) == ["train", "test"]
 
 
 def test_a_long_list_says_how_many_more() -> None:

@@ -8,7 +8,8 @@ from pydantic import ValidationError
 
 from burnish.errors import ConfigError
 from burnish.metrics.classification import F1, Accuracy, Confusion, Matthews, Precision, Recall
-from burnish.metrics.probabilistic import CalibrationError, LogLoss, bin_of, reliability
+from burnish.metrics.confidence import bin_of, reliability
+from burnish.metrics.probabilistic import CalibrationError, LogLoss
 from burnish.metrics.ranking import PrAuc, RocAuc
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
 from burnish.spec.protocols import Metric
@@ -43,10 +44,20 @@ def test_every_metric_is_one(metric) -> None:
         (Precision(average="macro"), "precision_macro"),
         (Recall(average="weighted"), "recall_weighted"),
         (F1(positive="Not Spam!"), "f1_not_spam"),
+        (F1(positive="正面"), "f1_正面"),
+        (F1(positive="+"), "f1_+"),
     ],
 )
 def test_a_name_tells_the_average_or_label_that_was_written(metric, name) -> None:
     assert metric.names() == (name,)
+
+
+def test_labels_that_are_alike_in_a_name_keep_their_own_counts() -> None:
+    labels = ("a b", "a-b", "c")
+    outcome = Outcome("multiclass", np.arange(3), np.eye(3), np.arange(3), np.asarray([0, 1, 0]), labels)
+    scores = Confusion().scores(outcome)
+    assert len(scores) == 12
+    assert [scores[f"true_positives_{label}"][0] for label in ("a_b", "a-b", "c")] == [1, 1, 0]
 
 
 def test_a_binary_average_needs_two_classes_or_a_named_label() -> None:

@@ -169,10 +169,22 @@ def test_auto_is_macro_for_several_classes(metric, oracle, sample) -> None:
     check(metric(), sample, lambda o: oracle(o.truth, o.decisions, average="macro", zero_division=0))
 
 
-@examples(class_outcomes())
-def test_confusion_matrix(outcome) -> None:
-    expected = sk.confusion_matrix(outcome.truth, outcome.decisions, labels=range(len(outcome.labels)))
-    np.testing.assert_array_equal(Confusion().matrix(outcome), expected)
+@examples(class_outcomes(min_classes=3))
+def test_confusion_counts_of_each_of_several_labels(outcome) -> None:
+    labels = range(len(outcome.labels))
+    expected = sk.multilabel_confusion_matrix(outcome.truth, outcome.decisions, labels=labels)
+    found = np.asarray([value[0] for value in Confusion().scores(outcome).values()])
+    # Ours go TP, FP, FN, TN for each label; theirs are [[TN, FP], [FN, TP]].
+    np.testing.assert_array_equal(found.reshape(-1, 4), expected.reshape(-1, 4)[:, [3, 1, 2, 0]])
+    one = [value[0] for value in Confusion(positive=outcome.labels[1]).scores(outcome).values()]
+    np.testing.assert_array_equal(one, found[4:8])
+
+
+@examples(label_set_outcomes())
+def test_confusion_counts_of_label_sets(outcome) -> None:
+    expected = sk.multilabel_confusion_matrix(outcome.truth, outcome.decisions)
+    found = np.asarray([value[0] for value in Confusion().scores(outcome).values()])
+    np.testing.assert_array_equal(found.reshape(-1, 4), expected.reshape(-1, 4)[:, [3, 1, 2, 0]])
 
 
 @examples(class_outcomes(max_classes=2))

@@ -50,8 +50,8 @@ def test_label_sets_of_which_one_is_constant() -> None:
 def test_numbers() -> None:
     truth = IS_GOOD * 4.0
     found = learn(truth, kind="regression")
-    assert list(found) == ["majority", "tfidf_ridge"]
-    assert (found["majority"].outputs == truth[:40].mean()).all()
+    assert list(found) == ["mean", "tfidf_ridge"]
+    assert (found["mean"].outputs == truth[:40].mean()).all()
     assert Tally([Pearson()], [found["tfidf_ridge"]]).scores()["pearson"] > 0.95
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from burnish.metrics.probabilistic import Reliability
+from burnish.metrics.confidence import Reliability
 from burnish.report.data import (
     Calibration,
     EvaluationCurve,

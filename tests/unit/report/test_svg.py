@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.metrics.probabilistic import Reliability
+from burnish.metrics.confidence import Reliability
 from burnish.report.axes import Scale, ticks
 from burnish.report.data import Matrix, Point
 from burnish.report.figures import duration, figure, readable, shortened, tick

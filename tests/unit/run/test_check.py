@@ -41,6 +41,32 @@ def test_a_selection_by_a_score_that_nothing_gives(model: Path) -> None:
     assert "train.select.score must be one of accuracy, got 'f1'" in text
 
 
+def test_a_metric_is_called_what_the_config_calls_it(model: Path) -> None:
+    text = refusal(model, "task.kind=regression", "metrics=[confusion, mse]")
+    assert "metrics: confusion does not score regression labels; these do: pearson, spearman" in text
+
+
+@pytest.mark.parametrize(
+    ("overrides", "sentence"),
+    [
+        (["metrics=[]"], "metrics must name at least one"),
+        (["metrics=[f1, accuracy, f1]"], "metrics: f1 gives the score `f1`, which is given above already"),
+        (["metrics=[confusion]"], "metrics: confusion counts rows, which tells no best checkpoint; add a metric that"),
+        (["metrics=[confusion]", "train.select=false_positives"], "train.select.direction must be max or min"),
+        (["task.labels=[a, b]", "metrics=[{type: f1, positive: c}]"], "f1.positive is 'c', which is not one of task"),
+    ],
+)
+def test_metrics_that_select_nothing_or_repeat(model: Path, overrides: list[str], sentence: str) -> None:
+    assert sentence in refusal(model, *overrides)
+
+
+def test_a_count_beside_a_score_or_with_a_direction_is_fine(model: Path) -> None:
+    config = model.parent / "mine.yaml"
+    config.write_text(f"task: {{type: text_classification, max_length: 32}}\ndata: x.csv\nmodel: {model}\n")
+    check(str(config), overrides=["metrics=[confusion, accuracy]"])
+    check(str(config), overrides=["metrics=[confusion]", "train.select={score: false_positives, direction: min}"])
+
+
 def test_all_of_them_at_once(model: Path) -> None:
     text = refusal(model, "task.max_length=65", "task.kind=regression", "metrics=[accuracy]", "train.select=mse")
     assert text.startswith("the experiment has 3 problems")

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from burnish.data.truncation import Head, RandomSpans
-from burnish.errors import DataError
+from burnish.errors import ConfigError, DataError
 from burnish.spec.values import Places, Rows
 from burnish.tasks.text_classification import TextClassification
 
@@ -48,7 +48,30 @@ def test_weights_by_name_default_to_one() -> None:
 def test_a_weight_for_a_class_that_is_not_there_is_refused() -> None:
     chosen = task(class_weights={"Y": 5.0})
     profile = chosen.profile(rows(text=list("ab"), label=["x", "y"]))
-    with pytest.raises(DataError, match="names Y, and the labels are x, y"):
+    with pytest.raises(ConfigError, match="names Y, and the labels are x, y"):
+        chosen.head(profile)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"labels": ("x", "y"), "class_weights": {"z": 2.0}}, "has `class_weights` for z, and `labels` are x, y"),
+        ({"labels": ("x", "y", "z"), "kind": "binary"}, "needs two labels, and `labels` names 3"),
+        ({"labels": ("x", "y", "x")}, "names a label twice in `labels`: x"),
+        ({"kind": "regression", "class_weights": "balanced", "loss": "focal"}, "has `loss` and `class_weights`, with"),
+        ({"kind": "multilabel", "loss": "focal"}, "has `loss: focal`, without effect on multilabel"),
+        ({"loss": "focal", "label_smoothing": 0.1}, "has `label_smoothing`, without effect on `loss: focal`"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused_before_data_is_seen(options: object, sentence: str) -> None:
+    with pytest.raises(ValidationError, match=sentence):
+        task(**options)
+
+
+def test_an_option_without_effect_on_the_kind_that_was_found_is_refused() -> None:
+    chosen = task(label_smoothing=0.1)
+    profile = chosen.profile(rows(text=list("ab"), label=[0.25, 1.5]))
+    with pytest.raises(ConfigError, match="task has `label_smoothing`, without effect on regression"):
         chosen.head(profile)
 
 

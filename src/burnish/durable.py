@@ -4,6 +4,9 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
+
+_Result = TypeVar("_Result")
 
 _CHUNK = 1 << 20
 
@@ -13,16 +16,18 @@ def write_durably(path: Path, content: bytes) -> None:
     replace_durably(path, lambda temporary: temporary.write_bytes(content))
 
 
-def replace_durably(path: Path, write: Callable[[Path], object]) -> None:
-    """Let `write` fill a temporary file beside `path`, then put it in place."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def replace_durably(path: Path, write: Callable[[Path], _Result]) -> _Result:
+    """Let `write` fill a temporary file beside `path`, put it in place, and give what `write` gave."""
+    # A name of its own for each writer: two that replace one file at the same time must not share a temporary one.
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}.tmp")
     try:
-        write(temporary)
+        result = write(temporary)
         sync_file(temporary)
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
+    return result
 
 
 def sync_file(path: Path) -> None:

@@ -1,0 +1,77 @@
+"""The metrics of a run and the score that selects; refuses what the labels turn out not to give."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from burnish.errors import ConfigError, Problem
+from burnish.registry import default_registry
+from burnish.spec.experiment import Experiment
+from burnish.spec.protocols import Metric
+from burnish.spec.values import Profile
+
+
+def refuse_misfits(experiment: Experiment, profile: Profile) -> None:
+    """Refuse every option that does not fit the labels: asked as soon as they are known, before anything is encoded."""
+    problems = [*_misfits(experiment, profile)]
+    try:
+        experiment.task.head(profile)
+    except ConfigError as error:
+        problems.extend(error.problems)
+    if problems:
+        raise ConfigError(problems)
+
+
+def metrics_of(experiment: Experiment, profile: Profile) -> Sequence[Metric]:
+    """Give the metrics asked for, or the task's own."""
+    return experiment.task.metrics(profile) if experiment.metrics is None else experiment.metrics
+
+
+def selection(experiment: Experiment, metrics: Sequence[Metric]) -> tuple[str, Literal["max", "min"]]:
+    """Give the score by which the best checkpoint is told, and its direction."""
+    select = experiment.train.select
+    score = select.score or headline(metrics)
+    owner = next(metric for metric in metrics if score in metric.names())
+    if select.direction != "auto":
+        return score or "", select.direction
+    return score or "", "max" if owner.better == "higher" else "min"
+
+
+def headline(metrics: Sequence[Metric]) -> str | None:
+    """Name the score that selects if none is named: the first that judges; None when all of them only count."""
+    return next((metric.names()[0] for metric in metrics if not is_count(metric)), None)
+
+
+def is_count(metric: Metric) -> bool:
+    """Tell whether a metric counts rows, so that neither more nor less is better."""
+    return getattr(metric, "scale", "value") == "count"
+
+
+def unfit(metric: Metric, kind: str, *, fitting: Sequence[Metric]) -> str:
+    """Say that a metric does not score a kind of labels, and which do."""
+    others = ", ".join(dict.fromkeys(map(type_name, fitting)))
+    return f"metrics: {type_name(metric)} does not score {kind} labels; these do: {others}"
+
+
+def type_name(metric: Metric) -> str:
+    """Give the name by which a config asks for a metric."""
+    return default_registry().name_of("metrics", type(metric))
+
+
+def _misfits(experiment: Experiment, profile: Profile) -> Iterator[Problem]:
+    from burnish.metrics.tally import rehearse
+
+    names: list[str] = []
+    for metric in metrics_of(experiment, profile):
+        if not metric.applies(profile.kind):
+            yield Problem(unfit(metric, profile.kind, fitting=experiment.task.metrics(profile)))
+            continue
+        try:
+            names += rehearse([metric], kind=profile.kind, labels=profile.labels)
+        except ConfigError as error:
+            yield from error.problems
+    score = experiment.train.select.score
+    if score is not None and score not in names:
+        yield Problem(
+            f"train.select.score must be one of {', '.join(names)} with the {profile.kind} labels of this data, "
+            f"got {score!r}"
+        )

@@ -1,0 +1,52 @@
+"""What does not fit the data is refused as soon as the labels are known: before a model is opened or a row encoded."""
+
+from pathlib import Path
+
+import pytest
+
+from burnish.config import load
+from burnish.errors import ConfigError
+from burnish.run.directory import RunDirectory
+from burnish.run.prepare import prepare
+
+CONFIG = """
+task: text_classification
+data: {train: train.csv, validation: validation.csv, test: test.csv}
+model: nowhere
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.yaml").write_text(CONFIG)
+    write("train", "validation", "test", labels=("a", "b", "c"))
+    return tmp_path
+
+
+def write(*splits: str, labels: tuple[str, ...]) -> None:
+    rows = "".join(f"text {split} {number},{label}\n" for split in splits for number, label in enumerate(labels))
+    for split in splits:
+        Path(f"{split}.csv").write_text(f"text,label\n{rows}")
+
+
+def refusal(*overrides: str) -> str:
+    experiment = load("mine.yaml", overrides=overrides).experiment
+    with pytest.raises(ConfigError) as refused:
+        prepare(experiment, RunDirectory(Path("run")), tell=pytest.fail, is_recorded=False)
+    return str(refused.value)
+
+
+def test_every_option_that_does_not_fit_the_labels_is_told(project: Path) -> None:
+    metrics = "metrics=[{type: f1, positive: nix}, {type: precision, average: binary}, mse, confusion]"
+    told = refusal(metrics, "train.select=true_positives", "task.class_weights={d: 2}")
+    assert told.startswith("the experiment has 5 problems")
+    assert "metrics.f1.positive is 'nix', which is not one of the labels a, b, c" in told
+    assert "metrics: precision does not score multiclass labels; these do: accuracy, f1" in told
+    assert "metrics: mse does not score multiclass labels" in told
+    assert "train.select.score must be one of true_positives_a, false_positives_a" in told
+    assert "task.class_weights names d, and the labels are a, b, c" in told
+
+
+def test_a_score_of_another_kind_cannot_select(project: Path) -> None:
+    assert "train.select.score must be one of accuracy, f1, matthews" in refusal("train.select=pearson")

@@ -1,0 +1,30 @@
+"""The word that was meant."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from burnish.nearest import _edits, nearest
+
+
+@given(st.text("abc", max_size=6), st.text("abc", max_size=6), st.text("abc", max_size=6))
+def test_edits_are_a_distance(a: str, b: str, c: str) -> None:
+    assert _edits(a, a) == 0
+    assert (_edits(a, b) == 0) == (a == b)
+    assert _edits(a, b) == _edits(b, a)
+    assert abs(len(a) - len(b)) <= _edits(a, b) <= max(len(a), len(b))
+    assert _edits(a + c, b + c) <= _edits(a, b)
+
+
+@given(st.text("abcdefgh", min_size=2, max_size=8).filter(lambda w: all(x != y for x, y in pairwise(w))), st.data())
+def test_swapping_neighbours_is_one_edit(word: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(word) - 2))
+    assert _edits(word, word[:at] + word[at + 1] + word[at] + word[at + 2 :]) == 1
+
+
+def test_the_nearest_word_is_found_or_none() -> None:
+    assert nearest("batch_siz", ["length", "batch", "clip"]) == "batch"
+    assert nearest("by", ["yb", "group"]) == "yb"
+    assert nearest("xyzzy", ["length", "batch"]) is None
+    assert nearest("a", []) is None
