@@ -99,7 +99,7 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
     feed = Feed(
         learner,
         stream,
-        lambda indices, draw: prepared.encoder.collate(prepared.features["train"], indices, draw),
+        prepared.collate("train"),
         accumulate=experiment.train.accumulate,
         seed=experiment.runtime.seed,
         world=world,
