@@ -12,7 +12,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from burnish import __version__
-from burnish.cli import config, drill, evaluate, list, new, plan, predict, rerun, runs, train
+from burnish.cli import cache, config, drill, evaluate, list, new, plan, predict, rerun, runs, train
 from burnish.errors import BurnishError
 
 INTERRUPTED = 130
@@ -38,6 +38,7 @@ app.add_typer(runs.app, name="runs")
 app.command("resume")(train.resume)
 app.command("rerun")(rerun.rerun)
 app.command("drill")(drill.drill)
+app.add_typer(cache.app, name="cache")
 
 
 def main() -> NoReturn:
