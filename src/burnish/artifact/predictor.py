@@ -12,11 +12,12 @@ import pyarrow as pa
 from burnish.artifact.bundle import EXPERIMENT, FORMAT, GOLDEN, MODEL, PROFILE
 from burnish.config import load as load_experiment
 from burnish.data.batches import evaluation_plan
+from burnish.data.encode import encode_aside
 from burnish.engine.evaluate import Infer, infer_all
 from burnish.errors import CheckpointError, DataError, ServeError
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Encoder, Task
-from burnish.spec.values import Draw, Outcome, Profile
+from burnish.spec.values import Draw, Held, Outcome, Profile
 from burnish.storage import manifest
 
 if TYPE_CHECKING:
@@ -69,9 +70,19 @@ class Predictor:
         """Predict rows given as mappings from column to value."""
         return as_predictions(self.outcome(table_of(rows, self.task))) if rows else []
 
-    def outcome(self, table: pa.Table, *, progress: Callable[[int, int], None] = lambda done, total: None) -> Outcome:
-        """Predict a whole table, batched by length."""
-        features = self.encoder.encode(table)
+    def outcome(
+        self,
+        table: pa.Table,
+        *,
+        held: Held | None = None,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> Outcome:
+        """Predict a whole table, batched by length; one that is held in a file is never in memory as a whole."""
+        if held is not None:
+            return self._outcome(encode_aside(self.encoder, table, held).table, progress)
+        return self._outcome(self.encoder.encode(table), progress)
+
+    def _outcome(self, features: pa.Table, progress: Callable[[int, int], None]) -> Outcome:
         lengths = features["length"].to_numpy()
         outputs = infer_all(
             self.infer,

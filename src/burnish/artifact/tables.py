@@ -48,7 +48,9 @@ def write_table(table: pa.Table, path: Path, *, suffix: str) -> None:
         pyarrow.feather.write_feather(table, str(path), compression="uncompressed")
     elif suffix == ".jsonl":
         with path.open("w", encoding="utf-8") as stream:
-            stream.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in table.to_pylist())
+            for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+                rows = batch.to_pylist()
+                stream.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
     elif suffix == ".tsv":
         _write_tsv(_flat(table), path)
     else:

@@ -39,7 +39,7 @@ def evaluate(
     predictor = Predictor.load(folder)
     scored, rows = rows_to_score(predictor, split=split, data=data)
     tally = Tally(metrics_of(predictor.experiment, predictor.profile))
-    tally.update(predictor.outcome(rows.table, progress=progress))
+    tally.update(predictor.outcome(rows.table, held=rows.held, progress=progress))
     return Evaluation(scored, tally.scored())
 
 

@@ -41,7 +41,7 @@ def predict_file(
     predictor = Predictor.load(find_artifact(target))
     rows = read_file(source, columns=predictor.input_columns, like=predictor.experiment.data)
     asked = rows.table.select(list(predictor.input_columns))  # labels, if there are any, may be of another model
-    table = _beside(rows.table, predictor.outcome(asked, progress=progress))
+    table = _beside(rows.table, predictor.outcome(asked, held=rows.held, progress=progress))
     _write(table, out)
     return int(table.num_rows)
 

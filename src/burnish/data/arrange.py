@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.options import Limit, Portion, SplitPlan
-from burnish.data.rows import codes, demand, keep
+from burnish.data.rows import codes, demand, keep, numbered
 from burnish.data.splits import Numbers, carve, carve_groups, sample
 from burnish.errors import DataError
 from burnish.spec.protocols import DataRequest
@@ -55,8 +55,9 @@ def finish(arranged: Arranged, *, facts: Mapping[str, object], fingerprint: str)
 
 def _by_column(rows: Rows, column: str) -> dict[str, Rows]:
     demand(rows, (column,), why="data.split.by")
-    values = [str(value) for value in rows.table.column(column).to_pylist()]
-    found = {value: SPELLINGS.get(value.strip().lower()) for value in dict.fromkeys(values)}
+    numbers, distinct = numbered(rows.table.column(column))
+    values = [str(value) for value in distinct]
+    found = {value: SPELLINGS.get(value.strip().lower()) for value in values}
     strange = [value for value, split in found.items() if split is None]
     if strange:
         listed = ", ".join(repr(value) for value in strange[:5]) + (" …" if len(strange) > 5 else "")
@@ -64,7 +65,7 @@ def _by_column(rows: Rows, column: str) -> dict[str, Rows]:
             f"data.split.by: the column `{column}` holds {listed}, which names no split; "
             f"train, validation (or valid, val, dev) and test are known"
         )
-    splits = np.array([found[value] for value in values])
+    splits = np.array([found[value] for value in values])[numbers]
     if "train" not in splits:
         raise DataError(f"data.split.by: no row of the column `{column}` says train")
     return {name: keep(rows, splits == name) for name in NAMES if name in splits}

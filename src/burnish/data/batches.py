@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
+from typing import TYPE_CHECKING, TypedDict, overload
 
 import numpy as np
 
-from burnish.data.ahead import Ahead
 from burnish.data.draws import generator
 from burnish.errors import CheckpointError, DataError
 from burnish.spec.experiment import Batching
@@ -17,30 +16,52 @@ from burnish.spec.experiment import Batching
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
-B = TypeVar("B")
-
 DEFAULT_EXAMPLES = 32
 _BATCHES_IN_POOL = 128
 """With 64, more than 3% of short sentences in batches of 32 is padding; with more, chance has less to say."""
 
 
-def plan_epoch(lengths: Array, *, seed: int, epoch: int, batching: Batching) -> list[Array]:
+class Plan(Sequence["Array"]):
+    """Batches as one order of all examples and the places it is cut at: four bytes an example, whatever the batches."""
+
+    def __init__(self, order: Array, starts: Array, ends: Array) -> None:
+        self._order = order
+        self._starts = starts
+        self._ends = ends
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    @overload
+    def __getitem__(self, which: int) -> Array: ...
+    @overload
+    def __getitem__(self, which: slice) -> Plan: ...
+    def __getitem__(self, which: int | slice) -> Array | Plan:
+        if isinstance(which, slice):
+            return Plan(self._order, self._starts[which], self._ends[which])
+        return self._order[self._starts[which] : self._ends[which]]
+
+    def shuffled(self, random: np.random.Generator) -> Plan:
+        """Give the same batches in another order."""
+        places = random.permutation(len(self))
+        return Plan(self._order, self._starts[places], self._ends[places])
+
+
+def plan_epoch(lengths: Array, *, seed: int, epoch: int, batching: Batching) -> Plan:
     """Give the examples of each global batch of an epoch; every example comes exactly once."""
-    if not len(lengths):
-        return []
     random = generator(seed, "order", epoch=epoch)
-    order = random.permutation(len(lengths))
+    order = _compact(random.permutation(len(lengths)))
+    lengths = np.asarray(lengths)
     if not batching.group_by_length:
-        return _cut_in_order(order, lengths, batching)
-    batches = _cut_in_pools(order, lengths, batching)
-    return [batches[place] for place in random.permutation(len(batches))]
+        return _planned(order, _cuts_in_order(order, lengths, batching))
+    return _cut_in_pools(order, lengths, batching).shuffled(random)
 
 
-def evaluation_plan(lengths: Array, *, tokens: int | None = None, examples: int | None = None) -> list[Array]:
+def evaluation_plan(lengths: Array, *, tokens: int | None = None, examples: int | None = None) -> Plan:
     """Give batches of like length, the longest first, so that memory peaks at once; every example comes once."""
-    order = np.argsort(-np.asarray(lengths, dtype=np.int64), kind="stable")
-    batching = Batching(tokens=tokens, examples=examples)
-    return [*_cut_sorted(order, lengths, batching)]
+    lengths = np.asarray(lengths)
+    order = _compact(_longest_first(lengths))
+    return _planned(order, _cuts_sorted(lengths[order], Batching(tokens=tokens, examples=examples)))
 
 
 def padding_waste(plan: Sequence[Array], lengths: Array) -> float:
@@ -84,7 +105,7 @@ class BatchStream:
         self._world = world
         self._epoch = 0
         self._batch = 0
-        self._planned: tuple[int, list[Array]] = (-1, [])
+        self._planned: tuple[int, Plan] | None = None
 
     @property
     def cursor(self) -> Cursor:
@@ -133,60 +154,36 @@ class BatchStream:
         """Tell which share of an epoch's tokens is padding."""
         return padding_waste(self._plan(epoch), self._lengths)
 
-    def _plan(self, epoch: int) -> list[Array]:
-        if self._planned[0] != epoch:
+    def _plan(self, epoch: int) -> Plan:
+        if self._planned is None or self._planned[0] != epoch:
+            self._planned = None  # first, so that memory never holds two plans
             plan = plan_epoch(self._lengths, seed=self._seed, epoch=epoch, batching=self._batching)
             self._planned = (epoch, plan)
         return self._planned[1]
 
 
-class Prefetch(Generic[B]):
-    """Draw and collate ahead of the consumer; its cursor is the place after the last batch that was consumed."""
-
-    def __init__(self, stream: BatchStream, collate: Callable[[Drawn], B], *, depth: int = 2) -> None:
-        self._cursor = stream.cursor
-        self._ahead = Ahead(_collated(stream, collate), depth=depth)
-
-    @property
-    def cursor(self) -> Cursor:
-        """The place to go on from: batches that were only prepared do not count."""
-        return Cursor(**self._cursor)
-
-    def draw(self) -> tuple[Drawn, B]:
-        """Give the next batch; an error of drawing or collating rises here."""
-        item = next(self._ahead, None)
-        assert item is not None, "nothing is drawn after close"
-        drawn, batch = item
-        self._cursor = drawn.cursor_after
-        return drawn, batch
-
-    def close(self) -> None:
-        """Stop preparing; after that nothing can be drawn."""
-        self._ahead.close()
-
-    def __enter__(self) -> Prefetch[B]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+def _compact(order: Array) -> Array:
+    return order.astype(np.int32) if len(order) <= np.iinfo(np.int32).max else order
 
 
-def _collated(stream: BatchStream, collate: Callable[[Drawn], B]) -> Iterator[tuple[Drawn, B]]:
-    while True:
-        drawn = stream.draw()
-        yield drawn, collate(drawn)
+def _longest_first(lengths: Array) -> Array:
+    # stable: examples of one length stay in the order they came in
+    return np.argsort(-lengths.astype(np.int64), kind="stable")
 
 
-def _cut_in_pools(order: Array, lengths: Array, batching: Batching) -> list[Array]:
+def _planned(order: Array, ends: Array) -> Plan:
+    return Plan(order, np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1]]), ends)
+
+
+def _cut_in_pools(order: Array, lengths: Array, batching: Batching) -> Plan:
     """Sort by length within pools of some dozens of batches only: like lengths meet, and yet anything can meet."""
-    lengths = np.asarray(lengths, dtype=np.int64)
-    size = _BATCHES_IN_POOL * _usual_size(lengths, batching)
-    batches: list[Array] = []
+    size = _BATCHES_IN_POOL * (_usual_size(lengths, batching) if len(order) else 1)
+    ends: list[Array] = [np.empty(0, dtype=np.int64)]
     for start in range(0, len(order), size):
         pool = order[start : start + size]
-        pool = pool[np.argsort(-lengths[pool], kind="stable")]  # stable: examples of one length stay in random order
-        batches.extend(_cut_sorted(pool, lengths, batching))
-    return batches
+        pool[:] = pool[_longest_first(lengths[pool])]
+        ends.append(start + _cuts_sorted(lengths[pool], batching))
+    return _planned(order, np.concatenate(ends))
 
 
 def _usual_size(lengths: Array, batching: Batching) -> int:
@@ -195,26 +192,32 @@ def _usual_size(lengths: Array, batching: Batching) -> int:
     return max(1, int(batching.tokens / max(1.0, float(np.mean(lengths)))))
 
 
-def _cut_sorted(order: Array, lengths: Array, batching: Batching) -> Iterator[Array]:
-    """Cut from the longest down: the first of a batch tells how many fit into the token budget."""
-    start = 0
-    while start < len(order):
-        count = batching.examples or DEFAULT_EXAMPLES
-        if batching.tokens is not None:
-            count = max(1, batching.tokens // max(1, int(lengths[order[start]])))
-        yield order[start : start + count]
-        start += count
-
-
-def _cut_in_order(order: Array, lengths: Array, batching: Batching) -> list[Array]:
+def _cuts_sorted(lengths: Array, batching: Batching) -> Array:
+    """Tell where batches end, from the longest down: the first of a batch tells how many fit into the token budget."""
     if batching.tokens is None:
-        size = batching.examples or DEFAULT_EXAMPLES
-        return [order[start : start + size] for start in range(0, len(order), size)]
-    batches: list[Array] = []
+        return _cuts_by_count(len(lengths), batching)
+    ends: list[int] = []
+    start = 0
+    while start < len(lengths):
+        start = min(len(lengths), start + max(1, batching.tokens // max(1, int(lengths[start]))))
+        ends.append(start)
+    return np.array(ends, dtype=np.int64)
+
+
+def _cuts_by_count(count: int, batching: Batching) -> Array:
+    size = batching.examples or DEFAULT_EXAMPLES
+    return np.minimum(np.arange(size, count + size, size, dtype=np.int64), count)
+
+
+def _cuts_in_order(order: Array, lengths: Array, batching: Batching) -> Array:
+    if batching.tokens is None or not len(order):
+        return _cuts_by_count(len(order), batching)
+    ends: list[int] = []
     start = longest = 0
-    for place, length in enumerate(np.asarray(lengths)[order].tolist()):
+    for place, example in enumerate(order):
+        length = int(lengths[example])
         longest = max(longest, length)
         if place > start and longest * (place - start + 1) > batching.tokens:
-            batches.append(order[start:place])
+            ends.append(place)
             start, longest = place, length
-    return [*batches, order[start:]]
+    return np.array([*ends, len(order)], dtype=np.int64)

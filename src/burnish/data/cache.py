@@ -15,14 +15,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from burnish.data.mapped import Lock, Stored, open_stored
+from burnish.data.sizes import parse_size
 from burnish.durable import replace_durably, write_durably
 from burnish.errors import DataError
 
 Key = Mapping[str, object]
+Make = Callable[[], pa.Table | Iterable[pa.Table]]
 
 _FEATURES = "features.arrow"
 _COMMIT = "key.json"
-_DEFAULT_MAX_BYTES = 20 * 2**30
+_DEFAULT_MAX_BYTES = 20 * 10**9
 _ABANDONED_AFTER_SECONDS = 24 * 3600
 
 
@@ -30,6 +33,13 @@ def cache_root(environment: Mapping[str, str] = os.environ) -> Path:
     """Tell where the cache lives: $BURNISH_CACHE, or ~/.cache/burnish."""
     named = environment.get("BURNISH_CACHE")
     return Path(named).expanduser() if named else Path.home() / ".cache" / "burnish"
+
+
+def open_cache(environment: Mapping[str, str] = os.environ) -> FeatureCache:
+    """Give the cache that the environment names, with room for $BURNISH_CACHE_MAX bytes, 20GB by default."""
+    written = environment.get("BURNISH_CACHE_MAX")
+    max_bytes = parse_size(written, option="BURNISH_CACHE_MAX") if written else _DEFAULT_MAX_BYTES
+    return FeatureCache(cache_root(environment), max_bytes)
 
 
 @dataclass(frozen=True)
@@ -77,15 +87,21 @@ class FeatureCache:
     """Room for all entries; the least recently used go first."""
     now: Callable[[], float] = time.time
 
-    def fetch(self, key: Key, make: Callable[[], pa.Table | Iterable[pa.Table]]) -> pa.Table:
+    def fetch(self, key: Key, make: Make) -> pa.Table:
         """Give the memory-mapped table of this key; on a miss, write what `make` gives, whole or part by part."""
+        return self.store(key, make).table
+
+    def store(self, key: Key, make: Make) -> Stored:
+        """Do as `fetch`, and give the table together with a way to give its memory back."""
         folder = self._folder(key)
         found = self._open(folder)
         if found is None:
             made = make()
             with _explain_unwritable(self.root):
-                _write(folder, key, (made,) if isinstance(made, pa.Table) else made)
-            found = self._open(folder)
+                folder.mkdir(parents=True, exist_ok=True)
+                with Lock(folder):  # or it could be pruned between the writing and the opening
+                    _write(folder, key, (made,) if isinstance(made, pa.Table) else made)
+                    found = self._open(folder)
             self.prune(self.max_bytes, spare=folder.name)
         if found is None:
             raise DataError(
@@ -110,18 +126,23 @@ class FeatureCache:
         wanted = json.loads(_canonical(key))
         compared = [(entry, tuple(_differences(wanted, entry.key))) for entry in self.entries()]
         # An entry of this very key that is damaged is not among the entries, so every one here differs somewhere.
-        nearest = min(compared, key=lambda pair: len(pair[1]), default=(None, ()))
+        # Those of the same split come first, for others always differ in their rows too.
+        split = wanted.get("split")
+        nearest = min(compared, key=lambda pair: (pair[0].key.get("split") != split, len(pair[1])), default=(None, ()))
         return Miss(*nearest)
 
     def prune(self, max_bytes: int, *, spare: str | None = None) -> tuple[CacheEntry, ...]:
-        """Remove the least recently used entries beyond `max_bytes`, and what crashed writers left; tell which went."""
+        """Remove the least recently used entries beyond `max_bytes`, and what crashed writers left; tell which went.
+
+        What anyone on this machine has mapped, or is writing, stays.
+        """
         self._sweep()
         removed: list[CacheEntry] = []
         total = 0
         for entry in sorted(self.entries(), key=lambda entry: entry.digest != spare):
             total += entry.num_bytes
-            if total > max_bytes and entry.digest != spare:
-                _remove(self.root / "features" / entry.digest)
+            is_spared = total <= max_bytes or entry.digest == spare
+            if not is_spared and _remove(self.root / "features" / entry.digest):
                 removed.append(entry)
                 total -= entry.num_bytes
         return tuple(removed)
@@ -133,16 +154,17 @@ class FeatureCache:
         with suppress(FileNotFoundError):
             yield from sorted(path for path in (self.root / "features").iterdir() if path.is_dir())
 
-    def _open(self, folder: Path) -> pa.Table | None:
-        if _read_entry(folder) is None:
-            return None
+    def _open(self, folder: Path) -> Stored | None:
         try:
-            table = pa.ipc.open_file(pa.memory_map(str(folder / _FEATURES))).read_all()
-        except (OSError, pa.ArrowInvalid):
+            lock = Lock(folder)  # first: from here on nobody removes what is read
+            if _read_entry(folder) is None:
+                return None
+            stored = open_stored(folder / _FEATURES, digest=folder.name, lock=lock)
+        except (OSError, ValueError, pa.ArrowInvalid):
             return None
         with suppress(OSError):  # a cache that may only be read still serves
             os.utime(folder / _COMMIT, (self.now(), self.now()))
-        return table
+        return stored
 
     def _sweep(self) -> None:
         for folder in self._folders():
@@ -182,10 +204,15 @@ def _read_entry(folder: Path) -> CacheEntry | None:
         return None
 
 
-def _remove(folder: Path) -> None:
-    with suppress(OSError):
-        (folder / _COMMIT).unlink()  # first: a half-removed entry must read as absent
-    shutil.rmtree(folder, ignore_errors=True)
+def _remove(folder: Path) -> bool:
+    """Remove an entry that nobody holds; tell whether it went."""
+    try:
+        with Lock(folder, alone=True):
+            (folder / _COMMIT).unlink(missing_ok=True)  # first: a half-removed entry must read as absent
+            shutil.rmtree(folder, ignore_errors=True)
+    except OSError:
+        return False
+    return True
 
 
 def _canonical(key: Key) -> str:

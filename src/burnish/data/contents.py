@@ -48,14 +48,29 @@ def unpacked(path: Path, *, file: DataFile) -> pa.Buffer:
     """Give the bytes inside a file: mapped if it is plain, in memory if it is compressed."""
     try:
         if file.compression is None:
-            return _mapped(path)
+            return mapped(path)
         with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, file.compression) as stream:
             return stream.read_buffer()
     except OSError as error:
         raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
 
 
-def _mapped(path: Path) -> pa.Buffer:
+def unpack(path: Path, target: Path, *, file: DataFile) -> None:
+    """Write the bytes inside a compressed file to another."""
+    try:
+        with (
+            pa.OSFile(str(path)) as raw,
+            pa.CompressedInputStream(raw, file.compression) as stream,
+            target.open("wb") as out,
+        ):
+            while chunk := stream.read(_CHUNK):
+                out.write(chunk)
+    except OSError as error:
+        raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
+
+
+def mapped(path: Path) -> pa.Buffer:
+    """See a file's bytes as if they were in memory."""
     if path.stat().st_size == 0:
         return pa.py_buffer(b"")
     with pa.memory_map(str(path)) as stream:

@@ -110,7 +110,8 @@ def _file(directory: str, stem: str, *, glue_set: str) -> str:
 
 
 def _renamed(rows: Rows, layout: _Layout) -> Rows:
-    return Rows(rows.table.select(list(layout.columns)).rename_columns(list(layout.columns.values())), rows.places)
+    table = rows.table.select(list(layout.columns)).rename_columns(list(layout.columns.values()))
+    return replace(rows, table=table)
 
 
 def _from_hub(options: Glue, layout: _Layout, request: DataRequest) -> Splits:

@@ -7,18 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.ipc
 
 from burnish.data.arrange import NAMES, arrange, finish
 from burnish.data.hub import Hub
-from burnish.data.rows import from_file, matching
+from burnish.data.rows import fingerprint, from_file, matching
 from burnish.errors import BurnishError, DataError
 from burnish.extras import require
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Rows, Splits
 
 _USUAL = {"validation": ("validation", "valid", "dev"), "test": ("test",)}
-_HASHED_AT_ONCE = 10_000
 
 
 def load_hub(options: Hub, request: DataRequest) -> Splits:
@@ -111,17 +109,6 @@ def _fingerprint(parts: Mapping[str, Rows], options: Hub, request: DataRequest) 
         "options": options.model_dump(mode="json", include={"split", "limit", "filter"}),
         "seed": request.seed,
         "stratify": request.stratify,
-        "rows": {name: _digest(rows.table) for name, rows in parts.items()},
+        "rows": {name: fingerprint(rows.table) for name, rows in parts.items()},
     }
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
-
-
-def _digest(table: pa.Table) -> str:
-    total = hashlib.sha256()
-    for start in range(0, table.num_rows, _HASHED_AT_ONCE):
-        batch = table.slice(start, _HASHED_AT_ONCE).combine_chunks()
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as stream:
-            stream.write_table(batch)
-        total.update(sink.getvalue())
-    return total.hexdigest()

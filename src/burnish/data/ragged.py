@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -65,6 +65,18 @@ def gather(column: pa.ChunkedArray, indices: Array) -> Ragged:
     return _gather_across(column, indices)
 
 
+def pick(column: pa.ChunkedArray, indices: Array) -> Array:
+    """Copy the numbers, or lists of one fixed length, at these positions; Arrow's own way would copy every chunk."""
+    indices = np.asarray(indices, dtype=np.int64)
+    found = [(places, _numbers_of(chunk)[rows]) for places, chunk, rows in _by_chunk(column, indices)]
+    if not found:
+        return _numbers_of(pa.array([], column.type))
+    picked = np.empty((len(indices), *found[0][1].shape[1:]), dtype=found[0][1].dtype)
+    for places, numbers in found:
+        picked[places] = numbers
+    return picked
+
+
 def positions(starts: Array, lengths: Array) -> Array:
     """Give start, start + 1, … for `length` places, for every list in turn."""
     ends = np.cumsum(lengths)
@@ -78,6 +90,13 @@ def view(chunk: pa.ListArray) -> Ragged:
     return Ragged(chunk.values.to_numpy(zero_copy_only=True), offsets[:-1], np.diff(offsets))
 
 
+def _numbers_of(chunk: pa.Array) -> Array:
+    if not pa.types.is_fixed_size_list(chunk.type):
+        return np.asarray(chunk.to_numpy(zero_copy_only=False))
+    flat: Array = chunk.flatten().to_numpy(zero_copy_only=False)
+    return flat.reshape(-1, chunk.type.list_size)
+
+
 def _rows_of(chunk: pa.ListArray, indices: Array) -> Ragged:
     # Only the offsets that are asked for are widened, so a batch costs the same in a file of any size.
     offsets = chunk.offsets.to_numpy(zero_copy_only=True)
@@ -86,13 +105,21 @@ def _rows_of(chunk: pa.ListArray, indices: Array) -> Ragged:
 
 
 def _gather_across(column: pa.ChunkedArray, indices: Array) -> Ragged:
+    found = [(places, _rows_of(chunk, rows)) for places, chunk, rows in _by_chunk(column, indices)]
+    lengths = np.zeros(len(indices), dtype=np.int64)
+    for places, lists in found:
+        lengths[places] = lists.lengths
+    gathered = pack(np.empty(int(lengths.sum()), dtype=np.int32), lengths)
+    for places, lists in found:
+        gathered.values[positions(gathered.starts[places], lists.lengths)] = lists.packed().values
+    return gathered
+
+
+def _by_chunk(column: pa.ChunkedArray, indices: Array) -> Iterator[tuple[Array, pa.Array, Array]]:
+    """Give, for each chunk that is asked for: the places in `indices`, the chunk, and its rows."""
     ends = np.cumsum([len(chunk) for chunk in column.chunks])
     which = np.searchsorted(ends, indices, side="right")
-    lists: list[Array] = [np.empty(0, dtype=np.int32)] * len(indices)
     for number in np.unique(which):
         places = np.flatnonzero(which == number)
         chunk = column.chunk(int(number))
-        rows = _rows_of(chunk, indices[places] - (ends[number] - len(chunk)))
-        for place, row in zip(places, range(len(rows)), strict=True):
-            lists[place] = rows[row]
-    return from_lists(lists)
+        yield places, chunk, indices[places] - (ends[number] - len(chunk))

@@ -17,6 +17,7 @@ from burnish.data.read_delimited import read_delimited
 from burnish.data.read_json import read_json, read_json_lines
 from burnish.data.read_text import read_folders, read_lines, text_files
 from burnish.data.scan import Dialect
+from burnish.data.stream import Large, is_large, stream
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
@@ -49,8 +50,12 @@ def read(file: DataFile, options: Files) -> Reading:
             if kind == "folders":
                 rows, bad = read_folders(path, name=file.name)
                 return Reading(rows, tuple(bad), _folder_digest(path))
+            found = digest(path)
+            streamed = _streamed(path, file, kind, options=options, digest=found)
+            if streamed is not None:
+                return Reading(streamed, (), found)
             rows, bad = _parse(unpacked(path, file=file), kind, name=file.name, options=options)
-            return Reading(rows, tuple(bad), digest(path))
+            return Reading(rows, tuple(bad), found)
     except OSError as error:
         raise DataError(f"{file.name} could not be read: {error.strerror or error}") from error
 
@@ -82,6 +87,12 @@ def dialect(kind: str, options: Files) -> Dialect:
         header=None if options.header == "auto" else options.header,
         columns=options.columns,
     )
+
+
+def _streamed(path: Path, file: DataFile, kind: str, *, options: Files, digest: str) -> Rows | None:
+    if not is_large(path, file, kind=kind):
+        return None
+    return stream(Large(path, file, kind, digest, dialect(kind, options) if kind in _DELIMITERS else None))
 
 
 def _parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[Rows, list[BadRow]]:

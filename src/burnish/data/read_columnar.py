@@ -1,5 +1,7 @@
 """Reads Parquet and Arrow files, which bring their own types."""
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
@@ -30,9 +32,14 @@ def read_arrow(buffer: pa.Buffer, *, name: str) -> Rows:
 
 
 def _rows(table: pa.Table, *, name: str) -> Rows:
-    twins = [column for column in dict.fromkeys(table.column_names) if table.column_names.count(column) > 1]
-    if twins:
-        raise DataError(f"{name} names the column {twins[0]} more than once; give each column its own name")
+    refuse_twins(table.column_names, name=name)
     if table.num_rows == 0:
         raise DataError(f"{name} holds no rows")
     return from_file(table, name=name, first_line=0)
+
+
+def refuse_twins(columns: Sequence[str], *, name: str) -> None:
+    """Refuse a file with two columns of one name."""
+    twins = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
+    if twins:
+        raise DataError(f"{name} names the column {twins[0]} more than once; give each column its own name")

@@ -2,13 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from burnish.data.contents import count, text_body
+from burnish.data.contents import count, mapped, text_body
 from burnish.data.faults import BadRow
 from burnish.data.rows import from_file
 from burnish.data.scan import Dialect, Record, decoded, records
@@ -21,7 +23,7 @@ _HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
-class _Shape:
+class Shape:
     """What the first record tells: the columns, those to keep, and where the rows begin."""
 
     names: tuple[str, ...]
@@ -41,6 +43,12 @@ def read_delimited(buffer: pa.Buffer, *, name: str, dialect: Dialect) -> tuple[R
         return _some(rows, name=name), []
     rows, bad = _exact(body, dialect, shape=shape, name=name)
     return (rows if bad else _some(rows, name=name)), bad
+
+
+def shape_of(path: Path, dialect: Dialect, *, name: str) -> Shape:
+    """Look at the first record of a file."""
+    body = text_body(mapped(path), name=name)
+    return _shape(_first(body, dialect, name=name), dialect, name=name)
 
 
 def _some(rows: Rows, *, name: str) -> Rows:
@@ -76,7 +84,7 @@ def _peek(body: pa.Buffer, dialect: Dialect) -> Record | None:
     return next(records(decoded(body.to_pybytes()), dialect), None)
 
 
-def _shape(first: Record, dialect: Dialect, *, name: str) -> _Shape:
+def _shape(first: Record, dialect: Dialect, *, name: str) -> Shape:
     found = tuple(field.strip() for field in first.fields)
     has_header = dialect.header
     if has_header is None:
@@ -84,10 +92,10 @@ def _shape(first: Record, dialect: Dialect, *, name: str) -> _Shape:
     header_lines = first.line + first.raw.count("\n") if has_header else 0
     if dialect.columns:
         names = _fitted(dialect, num_fields=len(found), name=name)
-        return _Shape(names, dialect.columns, header_lines, first.line > 1)
+        return Shape(names, dialect.columns, header_lines, first.line > 1)
     names = tuple(_named(field, at) for at, field in enumerate(found if has_header else [""] * len(found), start=1))
     _refuse_twins(names, name=name, line=first.line)
-    return _Shape(names, names, header_lines, first.line > 1)
+    return Shape(names, names, header_lines, first.line > 1)
 
 
 def _named(field: str, position: int) -> str:
@@ -113,16 +121,16 @@ def _refuse_twins(names: Sequence[str], *, name: str, line: int) -> None:
         )
 
 
-def _fast(body: pa.Buffer, dialect: Dialect, *, shape: _Shape, name: str) -> Rows | None:
+def _fast(body: pa.Buffer, dialect: Dialect, *, shape: Shape, name: str) -> Rows | None:
     """Give the rows, or None if anything about the file calls for the exact way."""
     table = None if shape.is_late or _has_odd_ends(body, dialect) else _parsed(body, dialect, shape=shape)
-    if table is None or _ends_in_open_quote(table, body, dialect):
+    if table is None or ends_in_open_quote(table, body[body.size - 1 :].to_pybytes(), dialect):
         return None
     num_lines = count(body, b"\n") + 1
     first_line = shape.header_lines + 1
     if num_lines == shape.header_lines + table.num_rows:
         return from_file(table, name=name, first_line=first_line)
-    inside = _line_feeds(table)
+    inside = line_feeds(table)
     if num_lines != shape.header_lines + table.num_rows + int(inside.sum()):
         return None  # blank lines or lone carriage returns: only a scan tells which line is which
     before = np.concatenate([[0], np.cumsum(inside)[:-1]]) if len(inside) else inside
@@ -134,7 +142,7 @@ def _has_odd_ends(body: pa.Buffer, dialect: Dialect) -> bool:
     return not dialect.quoting and count(body, b"\r") != count(body, b"\r\n")
 
 
-def _parsed(body: pa.Buffer, dialect: Dialect, *, shape: _Shape) -> pa.Table | None:
+def _parsed(body: pa.Buffer, dialect: Dialect, *, shape: Shape) -> pa.Table | None:
     block = _FIRST_BLOCK
     while True:
         try:
@@ -145,42 +153,48 @@ def _parsed(body: pa.Buffer, dialect: Dialect, *, shape: _Shape) -> pa.Table | N
         block = min(block * 16, _LARGEST_BLOCK)  # one row is longer than a block
 
 
-def _parse(body: pa.Buffer, dialect: Dialect, *, shape: _Shape, block_size: int) -> pa.Table:
-    return pa.csv.read_csv(
-        pa.BufferReader(body),
-        read_options=pa.csv.ReadOptions(
+def _parse(body: pa.Buffer, dialect: Dialect, *, shape: Shape, block_size: int) -> pa.Table:
+    return pa.csv.read_csv(pa.BufferReader(body), **csv_options(dialect, shape, block_size))
+
+
+def csv_options(dialect: Dialect, shape: Shape, block_size: int) -> dict[str, Any]:
+    """Tell Arrow how a file is written; every column is text."""
+    return {
+        "read_options": pa.csv.ReadOptions(
             column_names=list(shape.names),
             skip_rows_after_names=1 if shape.header_lines else 0,
             block_size=block_size,
         ),
-        parse_options=pa.csv.ParseOptions(
+        "parse_options": pa.csv.ParseOptions(
             delimiter=dialect.delimiter,
             quote_char='"' if dialect.quoting else False,
             newlines_in_values=dialect.quoting,
         ),
-        convert_options=pa.csv.ConvertOptions(
+        "convert_options": pa.csv.ConvertOptions(
             column_types=dict.fromkeys(shape.names, pa.string()),
             include_columns=list(shape.wanted),
             strings_can_be_null=False,
         ),
-    )
+    }
 
 
-def _ends_in_open_quote(table: pa.Table, body: pa.Buffer, dialect: Dialect) -> bool:
+def ends_in_open_quote(table: pa.Table, last_byte: bytes, dialect: Dialect) -> bool:
+    """Tell whether a quote that never closes has swallowed the end of the file."""
     if not dialect.quoting or table.num_rows == 0:
         return False
     last = table.column(table.num_columns - 1)[-1].as_py()
-    return "\n" in last and body[body.size - 1 :].to_pybytes() != b'"'
+    return "\n" in last and last_byte != b'"'
 
 
-def _line_feeds(table: pa.Table) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+def line_feeds(table: pa.Table) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """Count the line ends inside each row."""
     total = np.zeros(table.num_rows, dtype=np.int64)
     for column in table.columns:
         total += pc.count_substring(column, "\n").to_numpy()
     return total
 
 
-def _exact(body: pa.Buffer, dialect: Dialect, *, shape: _Shape, name: str) -> tuple[Rows, list[BadRow]]:
+def _exact(body: pa.Buffer, dialect: Dialect, *, shape: Shape, name: str) -> tuple[Rows, list[BadRow]]:
     good: list[Record] = []
     bad: list[BadRow] = []
     wanted = len(shape.wanted)

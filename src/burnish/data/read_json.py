@@ -24,7 +24,7 @@ _SHOWN = 2000
 def read_json_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
     """Give the rows of a file with one object a line, and the lines that hold none."""
     body = text_body(buffer, name=name)
-    table = _fast(body)
+    table = objects_of(body)
     if table is not None:
         return from_file(table, name=name, first_line=1), []
     return _exact(body, name=name)
@@ -47,12 +47,13 @@ def read_json(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
     return from_file(_document_table(document, name=name), name=name, first_line=0), []
 
 
-def _fast(body: pa.Buffer) -> pa.Table | None:
+def objects_of(body: pa.Buffer, *, kinds: pa.Schema | None = None) -> pa.Table | None:
+    """Give the objects of some lines, of the kinds given or found; None if only the exact way can read them."""
     num_lines = _objects_by_line(body)
     if num_lines is None or not is_utf8(body):
         return None
     try:
-        table = _parse(body)
+        table = _parse(body) if kinds is None else _parse_as(body, kinds)
     except pa.ArrowInvalid:
         return None
     return table if table.num_rows == num_lines and not _has_lost_digits(table) else None
@@ -67,14 +68,19 @@ def _objects_by_line(body: pa.Buffer) -> int | None:
 
 
 def _parse(body: pa.Buffer) -> pa.Table:
-    options = pa.json.ReadOptions(block_size=min(max(_BLOCK, body.size // 64), _LARGEST_BLOCK))
-    table = pa.json.read_json(pa.BufferReader(body), read_options=options)
+    table = pa.json.read_json(pa.BufferReader(body), read_options=_in_blocks(body))
     schema = pa.schema([pa.field(field.name, _without_dates(field.type)) for field in table.schema])
-    if schema.equals(table.schema):
-        return table
     # text that looks like a date was taken for one
+    return table if schema.equals(table.schema) else _parse_as(body, schema)
+
+
+def _parse_as(body: pa.Buffer, schema: pa.Schema) -> pa.Table:
     parse = pa.json.ParseOptions(explicit_schema=schema)
-    return pa.json.read_json(pa.BufferReader(body), read_options=options, parse_options=parse)
+    return pa.json.read_json(pa.BufferReader(body), read_options=_in_blocks(body), parse_options=parse)
+
+
+def _in_blocks(body: pa.Buffer) -> pa.json.ReadOptions:
+    return pa.json.ReadOptions(block_size=min(max(_BLOCK, body.size // 64), _LARGEST_BLOCK))
 
 
 def _without_dates(kind: pa.DataType) -> pa.DataType:

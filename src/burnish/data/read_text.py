@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,21 +14,31 @@ from burnish.data.scan import decoded, lost_byte
 from burnish.errors import DataError
 from burnish.spec.values import Places, Rows
 
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
 _SHOWN = 2000
 
 
 def read_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
     """Give every line that is not blank as a row with the column `text`."""
-    written = decoded(text_body(buffer, name=name).to_pybytes()).replace("\r\n", "\n").split("\n")
-    numbered = [(number, line) for number, line in enumerate(written) if line.strip()]
-    if not numbered:
+    texts, numbers, lost = lines_of(text_body(buffer, name=name).to_pybytes())
+    if not texts and not lost:
         raise DataError(f"{name} is empty")
-    lost = {number: lost_byte(line) for number, line in numbered if not line.isascii() and lost_byte(line)}
-    bad = [BadRow(name, number + 1, str(lost[number]), line[:_SHOWN]) for number, line in numbered if number in lost]
-    good = [(number, line) for number, line in numbered if number not in lost]
-    table = pa.table({"text": pa.array([line for _, line in good], type=pa.string())})
-    numbers = np.array([number for number, _ in good], dtype=np.int64)
+    bad = [BadRow(name, number + 1, why, line[:_SHOWN]) for number, line, why in lost]
+    table = pa.table({"text": pa.array(texts, type=pa.string())})
     return from_file(table, name=name, first_line=1, numbers=numbers), bad
+
+
+def lines_of(data: bytes) -> tuple[list[str], "Array", list[tuple[int, str, str]]]:
+    """Give the lines that are not blank with their numbers, and those with a lost byte: number, line, reason."""
+    written = decoded(data).replace("\r\n", "\n").split("\n")
+    numbered = [(number, line) for number, line in enumerate(written) if line.strip()]
+    found = [(number, line, lost_byte(line)) for number, line in numbered if not line.isascii()]
+    lost = [(number, line, why) for number, line, why in found if why]
+    gone = {number for number, _, _ in lost}
+    good = [(number, line) for number, line in numbered if number not in gone]
+    return [line for _, line in good], np.array([number for number, _ in good], dtype=np.int64), lost
 
 
 def text_files(folder: Path) -> list[Path]:

@@ -1,5 +1,6 @@
 """Builds, joins and narrows rows, keeping the place each one was read from."""
 
+import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -8,20 +9,26 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.ipc
 
+from burnish.data.spool import chosen
 from burnish.errors import DataError
-from burnish.spec.values import Places, Rows
+from burnish.spec.values import Held, Places, Rows
 
 _Mask = np.ndarray[Any, np.dtype[np.bool_]]
 _Numbers = np.ndarray[Any, Any]
 _LONG_NAME = 40
+_HASHED_AT_ONCE = 10_000
 _DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 
 
-def from_file(table: pa.Table, *, name: str, first_line: int, numbers: _Numbers | None = None) -> Rows:
+def from_file(
+    table: pa.Table, *, name: str, first_line: int, numbers: _Numbers | None = None, held: Held | None = None
+) -> Rows:
     """Make rows of one file; without `numbers`, row i stands i lines after the first."""
     counted = np.arange(table.num_rows, dtype=np.int64) if numbers is None else numbers
-    return Rows(plain(table), Places((name,), np.zeros(table.num_rows, dtype=np.int32), counted, (first_line,)))
+    places = Places((name,), np.zeros(table.num_rows, dtype=np.int32), counted, (first_line,))
+    return Rows(plain(table), places, held)
 
 
 def join(parts: Sequence[Rows]) -> Rows:
@@ -35,14 +42,17 @@ def join(parts: Sequence[Rows]) -> Rows:
         numbers=np.concatenate([part.places.numbers for part in parts]),
         first_lines=tuple(line for part in parts for line in part.places.first_lines),
     )
-    return Rows(_concatenate(parts), places)
+    return Rows(_concatenate(parts), places, _held_together(parts))
 
 
 def keep(rows: Rows, mask: _Mask) -> Rows:
     """Keep the rows where the mask is true, in their order."""
+    if mask.all():
+        return rows
     places = rows.places
     kept = Places(places.files, places.file_of[mask], places.numbers[mask], places.first_lines)
-    return Rows(rows.table.filter(pa.array(mask)), kept)
+    table, held = (rows.table.filter(pa.array(mask)), None) if rows.held is None else chosen(rows, mask)
+    return Rows(table, kept, held)
 
 
 def matching(rows: Rows, wanted: Mapping[str, tuple[str, ...]], *, option: str = "data.filter") -> Rows:
@@ -67,12 +77,18 @@ def demand(rows: Rows, columns: Sequence[str], *, why: str, has_options: bool = 
 
 def codes(column: pa.ChunkedArray) -> tuple[_Numbers, int]:
     """Number the distinct values of a column in order of first appearance; null is a value too."""
+    numbers, distinct = numbered(column)
+    return numbers, len(distinct)
+
+
+def numbered(column: pa.ChunkedArray) -> tuple[_Numbers, list[object]]:
+    """Do as `codes`, and give the distinct values."""
     if pa.types.is_nested(column.type):
         column = pa.chunked_array([pa.array([str(value) for value in column.to_pylist()], type=pa.string())])
     if column.null_count == len(column):
-        return np.zeros(len(column), dtype=np.int64), min(1, len(column))
+        return np.zeros(len(column), dtype=np.int64), [None] * min(1, len(column))
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), len(encoded.dictionary)
+    return encoded.indices.to_numpy(zero_copy_only=False).astype(np.int64), encoded.dictionary.to_pylist()
 
 
 def plain(table: pa.Table) -> pa.Table:
@@ -131,6 +147,34 @@ def _holds(column: pa.ChunkedArray, values: tuple[str, ...], *, option: str) -> 
         raise DataError(f"{option}: the column holds {column.type}, and {', '.join(values)} is not that") from error
     found: _Mask = pc.is_in(column, value_set=wanted).to_numpy()
     return found.astype(bool)
+
+
+def _held_together(parts: Sequence[Rows]) -> Held | None:
+    held = [part.held for part in parts]
+    if not any(held):
+        return None
+    total = hashlib.sha256()
+    for part in parts:
+        total.update((part.held.digest if part.held else fingerprint(part.table)).encode())
+
+    def release() -> None:
+        for each in held:
+            if each is not None:
+                each.release()
+
+    return Held(total.hexdigest(), release)
+
+
+def fingerprint(table: pa.Table) -> str:
+    """Hash the content of a table, some thousands of rows at a time."""
+    total = hashlib.sha256()
+    for start in range(0, table.num_rows, _HASHED_AT_ONCE):
+        batch = table.slice(start, _HASHED_AT_ONCE).combine_chunks()
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as stream:
+            stream.write_table(batch)
+        total.update(sink.getvalue())
+    return total.hexdigest()
 
 
 def _concatenate(parts: Sequence[Rows]) -> pa.Table:

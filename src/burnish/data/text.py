@@ -13,7 +13,7 @@ import pyarrow as pa
 from burnish.data.cutting import cut_texts, select
 from burnish.data.draws import generator
 from burnish.data.padding import Padding, pad
-from burnish.data.ragged import Ragged, from_lists, gather, total_lengths, view
+from burnish.data.ragged import Ragged, from_lists, gather, pick, total_lengths, view
 from burnish.data.template import Template, template_of
 from burnish.data.tokens import TextAssets, tokenize
 from burnish.errors import ConfigError, Problem
@@ -84,7 +84,7 @@ class TextCodec:
         indices = np.asarray(indices, dtype=np.int64)
         texts = [gather(features[side], indices) for side in self._sides]
         if self.truncation.is_random:
-            texts = self._drawn(texts, features["row"], indices, draw)
+            texts = self._drawn(texts, pick(features["row"], indices), draw)
         return pad(texts, self._template, self._padding(pad_to_multiple))
 
     @property
@@ -140,13 +140,12 @@ class TextCodec:
         lists = {side: text.to_arrow() for side, text in zip(self._sides, texts, strict=True)}
         return pa.table({**lists, **numbers})
 
-    def _drawn(self, texts: Sequence[Ragged], rows: pa.ChunkedArray, indices: Array, draw: Draw) -> list[Ragged]:
+    def _drawn(self, texts: Sequence[Ragged], rows: Array, draw: Draw) -> list[Ragged]:
         sizes = total_lengths(texts)
-        lists = [[text[place] for place in range(len(indices))] for text in texts]
+        lists = [[text[place] for place in range(len(rows))] for text in texts]
         epoch = draw.epoch if draw.is_training else 0
         for place in np.flatnonzero(sizes > self._room):
-            row = rows[int(indices[place])].as_py()
-            random = generator(draw.seed, "truncation", epoch=epoch, row=row, view=draw.view)
+            random = generator(draw.seed, "truncation", epoch=epoch, row=int(rows[place]), view=draw.view)
             lengths = [int(text.lengths[place]) for text in texts]
             chosen = select(lengths, self.truncation, room=self._room, random=random)
             for side, windows in zip(lists, chosen, strict=True):
@@ -157,7 +156,7 @@ class TextCodec:
 def drop_report(features: pa.Table) -> dict[str, float]:
     """Say how much text the policy dropped, and how long the texts are in tokens."""
     rows = features["row"].to_numpy()
-    first = np.unique(rows, return_index=True)[1]
+    first = np.flatnonzero(np.diff(rows, prepend=-1))  # a row's features stand together
     tokens = features["tokens"].to_numpy()[first]
     dropped = features["dropped"].to_numpy()[first]
     return {

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from burnish.data.batches import BatchStream, Drawn, Prefetch
+from burnish.data.batches import BatchStream, Drawn
+from burnish.data.prefetch import Prefetch
 from burnish.dist.world import Solo, World
 from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
 from burnish.engine.state import Taken

@@ -1,7 +1,7 @@
 """Scores that a model must beat: the majority or the mean, and a linear model on words."""
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 from burnish.errors import DataError, MissingExtra
 from burnish.extras import require
 from burnish.metrics.sums import Array
+from burnish.report.texts import Texts
 from burnish.spec.values import Outcome
 
 MAX_TRAIN = 20_000
@@ -45,8 +46,8 @@ def baselines(
     frame = _Frame(kind=kind, labels=labels, rows=np.asarray(rows), truth=truth)
     targets = np.asarray(train_truth)
     found = {"mean" if kind == "regression" else "majority": frame.outcome(_constant(targets, frame))}
-    kept = _sample(len(train_texts), most=max_train, seed=seed)
-    words = _words([train_texts[at] for at in kept], eval_texts, note=note)
+    kept = sample(len(train_texts), most=max_train, seed=seed)
+    words = _words(_chosen(train_texts, kept), eval_texts, note=note)
     if words is not None:
         name = "tfidf_ridge" if kind == "regression" else "tfidf_logistic"
         found[name] = frame.outcome(_linear(words, targets[kept], frame=frame, seed=seed))
@@ -97,10 +98,15 @@ def _constant(targets: Array, frame: _Frame) -> Array:
     return np.tile(shares, (len(frame.rows), 1))
 
 
-def _sample(size: int, *, most: int, seed: int) -> Array:
+def sample(size: int, *, most: int, seed: int) -> Array:
+    """Choose so many rows by chance, in order; all of them if there are no more."""
     if size <= most:
         return np.arange(size)
     return np.sort(np.random.Generator(np.random.Philox(seed)).choice(size, most, replace=False))
+
+
+def _chosen(texts: Sequence[str], kept: Array) -> list[str]:
+    return [*_cut(texts.among(kept) if isinstance(texts, Texts) else [texts[at] for at in kept])]
 
 
 def _words(train: Sequence[str], evaluation: Sequence[str], *, note: Callable[[str], None]) -> _Words | None:
@@ -115,14 +121,14 @@ def _words(train: Sequence[str], evaluation: Sequence[str], *, note: Callable[[s
             ngram_range=(1, 2), sublinear_tf=True, min_df=min_df, max_features=MAX_WORDS, dtype=np.float32
         )
         try:
-            return _Words(vectorizer.fit_transform(_cut(train)), vectorizer.transform(_cut(evaluation)))
+            return _Words(vectorizer.fit_transform(train), vectorizer.transform(_cut(evaluation)))
         except ValueError:
             continue
     note("the TF-IDF baseline was left out: the training texts hold no words of two letters or more")
     return None
 
 
-def _cut(texts: Sequence[str]) -> Iterator[str]:
+def _cut(texts: Iterable[str]) -> Iterator[str]:
     return (text[:MAX_CHARACTERS] for text in texts)
 
 

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from burnish.data.ragged import pick
 from burnish.metrics.tally import Tally
-from burnish.report.baselines import baselines
+from burnish.report.baselines import baselines, sample
 from burnish.report.collect import collect
 from burnish.report.page import render
+from burnish.report.texts import Texts
 from burnish.run.directory import RunDirectory, read_json, write_json, write_text
 from burnish.run.prepare import Prepared
 from burnish.run.result import ScoreSheet, sheet_from_json, sheet_to_json
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from burnish.spec.values import Array
+
+_MOST_SCORED = 20_000
+"""Rows that baselines are scored on at most; their intervals are narrow enough then."""
 
 
 def score_baselines(
@@ -32,17 +37,16 @@ def score_baselines(
     seed: int,
     note: Callable[[str], None],
 ) -> dict[str, Mapping[str, Score]]:
-    """Score simple models on the rows that the run's own model was scored on."""
-    train = prepared.rows["train"].table
-    scored = prepared.rows[split].table
+    """Score simple models on the rows that the run's own model was scored on, or on some thousands of them."""
+    kept = sample(len(outcome.rows), most=_MOST_SCORED, seed=seed)
     found = baselines(
-        _texts(train, columns),
+        Texts(prepared.rows["train"], columns),
         _truth(prepared.features["train"]),
-        eval_texts=_texts(scored, columns),
-        eval_truth=outcome.truth,
+        eval_texts=Texts(prepared.rows[split], columns).among(outcome.rows[kept]),
+        eval_truth=None if outcome.truth is None else outcome.truth[kept],
         kind=outcome.kind,
         labels=outcome.labels,
-        eval_rows=outcome.rows,
+        eval_rows=outcome.rows[kept],
         seed=seed,
         note=note,
     )
@@ -61,16 +65,6 @@ def write_page(directory: RunDirectory) -> None:
     write_text(directory.report, render(collect(directory.path)))
 
 
-def _texts(table: pa.Table, columns: "Sequence[str]") -> list[str]:
-    parts = [[text or "" for text in table[name].cast(pa.large_string()).to_pylist()] for name in columns]
-    return [" ".join(each) for each in zip(*parts, strict=True)]
-
-
 def _truth(features: pa.Table) -> "Array":
     # A long text may have several windows; its label counts once.
-    first = np.unique(features["row"].to_numpy(), return_index=True)[1]
-    labels = features["label"].combine_chunks()
-    if not pa.types.is_fixed_size_list(labels.type):
-        return np.asarray(labels.to_numpy()[first])
-    width = labels.type.list_size
-    return np.asarray(labels.flatten().to_numpy(zero_copy_only=False).reshape(-1, width)[first])
+    return pick(features["label"], np.flatnonzero(np.diff(features["row"].to_numpy(), prepend=-1)))

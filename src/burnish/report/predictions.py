@@ -17,7 +17,8 @@ from burnish.report.figures import figure
 
 _MOST_LABELS = 20
 _MOST_MISTAKES = 12
-_COLUMNS = ("row", "text", "truth", "predicted", "confidence")
+_PLACE = "burnish: place"
+_COLUMNS = ("row", "truth", "predicted", "confidence")
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class Predictions:
     table: pa.Table
     truth: list[Any]
     predicted: list[Any]
+    path: Path
+    """Where the texts are; only those that are shown are read."""
 
     def confusion(self) -> Matrix | None:
         """Count rows by truth and prediction; of many labels, the most frequent."""
@@ -64,8 +67,8 @@ class Predictions:
 
     def _mistake(self, at: int) -> Mistake:
         confidence = self._confidence()
-        named = {name: self.table[name][at].as_py() for name in ("row", "text") if name in self.table.column_names}
-        row, text = named.get("row", at), str(named.get("text", ""))
+        row = self.table["row"][at].as_py() if "row" in self.table.column_names else at
+        text = _text(self.path, self.table[_PLACE][at].as_py())
         sure = None if confidence is None else float(confidence[at])
         return Mistake(int(row), text, _written(self.truth[at]), _written(self.predicted[at]), sure)
 
@@ -101,8 +104,19 @@ def read_predictions(path: Path, *, kind: str, labels: tuple[str, ...]) -> Predi
         return None
     if not {"truth", "predicted"} <= set(present) or not table.num_rows:
         return None
-    table = table.filter(pc.is_valid(table["truth"]))
-    return Predictions(path.stem, kind, labels, table, table["truth"].to_pylist(), table["predicted"].to_pylist())
+    table = table.append_column(_PLACE, pa.array(np.arange(table.num_rows))).filter(pc.is_valid(table["truth"]))
+    truth, predicted = table["truth"].to_pylist(), table["predicted"].to_pylist()
+    return Predictions(path.stem, kind, labels, table, truth, predicted, path)
+
+
+def _text(path: Path, place: int) -> str:
+    file = pq.ParquetFile(path)
+    for group in range(file.num_row_groups if "text" in file.schema_arrow.names else 0):
+        size = file.metadata.row_group(group).num_rows
+        if place < size:
+            return str(file.read_row_group(group, columns=["text"])["text"][place].as_py())
+        place -= size
+    return ""
 
 
 def _names(value: object, *, kind: str) -> list[str]:

@@ -186,7 +186,7 @@ def build_feed(scorer: Scorer, learner: Pupil, *, stream: BatchStream, repairs: 
     return Feed(
         learner,
         stream,
-        lambda indices, draw: prepared.encoder.collate(prepared.features["train"], indices, draw),
+        prepared.collate("train"),
         accumulate=experiment.train.accumulate,
         seed=experiment.runtime.seed,
         world=scorer.world,

@@ -1,22 +1,19 @@
 """After the loop: scores the best checkpoint with intervals, keeps predictions, and writes the artifact."""
 
+import itertools
 from collections.abc import Callable, Mapping
-from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from burnish.artifact.bundle import write_artifact
 from burnish.artifact.predictor import Predictor, golden_of
-from burnish.artifact.tables import prediction_columns, words
 from burnish.run.assemble import Trained, put_best_in_place
 from burnish.run.directory import RunDirectory, write_json
+from burnish.run.prediction_tables import prediction_tables
 from burnish.run.result import ScoreSheet, sheet_to_json
-from burnish.spec.values import Outcome, Rows, Score
+from burnish.spec.values import Outcome, Score
 
 _GOLDEN_ROWS = 8
-_SHOWN_CHARACTERS = 2000
 
 
 def finish(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], None]) -> dict[str, Outcome]:
@@ -68,17 +65,8 @@ def _write_artifact(trained: Trained, directory: RunDirectory, *, step: int) -> 
 def _write_predictions(directory: RunDirectory, split: str, outcome: Outcome, trained: Trained) -> None:
     directory.predictions.mkdir(exist_ok=True)
     rows = trained.prepared.rows[split]
-    table = prediction_table(outcome, rows, shown=trained.experiment.task.input_columns[0])
-    pq.write_table(table, directory.predictions / f"{split}.parquet")
-
-
-def prediction_table(outcome: Outcome, rows: Rows, *, shown: str) -> pa.Table:
-    """Put texts, truths and decisions side by side, in row order."""
-    texts = pc.utf8_slice_codeunits(rows.table[shown].cast(pa.large_string()), 0, _SHOWN_CHARACTERS)
-    columns: dict[str, Any] = {"row": outcome.rows, "text": texts.take(pa.array(outcome.rows))}
-    if outcome.truth is not None:
-        columns["truth"] = pa.array(words(outcome.truth, outcome))
-    columns |= prediction_columns(outcome)
-    if outcome.outputs.ndim == 2:
-        columns["probabilities"] = pa.array(list(outcome.outputs))
-    return pa.table(columns)
+    parts = prediction_tables(outcome, rows, shown=trained.experiment.task.input_columns[0])
+    first = next(parts)
+    with pq.ParquetWriter(directory.predictions / f"{split}.parquet", first.schema) as writer:
+        for part in itertools.chain([first], parts):
+            writer.write_table(part)

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,9 +24,6 @@ from burnish.spec.experiment import Experiment
 from burnish.spec.forecast import Footprint, Forecast, Timing
 from burnish.spec.interval import Interval
 from burnish.spec.values import Draw
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 _STEPS = 16
 _EVALUATIONS = 8
@@ -76,7 +72,9 @@ class Rehearsal:
         draw = Draw(seed=runtime.seed, epoch=0, is_training=True)
 
         def take(which: int) -> None:
-            batches = micro_batches(plan[which], draw, collate=self._collate("train"), accumulate=policy.accumulate)
+            batches = micro_batches(
+                plan[which], draw, collate=self.prepared.collate("train"), accumulate=policy.accumulate
+            )
             self.learner.step(batches, step=0, factor=0.0)
 
         take(int(np.argmax(sizes)))  # memory peaks here; and the first step of all is never typical
@@ -90,13 +88,9 @@ class Rehearsal:
         sizes = [int(lengths[batch].max()) * len(batch) for batch in plan]
 
         def take(which: int) -> None:
-            self.learner.infer(self._collate(split)(plan[which], draws[0]))
+            self.learner.infer(self.prepared.collate(split)(plan[which], draws[0]))
 
         return _mean_seconds(take, spread(sizes, _EVALUATIONS)) * len(plan) * len(draws)
-
-    def _collate(self, split: str) -> "Callable[[Array, Draw], Batch]":
-        features = self.prepared.features[split]
-        return lambda indices, draw: self.prepared.encoder.collate(features, indices, draw)
 
 
 def spread(sizes: Sequence[int], count: int) -> list[int]:

@@ -1,25 +1,36 @@
 """From an experiment to features on disk: everything that happens before a weight is loaded."""
 
+import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING
 
-from burnish.data.cache import FeatureCache, cache_root
+from burnish.data.cache import open_cache
+from burnish.data.encode import encode_parts, faults_of
 from burnish.data.faults import settle, settle_all
+from burnish.data.mapped import Stored
 from burnish.data.text import drop_report
 from burnish.run.directory import RunDirectory, write_json
 from burnish.run.selection import refuse_misfits
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets, Encoder
-from burnish.spec.values import Profile, Rows, Splits
+from burnish.spec.values import Draw, Profile, Rows, Splits
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from burnish.spec.values import Array, Batch
 
-Encode = Callable[[str, Rows], "pa.Table"]
+
+Encode = Callable[[str, Rows], Stored]
+Clock = Callable[[], float]
+
+_TOLD_EVERY_SECONDS = 10.0
+_BATCHES_BEFORE_RELEASE = 64
+"""A batch looks at some dozens of pages; given back this often, a mapped file takes some megabytes of memory."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,20 @@ class Prepared:
     assets: Assets
     encoder: Encoder
     facts: Mapping[str, object]
+    releases: Mapping[str, Callable[[], None]] = field(default_factory=dict)
+    """Ways to give back the memory of features that were looked at."""
+
+    def collate(self, split: str) -> "Callable[[Array, Draw], Batch]":
+        """Give what builds batches of a split; now and then it gives back memory, which would grow with the file."""
+        features, release = self.features[split], self.releases.get(split, lambda: None)
+        count = itertools.count(1)
+
+        def build(indices: "Array", draw: Draw) -> "Batch":
+            if next(count) % _BATCHES_BEFORE_RELEASE == 0:
+                release()
+            return self.encoder.collate(features, indices, draw)
+
+        return build
 
 
 def prepare(
@@ -49,19 +74,43 @@ def prepare(
 ) -> Prepared:
     """Read, profile, check and encode every split; unless it is recorded, leave no trace in the directory."""
     quarantine = directory.skipped_rows if is_recorded else None
+    ready = _ready(experiment, quarantine, record=directory.profile if is_recorded else None)
+    encode = _features(experiment, ready, tell=tell)
+    stored = {name: encode(name, part) for name, part in ready.rows.items()}
+    features = {name: each.table for name, each in stored.items()}
+    facts = {**_sizes(ready.rows, ready.splits), **_lengths(features["train"])}
+    releases = {name: each.release for name, each in stored.items()}
+    return Prepared(ready.rows, features, ready.profile, ready.assets, ready.encoder, facts, releases)
+
+
+def feature_keys(experiment: Experiment) -> dict[str, dict[str, object]]:
+    """Give the key of each split's features; read the rows and the tokenizer, encode nothing."""
+    ready = _ready(experiment, None)
+    return {name: _key(experiment, ready, split=name) for name in ready.rows}
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """Rows that are sound, and what would encode them."""
+
+    splits: Splits
+    rows: Mapping[str, Rows]
+    profile: Profile
+    assets: Assets
+    encoder: Encoder
+
+
+def _ready(experiment: Experiment, quarantine: Path | None, *, record: Path | None = None) -> _Ready:
     splits = experiment.data.load(request_of(experiment, quarantine))
     profile = experiment.task.profile(splits.train)
     refuse_misfits(experiment, profile)
-    if is_recorded:
-        write_json(directory.profile, asdict(profile))
+    if record is not None:
+        write_json(record, asdict(profile))
     assets = experiment.model.assets()
     encoder = experiment.task.encoder(profile, assets)
     sound = partial(_sound, experiment=experiment, encoder=encoder, quarantine=quarantine)
     rows = settle_all({name: partial(sound, part, name) for name, part in _parts(splits).items()})
-    encode = _features(experiment, splits, encoder, tell=tell)
-    features = {name: encode(name, part) for name, part in rows.items()}
-    facts = {**_sizes(rows, splits), **_lengths(features["train"])}
-    return Prepared(rows, features, profile, assets, encoder, facts)
+    return _Ready(splits, rows, profile, assets, encoder)
 
 
 def _sizes(rows: Mapping[str, Rows], splits: Splits) -> dict[str, object]:
@@ -90,7 +139,7 @@ def _parts(splits: Splits) -> dict[str, Rows]:
 def _sound(rows: Rows, split: str, *, experiment: Experiment, encoder: Encoder, quarantine: Path | None) -> Rows:
     return settle(
         rows,
-        encoder.faults(rows),
+        faults_of(encoder, rows),
         policy=getattr(experiment.data, "bad_rows", "error"),
         share=getattr(experiment.data, "max_bad_share", 0.0),
         quarantine=quarantine,
@@ -98,19 +147,41 @@ def _sound(rows: Rows, split: str, *, experiment: Experiment, encoder: Encoder, 
     )
 
 
-def _features(experiment: Experiment, splits: Splits, encoder: Encoder, *, tell: Callable[[str], None]) -> Encode:
-    cache = FeatureCache(cache_root())
+def _features(experiment: Experiment, ready: _Ready, *, tell: Callable[[str], None]) -> Encode:
+    cache = open_cache()
 
-    def encode(split: str, rows: Rows) -> "pa.Table":
-        key = {
-            "data": splits.fingerprint,
-            "seed": experiment.runtime.seed,
-            "split": split,
-            "rows": len(rows),
-            "encoder": dict(encoder.key),
-        }
+    def encode(split: str, rows: Rows) -> Stored:
+        key = _key(experiment, ready, split=split)
         if not cache.has(key):
             tell(f"encoding {len(rows):,} rows of {split}")
-        return cache.fetch(key, lambda: encoder.encode(rows.table))
+        progress = _Progress(split, len(rows), tell)
+        return cache.store(key, lambda: encode_parts(ready.encoder, rows, progress=progress))
 
     return encode
+
+
+def _key(experiment: Experiment, ready: _Ready, *, split: str) -> dict[str, object]:
+    """Give all that shapes the features of a split: bytes, seed, tokenizer, policy and the code that encodes."""
+    return {
+        "data": ready.splits.fingerprint,
+        "seed": experiment.runtime.seed,
+        "split": split,
+        "rows": len(ready.rows[split]),
+        "encoder": dict(ready.encoder.key),
+    }
+
+
+class _Progress:
+    """Say how far the encoding is, now and then."""
+
+    def __init__(self, split: str, total: int, tell: Callable[[str], None], *, now: Clock = monotonic) -> None:
+        self._split = split
+        self._total = total
+        self._tell = tell
+        self._now = now
+        self._told = now()
+
+    def __call__(self, done: int) -> None:
+        if done < self._total and self._now() - self._told >= _TOLD_EVERY_SECONDS:
+            self._told = self._now()
+            self._tell(f"encoded {done:,} of {self._total:,} rows of {self._split}")

@@ -1,6 +1,7 @@
 """Rows to score with a finished model: a split of the data it was trained on, or a file."""
 
 from burnish.artifact.predictor import Predictor
+from burnish.data.encode import faults_of
 from burnish.data.faults import settle
 from burnish.errors import DataError
 from burnish.run.prepare import request_of
@@ -13,7 +14,7 @@ def rows_to_score(predictor: Predictor, *, split: str | None, data: str | None) 
     source = predictor.experiment.data
     sound = settle(
         rows,
-        predictor.encoder.faults(rows),
+        faults_of(predictor.encoder, rows),
         policy=getattr(source, "bad_rows", "error"),
         share=getattr(source, "max_bad_share", 0.0),
         quarantine=None,

@@ -42,7 +42,7 @@ class Scorer:
         features = self.prepared.features[split]
         outputs = infer_all(
             infer,
-            lambda indices, draw: self.prepared.encoder.collate(features, indices, draw),
+            self.prepared.collate(split),
             evaluation_plan(features["length"].to_numpy(), examples=EVALUATION_BATCH),
             draws=views(self.experiment),
             world=self.world,

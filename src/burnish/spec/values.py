@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,11 +16,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Held:
+    """Says that a table lies in a file, mapped, and not in memory."""
+
+    digest: str
+    """Tells its rows from any others."""
+    release: Callable[[], None]
+    """Give back the memory of all that was looked at so far."""
+
+
+@dataclass(frozen=True)
 class Rows:
     """A table and the place each of its rows was read from."""
 
     table: pa.Table
     places: Places
+    held: Held | None = None
+    """Where the table is, if it is too large for memory: walk through it in parts, and copy no column of text."""
 
     def __len__(self) -> int:
         return int(self.table.num_rows)

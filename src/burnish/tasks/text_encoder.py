@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from burnish.data.ragged import pick
 from burnish.data.text import TextCodec
 from burnish.data.tokens import TextAssets
 from burnish.errors import ConfigError, Problem
@@ -76,9 +77,9 @@ class TextEncoder:
     def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
         """Build one batch, with each feature's row and label."""
         batch = dict(self.codec.collate(features, indices, draw))
-        batch["row"] = features["row"].take(indices).to_numpy()
-        if "label" in features.column_names:
-            batch["label"] = _label_array(features["label"].take(indices), width=len(self.profile.labels))
+        for name in ("row", "label"):
+            if name in features.column_names:
+                batch[name] = pick(features[name], indices)
         return batch
 
     @property
@@ -101,10 +102,3 @@ def _empty(column: pa.ChunkedArray, name: str) -> list[RowFault]:
 
 def _matrix_column(matrix: "Array") -> pa.Array:
     return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])
-
-
-def _label_array(column: pa.ChunkedArray, *, width: int) -> "Array":
-    if not pa.types.is_fixed_size_list(column.type):
-        return np.asarray(column.to_numpy())
-    flat: Array = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
-    return flat.reshape(-1, width)

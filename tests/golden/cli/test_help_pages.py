@@ -30,6 +30,10 @@ PAGES = [
     "rerun",
     "drill",
     "bench",
+    "cache",
+    "cache ls",
+    "cache why-miss",
+    "cache prune",
 ]
 
 
@@ -62,7 +66,7 @@ def test_every_verb_has_its_page() -> None:
     assert verbs | nested == set(PAGES) - {""}
 
 
-@pytest.mark.parametrize("group", ["", "config", "runs"])
+@pytest.mark.parametrize("group", ["", "config", "runs", "cache"])
 def test_a_group_without_a_verb_prints_its_page(group: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*group.split(), "--help"]) == 0
     page = capsys.readouterr().out

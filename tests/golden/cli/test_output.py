@@ -283,3 +283,28 @@ def test_the_version(capsys: Captured) -> None:
 
     assert run(["--version"]) == 0
     assert capsys.readouterr().out == f"burnish {__version__}\n"
+
+
+def test_looking_into_the_cache(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Captured) -> None:
+    from burnish.commands.cache import Entry, Listing, Lookup
+
+    digest, reasons = "3f" * 32, ("another tokenizer", "seed is 1 here and 0 there")
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    entries = (Entry(digest, "features of train", 1_234_567, 0.0, {}), Entry("a" * 64, "rows of a file", 999, 60.0, {}))
+    found = [
+        Lookup("train", is_cached=True, nearest=None, reasons=()),
+        Lookup("validation", is_cached=False, nearest=digest, reasons=reasons),
+        Lookup("test", is_cached=False, nearest=None, reasons=()),
+    ]
+    fakes = SimpleNamespace(
+        ls=lambda: Listing(Path("cache"), 20 * 10**9, entries),
+        why_miss=lambda *_, **__: found,
+        prune=lambda max_size: entries if max_size else (),
+    )
+    monkeypatch.setitem(sys.modules, "burnish.commands.cache", fakes)
+    for argv in (["ls"], ["why-miss", "demo/reviews", "runtime.seed=1"], ["prune"], ["prune", "--max", "1GB"]):
+        assert run(["cache", *argv]) == 0
+    golden("output/cache", capsys.readouterr().out)
+    assert run(["cache", "why-miss", "demo/reviews", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)[1]["reasons"] == [*reasons]

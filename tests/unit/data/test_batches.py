@@ -1,7 +1,7 @@
 """Order is a pure function: every example once an epoch, any rank, any place to go on from."""
 
 import json
-import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.data import batches as batches_module
-from burnish.data.batches import BatchStream, Cursor, Prefetch, evaluation_plan, padding_waste, plan_epoch
+from burnish.data.batches import BatchStream, Cursor, evaluation_plan, padding_waste, plan_epoch
+from burnish.data.draws import generator
 from burnish.errors import CheckpointError, DataError
 from burnish.spec.experiment import Batching
 
@@ -66,7 +67,7 @@ def test_a_batch_has_32_examples_when_nothing_is_said():
 def test_an_empty_split_has_an_empty_plan():
     nothing = np.array([], dtype=int)
     for batching in (Batching(), Batching(tokens=9), Batching(tokens=9, group_by_length=False)):
-        assert plan_epoch(nothing, seed=0, epoch=0, batching=batching) == []
+        assert len(plan_epoch(nothing, seed=0, epoch=0, batching=batching)) == 0
 
 
 @pytest.mark.parametrize("lengths", [short_texts(), long_texts(), long_texts(limit=256)], ids=["short", "512", "256"])
@@ -202,70 +203,34 @@ def test_evaluation_by_examples_wastes_next_to_nothing():
     assert padding_waste(evaluation_plan(lengths, examples=64), lengths) < 0.01
 
 
-def collate(drawn):
-    return drawn.indices * 10
+def listed(lengths, *, seed, epoch, batching):
+    """Plan an epoch of grouped batches the plain way, as a list of lists."""
+    random = generator(seed, "order", epoch=epoch)
+    order = random.permutation(len(lengths)).tolist()
+    usual = batching.examples or max(1, int(batching.tokens / max(1.0, np.mean(lengths))))
+    batches = []
+    for start in range(0, len(order), 128 * usual):
+        pool = sorted(order[start : start + 128 * usual], key=lambda example: -lengths[example])
+        while pool:
+            count = batching.examples or max(1, batching.tokens // lengths[pool[0]])
+            batches.append(pool[:count])
+            pool = pool[count:]
+    return [batches[place] for place in random.permutation(len(batches))]
 
 
-def test_prefetch_gives_the_same_batches_in_the_same_order():
-    lengths = short_texts(200)
-    expected = BatchStream(lengths, Batching(), 3)
-    with Prefetch(BatchStream(lengths, Batching(), 3), collate, depth=3) as ahead:
-        for _ in range(30):
-            drawn, batch = ahead.draw()
-            assert np.array_equal(drawn.indices, expected.draw().indices)
-            assert np.array_equal(batch, drawn.indices * 10)
+@given(some_lengths, st.integers(1, 3) | st.none(), st.integers(1, 400), seeds, st.integers(0, 9))
+def test_a_plan_is_the_list_of_batches_that_it_stands_for(lengths, examples, tokens, seed, epoch):
+    batching = Batching(examples=examples) if examples else Batching(tokens=tokens)
+    plan = plan_epoch(lengths, seed=seed, epoch=epoch, batching=batching)
+    assert [batch.tolist() for batch in plan] == listed(lengths, seed=seed, epoch=epoch, batching=batching)
+    assert [batch.tolist() for batch in plan[1::3]] == [batch.tolist() for batch in plan][1::3]
 
 
-def test_the_cursor_of_prefetch_counts_only_what_was_consumed():
-    prepared = threading.Semaphore(0)
-
-    def noted(drawn):
-        prepared.release()
-        return drawn
-
-    with Prefetch(BatchStream(np.ones(100), Batching(examples=10), 0), noted, depth=4) as ahead:
-        for _ in range(4):
-            prepared.acquire()
-        assert ahead.cursor == {"epoch": 0, "batch": 0}
-        ahead.draw()
-        assert ahead.cursor == {"epoch": 0, "batch": 1}
-
-
-def test_prefetch_begins_where_the_stream_stands():
-    stream = BatchStream(np.ones(100), Batching(examples=10), 0)
-    stream.cursor = Cursor(epoch=2, batch=7)
-    with Prefetch(stream, collate) as ahead:
-        assert ahead.cursor == {"epoch": 2, "batch": 7}
-        assert ahead.draw()[0].cursor_before == {"epoch": 2, "batch": 7}
-
-
-def test_an_error_of_collating_rises_at_the_consumer_after_the_good_batches():
-    def fails_at_third(drawn):
-        if drawn.cursor_before["batch"] == 2:
-            raise DataError("row 17 is broken")
-        return drawn
-
-    with Prefetch(BatchStream(np.ones(100), Batching(examples=10), 0), fails_at_third) as ahead:
-        ahead.draw()
-        ahead.draw()
-        for _ in range(2):
-            with pytest.raises(DataError, match="row 17"):
-                ahead.draw()
-        assert ahead.cursor == {"epoch": 0, "batch": 2}
-
-
-def test_closing_ends_the_thread_even_when_it_waits_for_room():
-    before = threading.active_count()
-    prepared = threading.Semaphore(0)
-
-    def noted(drawn):
-        prepared.release()
-        return drawn
-
-    ahead = Prefetch(BatchStream(np.ones(100), Batching(examples=10), 0), noted, depth=1)
-    ahead.draw()
-    prepared.acquire()
-    prepared.acquire()
-    ahead.close()
-    ahead.close()
-    assert threading.active_count() == before
+def test_a_plan_takes_a_few_bytes_an_example():
+    lengths = short_texts(200_000).astype(np.int32)
+    tracemalloc.start()
+    plan = plan_epoch(lengths, seed=0, epoch=0, batching=Batching())
+    held, _peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(plan) == 6250
+    assert held < 6 * len(lengths)

@@ -2,7 +2,10 @@
 
 import json
 import multiprocessing
+import shutil
+import sys
 from pathlib import Path
+from subprocess import PIPE, Popen
 
 import pyarrow as pa
 import pytest
@@ -107,11 +110,40 @@ def test_a_maker_that_fails_leaves_nothing_behind(cache):
     assert cache.fetch(KEY, lambda: TABLE).equals(TABLE)
 
 
-def test_a_table_that_is_open_outlives_its_entry(cache):
-    table = cache.fetch(KEY, lambda: TABLE)
+def test_what_is_mapped_is_not_pruned_until_nobody_looks_at_it(cache):
+    column = cache.fetch(KEY, lambda: TABLE)["a"].slice(1, 1)  # any piece of the table will do
+    assert cache.prune(0) == ()
+    assert cache.has(KEY)
+    del column
     assert [entry.key for entry in cache.prune(0)] == [KEY]
     assert cache.entries() == ()
+
+
+def test_what_another_process_has_mapped_is_not_pruned(cache):
+    code = (
+        "import sys; from pathlib import Path; from burnish.data.cache import FeatureCache\n"
+        "table = FeatureCache(Path(sys.argv[1])).fetch({'n': 1}, lambda: sys.exit(9))\n"
+        "print(table.num_rows, flush=True); input()"
+    )
+    cache.fetch({"n": 1}, lambda: TABLE)
+    with Popen([sys.executable, "-c", code, str(cache.root)], stdin=PIPE, stdout=PIPE, text=True) as other:
+        assert int(other.stdout.readline()) == TABLE.num_rows
+        assert cache.prune(0) == ()
+        other.communicate("\n")
+    assert len(cache.prune(0)) == 1
+
+
+def test_a_table_that_is_open_outlives_its_files(cache):
+    table = cache.fetch(KEY, lambda: TABLE)
+    shutil.rmtree(folder_of(cache))
     assert table.equals(TABLE)
+
+
+def test_memory_that_was_given_back_comes_back(cache):
+    stored = cache.store(KEY, lambda: TABLE)
+    for _ in range(2):
+        assert stored.table.equals(TABLE)
+        stored.release()
 
 
 def test_the_least_recently_used_goes_first(cache):

@@ -8,7 +8,7 @@ import pytest
 from burnish.artifact.tables import prediction_columns, words
 from burnish.data.rows import from_file
 from burnish.run.directory import RunDirectory, write_json
-from burnish.run.finish import prediction_table
+from burnish.run.prediction_tables import prediction_tables
 from burnish.run.predictions import read_outcome
 from burnish.spec.values import Outcome
 
@@ -48,7 +48,8 @@ def test_what_was_written_as_words_is_read_as_numbers(tmp_path: Path, outcome: O
 def test_probabilities_as_lists_are_in_the_order_of_the_labels(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     outcome = Outcome("multiclass", ROWS, SHARES, np.array([0, 1, 2]), None, LABELS)
-    table = prediction_table(outcome, from_file(pa.table({"text": list("xyz")}), name="a", first_line=1), shown="text")
+    rows = from_file(pa.table({"text": list("xyz")}), name="a", first_line=1)
+    table = pa.concat_tables(prediction_tables(outcome, rows, shown="text"))
     run.predictions.mkdir()
     pq.write_table(table, run.predictions / "test.parquet")
     write_json(run.profile, {"kind": "multiclass", "labels": list(LABELS)})

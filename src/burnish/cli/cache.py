@@ -1,0 +1,85 @@
+"""`burnish cache`: what is kept of data, why an experiment misses it, and making room."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from burnish.cli.documents import print_document
+from burnish.cli.figures import moment
+from burnish.cli.options import Configs, Experiment, Json, Overrides, print_help
+from burnish.cli.tables import Table, show
+
+if TYPE_CHECKING:
+    from burnish.commands.cache import Lookup
+
+app = typer.Typer(
+    callback=print_help,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="Look into the cache of encoded data, and make room in it.",
+)
+_SHOWN_DIGITS = 12
+
+
+@app.command("ls")
+def ls(*, is_json: Json = False) -> None:
+    """List what is kept, most recently used first."""
+    from burnish.commands.cache import ls as command
+    from burnish.data.sizes import written_size
+
+    listing = command()
+    if is_json:
+        print_document(listing)
+        return
+    rows = tuple(
+        (entry.digest[:_SHOWN_DIGITS], entry.what, written_size(entry.num_bytes), moment(entry.last_used))
+        for entry in listing.entries
+    )
+    if rows:
+        show(Table(("entry", "what", "size", "last used"), rows, right=("size",)))
+    print(f"{written_size(listing.num_bytes)} of {written_size(listing.max_bytes)} in {listing.root}")
+
+
+@app.command("why-miss")
+def why_miss(
+    experiment: Experiment, overrides: Overrides = None, *, configs: Configs = None, is_json: Json = False
+) -> None:
+    """Tell for each split whether it must be encoded, and what differs from the nearest that is kept."""
+    from burnish.commands.cache import why_miss as command
+
+    found = command(experiment, configs=configs or (), overrides=overrides or ())
+    if is_json:
+        print_document(found)
+    else:
+        for lookup in found:
+            print(_told(lookup))
+
+
+@app.command("prune")
+def prune(
+    *,
+    max_size: Annotated[
+        str | None,
+        typer.Option("--max", metavar="SIZE", help="What may stay, like 5GB or 0; by default the cache's own bound."),
+    ] = None,
+    is_json: Json = False,
+) -> None:
+    """Remove what was not used for longest; what a run has open stays."""
+    from burnish.commands.cache import prune as command
+    from burnish.data.sizes import written_size
+
+    removed = command(max_size=max_size)
+    if is_json:
+        print_document(removed)
+        return
+    entries = "1 entry" if len(removed) == 1 else f"{len(removed):,} entries"
+    print(f"removed {entries}, {written_size(sum(entry.num_bytes for entry in removed))}")
+
+
+def _told(lookup: "Lookup") -> str:
+    if lookup.is_cached:
+        return f"{lookup.split}: cached"
+    if lookup.nearest is None:
+        return f"{lookup.split}: not cached; the cache is empty"
+    differences = "".join(f"\n  {reason}" for reason in lookup.reasons)
+    return f"{lookup.split}: not cached; the nearest entry, {lookup.nearest[:_SHOWN_DIGITS]}, differs:{differences}"

@@ -1,0 +1,69 @@
+"""Keeps rows that are too many for memory in mapped files of the cache, and walks through them part by part."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.cache import open_cache
+from burnish.spec.values import Held, Places, Rows
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
+LARGE_BYTES = 1 << 24
+"""A table of fewer bytes stays in memory, where it is quicker at hand."""
+VERSION = 1
+"""Goes up whenever the same file would give other rows."""
+
+_PART_BYTES = 1 << 23
+_PART_ROWS = 8192
+
+
+def spooled(key: Mapping[str, object], make: Callable[[], Iterator[pa.Table]]) -> tuple[pa.Table, Held]:
+    """Give a table that lies in the cache, written part by part if it is not there yet."""
+    stored = open_cache().store({"kind": "rows", "version": VERSION, **key}, make)
+    return stored.table, Held(stored.digest, stored.release)
+
+
+def chosen(rows: Rows, mask: Array) -> tuple[pa.Table, Held | None]:
+    """Give the rows of a held table where the mask is true: in memory if they are few, else in their own file."""
+    assert rows.held is not None, "a table in memory is filtered at once"
+    if rows.table.nbytes * float(mask.mean()) < LARGE_BYTES:
+        return pa.concat_tables([rows.table.schema.empty_table(), *_filtered(rows, mask)]).combine_chunks(), None
+    key = {
+        "data": rows.held.digest,
+        "columns": rows.table.column_names,
+        "selection": hashlib.sha256(np.packbits(mask).tobytes()).hexdigest(),
+    }
+    return spooled(key, lambda: _filtered(rows, mask))
+
+
+def _filtered(rows: Rows, mask: Array) -> Iterator[pa.Table]:
+    for start, part in in_parts(rows):
+        yield part.table.filter(pa.array(mask[start : start + len(part)]))
+
+
+def in_parts(rows: Rows) -> Iterator[tuple[int, Rows]]:
+    """Give the rows in order, some thousands at a time, each part with the number of its first row.
+
+    Memory is given back after each part, so it does not grow with the table; an empty table is one empty part.
+    """
+    size = rows_at_once(rows.table)
+    for start in range(0, max(1, len(rows)), size):
+        yield start, Rows(rows.table.slice(start, size), _places(rows.places, slice(start, start + size)))
+        if rows.held is not None:
+            rows.held.release()
+
+
+def rows_at_once(table: pa.Table) -> int:
+    """Say how many rows of a table to look at together: some thousands, fewer if they are long."""
+    return max(1, min(_PART_ROWS, int(table.num_rows * _PART_BYTES // max(1, table.nbytes))))
+
+
+def _places(places: Places, which: slice) -> Places:
+    return Places(places.files, places.file_of[which], places.numbers[which], places.first_lines)

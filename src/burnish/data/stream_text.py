@@ -1,0 +1,80 @@
+"""Large text files as tables, part by part: what the readers of whole files would give, or a refusal to guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from burnish.data.blocks import Odd, blank_end, blocks, count_in
+from burnish.data.read_delimited import Shape, csv_options, ends_in_open_quote, line_feeds, shape_of
+from burnish.data.read_json import objects_of
+from burnish.data.read_text import lines_of
+from burnish.data.rows import plain
+from burnish.data.scan import Dialect
+
+_BLOCK = 1 << 23
+
+
+def delimited_parts(path: Path, dialect: Dialect, *, name: str, line: str) -> Iterator[pa.Table]:
+    """Give the rows of a CSV or TSV file, each with its line in a last column of that name."""
+    shape = shape_of(path, dialect, name=name)
+    counted = count_in(path, [b"\n", b"\r", b"\r\n"])
+    if shape.is_late or (not dialect.quoting and counted[b"\r"] != counted[b"\r\n"]):
+        raise Odd
+    num_blank, last_byte = blank_end(path)
+    done = shape.header_lines
+    last = None
+    for part in _csv_parts(path, dialect, shape):
+        inside = line_feeds(part) if dialect.quoting else np.zeros(len(part), dtype=np.int64)
+        ends = np.cumsum(1 + inside)
+        yield part.append_column(line, pa.array(done + ends - 1 - inside))
+        done += int(ends[-1]) if len(ends) else 0
+        last = part if len(part) else last
+    # blank lines or lone carriage returns: only a scan tells which line is which
+    if last is None or counted[b"\n"] - num_blank + 1 != done or ends_in_open_quote(last, last_byte, dialect):
+        raise Odd
+
+
+def _csv_parts(path: Path, dialect: Dialect, shape: Shape) -> Iterator[pa.Table]:
+    with pa.OSFile(str(path)) as source, pa.csv.open_csv(source, **csv_options(dialect, shape, _BLOCK)) as reader:
+        for batch in reader:
+            yield pa.Table.from_batches([batch])
+
+
+def json_parts(path: Path, *, name: str) -> Iterator[pa.Table]:
+    """Give the objects of a JSON lines file; what fields hold is known when all were seen, so it is read twice."""
+    kinds = pa.schema([])
+    for block in blocks(path, name=name):
+        try:
+            kinds = pa.unify_schemas([kinds, _objects(block).schema], promote_options="permissive")
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise Odd from error
+    for block in blocks(path, name=name):
+        part = _objects(block, kinds=kinds)
+        if not part.schema.equals(kinds):
+            raise Odd
+        yield plain(part)
+
+
+def _objects(block: pa.Buffer, *, kinds: pa.Schema | None = None) -> pa.Table:
+    found = objects_of(block, kinds=kinds)
+    if found is None:
+        raise Odd
+    return found
+
+
+def line_parts(path: Path, *, name: str, line: str) -> Iterator[pa.Table]:
+    """Give the lines that are not blank, each with its number in a last column of that name."""
+    done = 0
+    for block in blocks(path, name=name):
+        written = block.to_pybytes()
+        texts, numbers, lost = lines_of(written)
+        if lost:
+            raise Odd
+        table = pa.table({"text": pa.array(texts, type=pa.string())})
+        yield table.append_column(line, pa.array(done + numbers))
+        done += written.count(b"\n")

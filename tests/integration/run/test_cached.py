@@ -1,0 +1,55 @@
+"""A second run starts without tokenising; what would change the features makes it encode again, and says why."""
+
+from pathlib import Path
+
+import pytest
+
+from burnish.commands.cache import why_miss
+from burnish.config import load
+from burnish.data import text as text_module
+from burnish.run.directory import RunDirectory
+from burnish.run.prepare import prepare
+from burnish.testing.tiny_torch import tiny_model
+from tests.project import Project, make_project
+
+
+@pytest.fixture
+def project(tmp_path: Path, tiny_bert: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.setenv("BURNISH_CACHE", str(tmp_path / "cache"))
+    return make_project(tmp_path / "project", model=tiny_bert, rows=200)
+
+
+def told(project: Project, *overrides: str) -> list[str]:
+    """Prepare the data of a project, and give what was said on the way."""
+    said: list[str] = []
+    directory = RunDirectory(project.root / "run")
+    directory.path.mkdir(exist_ok=True)
+    prepare(load(str(project.config), overrides=overrides).experiment, directory, tell=said.append)
+    return said
+
+
+def reasons(project: Project, *overrides: str) -> list[str]:
+    return [reason for lookup in why_miss(project.config, overrides=overrides) for reason in lookup.reasons]
+
+
+def test_a_second_run_tokenises_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(told(project)) == 3
+    monkeypatch.setattr(text_module, "tokenize", lambda *_, **__: pytest.fail("tokenised again"))
+    assert told(project) == []
+    assert [lookup.is_cached for lookup in why_miss(project.config)] == [True] * 3
+
+
+def test_whatever_shapes_the_features_makes_a_miss_and_is_named(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert all(lookup.nearest is None for lookup in why_miss(project.config))
+    told(project)
+    other = tiny_model(tmp_path / "other", texts=("some quite other words",))
+    assert reasons(project, f"model.tokenizer={other}") == ["another tokenizer"] * 3
+    assert all("truncation policy" in reason for reason in reasons(project, "task.truncation=tail"))
+    assert reasons(project, "task.max_length=12") == ["max_length is 12 here and 24 there"] * 3
+    project.data.write_text(project.data.read_text().replace("film", "movie", 1))
+    assert all(reason.startswith("other data") for reason in reasons(project))
+    assert len(told(project)) == 3
+    monkeypatch.setattr(text_module, "VERSION", 99)
+    assert reasons(project) == ["another version of the encoding code"] * 3
