@@ -18,7 +18,7 @@ from burnish.spec.values import Objective, StepResult
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
 
-_LABEL = "label"
+_LABEL, _WEIGHT = "label", "weight"
 
 
 class Learner:
@@ -91,7 +91,9 @@ class Learner:
         return self._averages
 
     def _weight(self, batch: "Batch") -> float:
-        return float(self._loss.weight(torch.tensor(batch[_LABEL], device=self._precision.device)))
+        given = {name: batch[name] for name in (_LABEL, _WEIGHT) if name in batch}
+        tensors = self._precision.tensors(given)
+        return float(self._loss.weight(tensors[_LABEL], tensors.get(_WEIGHT)))
 
     def _gradients(self, batches: Sequence["Batch"], weight: float, *, step: int) -> float:
         self.optimizer.zero_grad(set_to_none=True)
@@ -105,7 +107,7 @@ class Learner:
     def _backward(self, batch: Mapping[str, Tensor], weight: float) -> float:
         with self._precision.scope():
             logits = self.network(inputs_of(batch))
-        loss = self._loss.sum(logits, batch[_LABEL]) / weight
+        loss = self._loss.sum(logits, batch[_LABEL], batch.get(_WEIGHT)) / weight
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         return float(loss.detach())
 
