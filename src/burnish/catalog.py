@@ -26,6 +26,10 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
     },
     "models": {
         "transformer": Entry("burnish.models.transformer:Transformer"),
+        "linear": Entry("burnish.models.linear:Linear"),
+        "deep": Entry("burnish.models.deep:Deep"),
+        "wide_deep": Entry("burnish.models.wide_deep:WideDeep"),
+        "tab_m": Entry("burnish.models.tab_m:TabM"),
     },
     "truncations": {
         "head": Entry("burnish.data.truncation:Head"),
