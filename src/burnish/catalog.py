@@ -47,6 +47,9 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "sgd": Entry(f"{_OPTIM}.optimizers:Sgd"),
         "lamb": Entry(f"{_OPTIM}.optimizers:Lamb"),
         "lion": Entry(f"{_OPTIM}.optimizers:Lion"),
+        "adagrad": Entry(f"{_OPTIM}.optimizers:AdaGrad"),
+        "ftrl": Entry(f"{_OPTIM}.optimizers:Ftrl"),
+        "split": Entry(f"{_OPTIM}.optimizers:Split"),
     },
     "schedules": {
         "constant": Entry(f"{_OPTIM}.schedules:Constant"),
