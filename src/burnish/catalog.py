@@ -30,6 +30,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "deep": Entry("burnish.models.deep:Deep"),
         "wide_deep": Entry("burnish.models.wide_deep:WideDeep"),
         "tab_m": Entry("burnish.models.tab_m:TabM"),
+        "gbdt": Entry("burnish.models.gbdt:Gbdt"),
     },
     "truncations": {
         "head": Entry("burnish.data.truncation:Head"),

@@ -5,16 +5,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from burnish.data.cache import FeatureCache, cache_root
 from burnish.data.faults import settle
 from burnish.data.text import drop_report
 from burnish.run.directory import RunDirectory, write_json
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets, Encoder
-from burnish.spec.values import Profile, Rows, Splits
+from burnish.spec.values import Draw, Profile, Rows, Splits
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from burnish.spec.values import Batch
 
 
 Encode = Callable[[str, Rows], "pa.Table"]
@@ -40,6 +44,12 @@ class Prepared:
     assets: Assets
     encoder: Encoder
     facts: Mapping[str, object]
+
+    def batch_of(self, split: str) -> "Batch":
+        """Give all rows of a split as one batch, as they are when predicted."""
+        features = self.features[split]
+        draw = Draw(seed=0, epoch=0, is_training=False)
+        return self.encoder.collate(features, np.arange(features.num_rows), draw)
 
 
 def prepare(
