@@ -26,6 +26,11 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
     },
     "models": {
         "transformer": Entry("burnish.models.transformer:Transformer"),
+        "linear": Entry("burnish.models.linear:Linear"),
+        "deep": Entry("burnish.models.deep:Deep"),
+        "wide_deep": Entry("burnish.models.wide_deep:WideDeep"),
+        "tab_m": Entry("burnish.models.tab_m:TabM"),
+        "gbdt": Entry("burnish.models.gbdt:Gbdt"),
     },
     "truncations": {
         "head": Entry("burnish.data.truncation:Head"),
@@ -43,6 +48,9 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "sgd": Entry(f"{_OPTIM}.optimizers:Sgd"),
         "lamb": Entry(f"{_OPTIM}.optimizers:Lamb"),
         "lion": Entry(f"{_OPTIM}.optimizers:Lion"),
+        "adagrad": Entry(f"{_OPTIM}.optimizers:AdaGrad"),
+        "ftrl": Entry(f"{_OPTIM}.optimizers:Ftrl"),
+        "split": Entry(f"{_OPTIM}.optimizers:Split"),
     },
     "schedules": {
         "constant": Entry(f"{_OPTIM}.schedules:Constant"),

@@ -14,7 +14,18 @@ import burnish
 
 PACKAGE = Path(burnish.__file__).parent
 ONLY_IN_TORCH_FILES = {"torch", "transformers"}
-ONLY_INSIDE_FUNCTIONS = {"peft", "datasets", "sklearn", "tensorboard", "optuna", "fastapi", "uvicorn", "ray", "onnx"}
+ONLY_INSIDE_FUNCTIONS = {
+    "peft",
+    "datasets",
+    "sklearn",
+    "tensorboard",
+    "optuna",
+    "fastapi",
+    "uvicorn",
+    "ray",
+    "onnx",
+    "lightgbm",
+}
 TOO_HEAVY_TO_START = ("torch", "transformers", "numpy", "pyarrow", "pandas", "sklearn", "tensorboard", "datasets")
 _HELP = "import sys; sys.argv[1:] = ['--help']; from burnish.cli.main import main; sys.exit(main())"
 SOURCES = sorted(PACKAGE.rglob("*.py"))

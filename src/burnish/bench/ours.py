@@ -10,6 +10,7 @@ from burnish.bench.contestant import Referee
 from burnish.bench.pairs import Block
 from burnish.bench.sample import sample_of
 from burnish.engine.feed import Feed, Pupil
+from burnish.engine.learner_torch import Learner
 from burnish.run.assemble import build_feed, build_learner, build_stream
 from burnish.spec.values import StepResult
 
@@ -21,7 +22,9 @@ def train(request: Mapping[str, Any], referee: Referee) -> None:
     """Train an epoch of the sample each turn."""
     sample = sample_of(request)
     scorer = sample.scorer
-    learner = Timed(build_learner(scorer.experiment, scorer.prepared, scorer.world))
+    pupil = build_learner(scorer.experiment, scorer.prepared, scorer.world)
+    assert isinstance(pupil, Learner), "the race is one of networks"
+    learner = Timed(pupil)
     stream = build_stream(scorer.experiment, scorer.prepared, scorer.world)
     with closing(build_feed(scorer, learner, stream=stream)) as feed:
         referee.ready()

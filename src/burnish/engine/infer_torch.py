@@ -11,7 +11,7 @@ from torch import Tensor, nn
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
 
-_NOT_INPUTS = ("label", "row")
+_NOT_INPUTS = ("label", "row", "weight")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from burnish.spec.values import Objective, StepResult
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
 
-_LABEL = "label"
+_LABEL, _WEIGHT = "label", "weight"
 
 
 class Learner:
@@ -91,7 +91,9 @@ class Learner:
         return self._averages
 
     def _weight(self, batch: "Batch") -> float:
-        return float(self._loss.weight(torch.tensor(batch[_LABEL], device=self._precision.device)))
+        given = {name: batch[name] for name in (_LABEL, _WEIGHT) if name in batch}
+        tensors = self._precision.tensors(given)
+        return float(self._loss.weight(tensors[_LABEL], tensors.get(_WEIGHT)))
 
     def _gradients(self, batches: Sequence["Batch"], weight: float, *, step: int) -> float:
         self.optimizer.zero_grad(set_to_none=True)
@@ -105,7 +107,7 @@ class Learner:
     def _backward(self, batch: Mapping[str, Tensor], weight: float) -> float:
         with self._precision.scope():
             logits = self.network(inputs_of(batch))
-        loss = self._loss.sum(logits, batch[_LABEL]) / weight
+        loss = self._loss.sum(logits, batch[_LABEL], batch.get(_WEIGHT)) / weight
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         return float(loss.detach())
 
@@ -116,7 +118,9 @@ class Learner:
     def _seed_dropout(self, step: int, micro: int) -> None:
         # Dropout is a pure function of (seed, step, micro-batch, rank): nothing to save, nothing to lose in a crash.
         words = np.random.SeedSequence([self._seed, step, micro, self._world.rank]).generate_state(2, np.uint64)
-        torch.manual_seed(int(words[0] >> np.uint64(1)))
+        # torch.manual_seed would also note for each kind of accelerator who called it: a third of a millisecond a step.
+        seed_all = torch.default_generator.manual_seed if self._precision.device.type == "cpu" else torch.manual_seed
+        seed_all(int(words[0] >> np.uint64(1)))
 
     def _clipped_norm(self) -> float:
         gradients = [parameter.grad for parameter in self._trained if parameter.grad is not None]

@@ -15,17 +15,25 @@ class Loss:
         weights = objective.class_weights
         self._class_weights = None if weights is None else torch.tensor(weights, device=device)
 
-    def weight(self, labels: Tensor) -> Tensor:
+    def weight(self, labels: Tensor, weights: Tensor | None = None) -> Tensor:
         """Give what these labels weigh; the loss of a step is divided by the weight of the whole global batch."""
-        if self._class_weights is None:
-            return torch.tensor(float(labels.shape[0]), device=labels.device)
-        if labels.ndim > 1:
-            return torch.tensor(float(labels.shape[0]), device=labels.device)
-        return self._class_weights[labels].sum()
+        each = torch.ones(labels.shape[0], device=labels.device) if weights is None else weights
+        if self._class_weights is None or labels.ndim > 1:
+            return each.sum()
+        return (each * self._class_weights[labels]).sum()
 
-    def sum(self, logits: Tensor, labels: Tensor) -> Tensor:
-        """Give the loss summed over examples, in float32 whatever the network computes in."""
-        return getattr(self, "_" + self._objective.name)(logits.float(), labels)  # type: ignore[no-any-return]  # all four return a Tensor
+    def sum(self, logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Give the loss summed over examples, in float32 whatever the network computes in.
+
+        Logits are [n, size], or [n, members, size] of an ensemble, whose loss is the mean of its members'.
+        """
+        members = logits.shape[1] if logits.ndim == 3 else 1
+        if logits.ndim == 3:
+            logits, labels = logits.flatten(0, 1), labels.repeat_interleave(members, dim=0)
+        each: Tensor = getattr(self, "_" + self._objective.name)(logits.float(), labels)
+        if weights is not None:
+            each = each * weights.repeat_interleave(members)
+        return each.sum() / members
 
     def _cross_entropy(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.cross_entropy(
@@ -33,19 +41,31 @@ class Loss:
             labels,
             weight=self._class_weights,
             label_smoothing=self._objective.label_smoothing,
-            reduction="sum",
+            reduction="none",
         )
 
     def _focal(self, logits: Tensor, labels: Tensor) -> Tensor:
         plain = F.cross_entropy(logits, labels, reduction="none")
         eased = (1 - torch.exp(-plain)) ** self._objective.gamma * plain
-        return (eased if self._class_weights is None else eased * self._class_weights[labels]).sum()
+        return eased if self._class_weights is None else eased * self._class_weights[labels]
 
     def _binary_cross_entropy(self, logits: Tensor, labels: Tensor) -> Tensor:
         smoothing = self._objective.label_smoothing
         target = labels.float() * (1 - smoothing) + smoothing / 2
         each = F.binary_cross_entropy_with_logits(logits, target, reduction="none", pos_weight=self._class_weights)
-        return each.mean(dim=1).sum()
+        return each.mean(dim=1)
 
     def _mean_squared_error(self, logits: Tensor, labels: Tensor) -> Tensor:
-        return F.mse_loss(logits.squeeze(-1), labels.float(), reduction="sum")
+        return F.mse_loss(logits.squeeze(-1), labels.float(), reduction="none")
+
+    def _poisson(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.poisson_nll_loss(logits.squeeze(-1), labels.float(), log_input=True, reduction="none")
+
+    def _gamma(self, logits: Tensor, labels: Tensor) -> Tensor:
+        # The likelihood but for what does not depend on the network, with the mean as exp(logit).
+        log_mean = logits.squeeze(-1)
+        return labels.float() * torch.exp(-log_mean) + log_mean
+
+    def _quantile(self, logits: Tensor, labels: Tensor) -> Tensor:
+        short = labels.float() - logits.squeeze(-1)
+        return torch.maximum(self._objective.quantile * short, (self._objective.quantile - 1) * short)

@@ -5,13 +5,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
+from torch import Tensor, nn
 
-from burnish.engine.learner_torch import Learner
 from burnish.engine.memory_torch import is_out_of_memory
 from burnish.errors import CheckpointError
 
@@ -19,6 +18,36 @@ _WEIGHTS = "weights.safetensors"
 _OPTIMIZER = "optimizer.safetensors"
 _AVERAGES = "averages.safetensors"
 _NUMBERS = "optimizer.json"
+
+
+class Keepsake(Protocol):
+    """What of a learner is written down."""
+
+    @property
+    def network(self) -> nn.Module:
+        """What learns."""
+        ...
+
+    @property
+    def optimizer(self) -> "Resumable":
+        """What changes it."""
+        ...
+
+    def average_tensors(self) -> list[Tensor]:
+        """Give averaged weights, if there are any."""
+        ...
+
+
+class Resumable(Protocol):
+    """An optimizer, or what stands for one."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Give all numbers."""
+        ...
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take them over."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -44,7 +73,7 @@ class Snapshot:
         (folder / _NUMBERS).write_text(self.numbers)
 
 
-def snapshot(learner: Learner) -> Snapshot:
+def snapshot(learner: Keepsake) -> Snapshot:
     """Copy weights, optimizer state and averaged weights; where memory has no room for that, only point to them."""
     optimizer, numbers = _flatten(learner.optimizer.state_dict())
     averages = {f"{number:05d}": tensor for number, tensor in enumerate(learner.average_tensors())}
@@ -59,12 +88,12 @@ def snapshot(learner: Learner) -> Snapshot:
     return Snapshot(live, numbers, is_copy=False)
 
 
-def write_learner(learner: Learner, folder: Path) -> None:
+def write_learner(learner: Keepsake, folder: Path) -> None:
     """Write weights, optimizer state and averaged weights."""
     snapshot(learner).write(folder)
 
 
-def read_learner(learner: Learner, folder: Path) -> None:
+def read_learner(learner: Keepsake, folder: Path) -> None:
     """Put a learner back to what `write_learner` wrote."""
     learner.network.load_state_dict(_load(folder / _WEIGHTS))
     numbers = json.loads((folder / _NUMBERS).read_text())
@@ -76,7 +105,7 @@ def read_learner(learner: Learner, folder: Path) -> None:
             tensor.copy_(saved[f"{number:05d}"])
 
 
-def read_weights(learner: Learner, folder: Path) -> None:
+def read_weights(learner: Keepsake, folder: Path) -> None:
     """Put only the weights back, the averaged ones where the run keeps them."""
     learner.network.load_state_dict(_load(folder / _WEIGHTS))
     if learner.average_tensors():

@@ -16,7 +16,7 @@ def adamw(
 ) -> torch.optim.Optimizer:
     """Make AdamW, fused where the device has it."""
     return torch.optim.AdamW(
-        _owned(groups), lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(groups)
+        owned(groups), lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(groups)
     )
 
 
@@ -25,7 +25,7 @@ def adam(
 ) -> torch.optim.Optimizer:
     """Make Adam, fused where the device has it."""
     return torch.optim.Adam(
-        _owned(groups), lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(groups)
+        owned(groups), lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(groups)
     )
 
 
@@ -34,13 +34,20 @@ def adafactor(
 ) -> torch.optim.Optimizer:
     """Make Adafactor; its other epsilon is left to the precision of each tensor."""
     return torch.optim.Adafactor(
-        _owned(groups), lr=lr, beta2_decay=beta2_decay, eps=(None, eps), d=clip_threshold, weight_decay=weight_decay
+        owned(groups), lr=lr, beta2_decay=beta2_decay, eps=(None, eps), d=clip_threshold, weight_decay=weight_decay
     )
 
 
 def sgd(groups: Groups, *, lr: float, momentum: float, nesterov: bool, weight_decay: float) -> torch.optim.Optimizer:
     """Make SGD."""
-    return torch.optim.SGD(_owned(groups), lr=lr, momentum=momentum, nesterov=nesterov, weight_decay=weight_decay)
+    return torch.optim.SGD(owned(groups), lr=lr, momentum=momentum, nesterov=nesterov, weight_decay=weight_decay)
+
+
+def adagrad(groups: Groups, *, lr: float, initial: float, eps: float, weight_decay: float) -> torch.optim.Optimizer:
+    """Make Adagrad."""
+    return torch.optim.Adagrad(
+        owned(groups), lr=lr, initial_accumulator_value=initial, eps=eps, weight_decay=weight_decay
+    )
 
 
 def can_fuse(groups: Groups) -> bool:
@@ -55,13 +62,13 @@ class Lamb(torch.optim.Optimizer):
     def __init__(
         self, groups: Groups, *, lr: float, betas: tuple[float, float], eps: float, weight_decay: float
     ) -> None:
-        super().__init__(_owned(groups), {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+        super().__init__(owned(groups), {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # torch types it by overloads
         """Take one step along the gradients."""
-        loss = _evaluated(closure)
-        for param, grad, group in _with_gradients(self.param_groups):
+        loss = evaluated(closure)
+        for param, grad, group in with_gradients(self.param_groups):
             self._update(param, grad, group=group)
         return loss
 
@@ -79,13 +86,13 @@ class Lion(torch.optim.Optimizer):
     """Move every weight by the same amount, in the direction of the momentum's sign."""
 
     def __init__(self, groups: Groups, *, lr: float, betas: tuple[float, float], weight_decay: float) -> None:
-        super().__init__(_owned(groups), {"lr": lr, "betas": betas, "weight_decay": weight_decay})
+        super().__init__(owned(groups), {"lr": lr, "betas": betas, "weight_decay": weight_decay})
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # torch types it by overloads
         """Take one step along the gradients."""
-        loss = _evaluated(closure)
-        for param, grad, group in _with_gradients(self.param_groups):
+        loss = evaluated(closure)
+        for param, grad, group in with_gradients(self.param_groups):
             self._update(param, grad, group=group)
         return loss
 
@@ -117,20 +124,22 @@ def _trust(param: Tensor, direction: Tensor) -> Tensor:
     return torch.where((size > 0) & (length > 0), size / length, one)
 
 
-def _with_gradients(groups: Sequence[dict[str, Any]]) -> Iterator[tuple[Tensor, Tensor, dict[str, Any]]]:
+def with_gradients(groups: Sequence[dict[str, Any]]) -> Iterator[tuple[Tensor, Tensor, dict[str, Any]]]:
+    """Give each parameter that has a gradient, with its group."""
     for group in groups:
         for param in group["params"]:
             if param.grad is not None:
                 yield param, param.grad, group
 
 
-def _evaluated(closure: Callable[[], float] | None) -> float | None:
+def evaluated(closure: Callable[[], float] | None) -> float | None:
+    """Call what computes the loss again, for those who step that way."""
     if closure is None:
         return None
     with torch.enable_grad():
         return closure()
 
 
-def _owned(groups: Groups) -> list[dict[str, Any]]:
+def owned(groups: Groups) -> list[dict[str, Any]]:
     """Copy the groups: torch writes its defaults into the dicts it is given."""
     return [dict(group) for group in groups]

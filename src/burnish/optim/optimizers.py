@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, model_validator
+from pydantic import Field, NonNegativeFloat, PositiveFloat, SkipValidation, model_validator
 
-from burnish.spec.component import Component
+from burnish.errors import ConfigError, Problem
+from burnish.spec.component import Component, Slot
+from burnish.spec.protocols import Optimizer
 
 if TYPE_CHECKING:
     import torch
@@ -113,6 +115,80 @@ class Sgd(Component):
         )
 
 
+class AdaGrad(Component):
+    """Slow each weight by all of its past gradients: for weights that are seldom touched, like those of rare ids."""
+
+    shorthand = "learning_rate"
+
+    learning_rate: PositiveFloat = 0.05
+    initial: NonNegativeFloat = 0.1
+    """What the sum of squared gradients begins at: more keeps the first steps small."""
+    epsilon: PositiveFloat = 1e-10
+    weight_decay: NonNegativeFloat = 0.0
+
+    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
+        """Make torch's Adagrad."""
+        from burnish.optim import optim_torch
+
+        return optim_torch.adagrad(
+            groups, lr=self.learning_rate, initial=self.initial, eps=self.epsilon, weight_decay=self.weight_decay
+        )
+
+
+class Ftrl(Component):
+    """Follow the regularised leader: AdaGrad's steps, and exact zeros for weights that do not earn their place."""
+
+    shorthand = "learning_rate"
+
+    learning_rate: PositiveFloat = 0.1
+    beta: NonNegativeFloat = 0.1
+    """Keeps the first steps small."""
+    l1: NonNegativeFloat = 0.0
+    """A weight is zero until its gradients together exceed this."""
+    l2: NonNegativeFloat = 0.0
+    """Pulls weights towards zero."""
+
+    @property
+    def weight_decay(self) -> float:
+        """Tell that there is none: `l1` and `l2` do it."""
+        return 0.0
+
+    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
+        """Make Burnish's FTRL."""
+        from burnish.optim.split_torch import Ftrl
+
+        return Ftrl(groups, lr=self.learning_rate, beta=self.beta, l1=self.l1, l2=self.l2)
+
+
+class Split(Component):
+    """One optimizer for the wide part of a network and another for the rest."""
+
+    wide: Annotated[SkipValidation[Optimizer], Slot("optimizers", default="ftrl")]
+    deep: Annotated[SkipValidation[Optimizer], Slot("optimizers", default="adamw")]
+
+    @property
+    def learning_rate(self) -> float:
+        """Give the unit of rates: groups then hold shares, which each part multiplies by its own."""
+        return 1.0
+
+    @property
+    def weight_decay(self) -> float:
+        """Give the unit of weight decay, likewise."""
+        return 1.0
+
+    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
+        """Make both, and one optimizer that steps them."""
+        from burnish.optim.split_torch import SplitOptimizer
+
+        parts = {"wide": self.wide, "deep": self.deep}
+        shares = {name: [group for group in groups if _part(group) == name] for name in parts}
+        if not shares["wide"]:
+            raise ConfigError([Problem("optimizer: `split` needs a model with a wide part, like wide_deep or linear")])
+        return SplitOptimizer(
+            [part.build(network, _scaled(shares[name], part)) for name, part in parts.items() if shares[name]]
+        )
+
+
 class Lamb(Component):
     """AdamW whose step is scaled to each matrix's size: made for very large batches."""
 
@@ -146,3 +222,12 @@ class Lion(Component):
         from burnish.optim import optim_torch
 
         return optim_torch.Lion(groups, lr=self.learning_rate, betas=self.betas, weight_decay=self.weight_decay)
+
+
+def _part(group: Mapping[str, Any]) -> str:
+    return "wide" if str(group.get("name", "")).startswith("wide") else "deep"
+
+
+def _scaled(groups: Groups, part: Optimizer) -> Groups:
+    rates = {"lr": part.learning_rate, "weight_decay": part.weight_decay}
+    return [{**group, **{name: group[name] * unit for name, unit in rates.items()}} for group in groups]

@@ -11,12 +11,13 @@ from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.evaluate import Fitting
 from burnish.engine.feed import Feed, Pupil, total_steps
+from burnish.engine.grower_torch import Grower
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loop import fit
 from burnish.engine.memory_torch import Memory
 from burnish.engine.pace import Pace
 from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
-from burnish.engine.snapshot_torch import read_learner, read_weights, snapshot
+from burnish.engine.snapshot_torch import Keepsake, read_learner, read_weights, snapshot
 from burnish.engine.state import TrainState
 from burnish.engine.stop import Stopper, StopRequest
 from burnish.run.directory import RunDirectory
@@ -24,7 +25,7 @@ from burnish.run.environment_torch import environment
 from burnish.run.events_file import EventsFile
 from burnish.run.ledger import Ledger
 from burnish.run.prepare import Prepared
-from burnish.run.ranks import newest_checkpoint, prepare_in_turn
+from burnish.run.ranks import newest_checkpoint, prepare_in_turn, refuse_processes
 from burnish.run.recover import recover
 from burnish.run.saving import Content, Saver, room_of
 from burnish.run.scoring import Scorer
@@ -32,7 +33,8 @@ from burnish.run.seeding_torch import seed_everything
 from burnish.run.selection import selection
 from burnish.run.sinks import Sinks
 from burnish.spec.events import Ended, Saved, Started
-from burnish.spec.experiment import Experiment
+from burnish.spec.experiment import Experiment, TrainPolicy
+from burnish.spec.protocols import Growing
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
 
@@ -43,7 +45,7 @@ class Trained:
     experiment: Experiment
     prepared: Prepared
     scorer: Scorer
-    learner: Learner
+    learner: Learner | Grower
     fitting: Fitting
     ended: Ended
     headline: str
@@ -95,7 +97,11 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
     state = TrainState()
     _restore(checkpoint, state, learner, stream, scene)
     pace = _pace(scorer, stream)
-    feed = build_feed(scorer, learner, stream=stream, repairs=ledger.repairs)
+    feed: Feed | Grower
+    if isinstance(learner, Grower):
+        feed = learner
+    else:
+        feed = build_feed(scorer, learner, stream=stream, repairs=ledger.repairs)
 
     def evaluate() -> Mapping[str, float]:
         with learner.averaged():
@@ -123,7 +129,7 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
 
 def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
     experiment = scorer.experiment
-    policy = experiment.train
+    policy = policy_of(experiment)
     headline, direction = selection(experiment, scorer.metrics)
     return Pace(
         length=policy.length,
@@ -135,6 +141,12 @@ def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
         direction=direction,
         patience=policy.patience,
     )
+
+
+def policy_of(experiment: Experiment) -> TrainPolicy:
+    """Give how long to train: as the experiment says, or as the model's own options do."""
+    model = experiment.model
+    return model.policy(experiment.train) if isinstance(model, Growing) else experiment.train
 
 
 def put_best_in_place(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], None]) -> int:
@@ -151,12 +163,18 @@ def put_best_in_place(trained: Trained, directory: RunDirectory, *, tell: Callab
     return best
 
 
-def build_learner(experiment: Experiment, prepared: Prepared, world: World, *, memory: Memory | None = None) -> Learner:
+def build_learner(
+    experiment: Experiment, prepared: Prepared, world: World, *, memory: Memory | None = None
+) -> Learner | Grower:
     """Load weights and make the optimizer, seeded so that new weights are the same each time."""
     precision = prepare_device(experiment.runtime)
     seed_everything(experiment.runtime.seed)
     head = experiment.task.head(prepared.profile)
     network = experiment.model.network(head, prepared.assets).to(precision.device)
+    if isinstance(experiment.model, Growing):
+        refuse_processes(world)
+        rate = experiment.model.learning_rate
+        return Grower(network, lambda: prepared.batch_of("train"), precision=precision, learning_rate=rate)
     groups = network.parameter_groups(
         learning_rate=experiment.optimizer.learning_rate, weight_decay=experiment.optimizer.weight_decay
     )
@@ -195,7 +213,7 @@ def build_feed(scorer: Scorer, learner: Pupil, *, stream: BatchStream, repairs: 
 
 
 def _restore(
-    checkpoint: Checkpoint | None, state: TrainState, learner: Learner, stream: BatchStream, scene: Scene
+    checkpoint: Checkpoint | None, state: TrainState, learner: Keepsake, stream: BatchStream, scene: Scene
 ) -> None:
     sinks = scene.sinks
     sinks.file.rewind(checkpoint.step if checkpoint else 0)
@@ -212,7 +230,7 @@ def _restore(
     sinks.note(f"going on from step {checkpoint.step}", step=checkpoint.step)
 
 
-def _save(saver: Saver, state: TrainState, learner: Learner, *, values: Mapping[str, Any]) -> None:
+def _save(saver: Saver, state: TrainState, learner: Keepsake, *, values: Mapping[str, Any]) -> None:
     saver.finish()  # before the copy is made, so that memory never holds two of them
     copy = snapshot(learner)
     values = {"train": state.to_json(), **values}
@@ -237,8 +255,10 @@ def _memory_of_scoring(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
     return Memory(ledger.repairs.split_evaluations, record, world)
 
 
-def facts_of(prepared: Prepared, learner: Learner, stream: BatchStream, world: World) -> dict[str, Any]:
-    """Tell the sizes of a run: rows, parameters, batches, padding."""
+def facts_of(prepared: Prepared, learner: Learner | Grower, stream: BatchStream, world: World) -> dict[str, Any]:
+    """Tell the sizes of a run: rows, parameters, batches, padding; of trees only the rows are known."""
+    if isinstance(learner, Grower):
+        return dict(prepared.facts)
     parameters = sum(parameter.numel() for parameter in learner.network.parameters())
     trained = sum(parameter.numel() for parameter in learner.network.parameters() if parameter.requires_grad)
     return {

@@ -12,9 +12,10 @@ from burnish.artifact.predictor import views
 from burnish.data.batches import BatchStream, evaluation_plan, plan_epoch
 from burnish.dist.world import Solo
 from burnish.engine.feed import micro_batches, total_steps
+from burnish.engine.grower_torch import Grower
 from burnish.engine.learner_torch import Learner
 from burnish.engine.snapshot_torch import snapshot
-from burnish.run.assemble import build_learner, build_stream, facts_of
+from burnish.run.assemble import build_learner, build_stream, facts_of, policy_of
 from burnish.run.directory import RunDirectory
 from burnish.run.machine import disk_free, memory_limit, peak_memory
 from burnish.run.prepare import Prepared, prepare
@@ -61,10 +62,14 @@ class Rehearsal:
 
     experiment: Experiment
     prepared: Prepared
-    learner: Learner
+    learner: Learner | Grower
 
     def step_seconds(self) -> float:
         """Take steps on batches of every size, the largest first, and give the mean time of one."""
+        learner = self.learner
+        if isinstance(learner, Grower):
+            learner.advance(0, 1.0)  # reads the rows, once
+            return _mean_seconds(lambda number: learner.advance(number + 1, 1.0), range(_STEPS))
         lengths = self.prepared.features["train"]["length"].to_numpy()
         runtime, policy = self.experiment.runtime, self.experiment.train
         plan = plan_epoch(lengths, seed=runtime.seed, epoch=0, batching=policy.batch)
@@ -75,7 +80,7 @@ class Rehearsal:
             batches = micro_batches(
                 plan[which], draw, collate=self.prepared.collate("train"), accumulate=policy.accumulate
             )
-            self.learner.step(batches, step=0, factor=0.0)
+            learner.step(batches, step=0, factor=0.0)
 
         take(int(np.argmax(sizes)))  # memory peaks here; and the first step of all is never typical
         return _mean_seconds(take, spread(sizes, _STEPS))
@@ -100,7 +105,7 @@ def spread(sizes: Sequence[int], count: int) -> list[int]:
     return [int(order[int((share + 0.5) * len(order) / count)]) for share in range(count)]
 
 
-def _mean_seconds(take: Callable[[int], None], chosen: Iterable[int]) -> float:
+def _mean_seconds(take: Callable[[int], object], chosen: Iterable[int]) -> float:
     # Alternating between small and large keeps the mean fair when time runs out before all are taken.
     places = list(chosen)
     mixed = [places[turn] for turn in np.random.default_rng(0).permutation(len(places))]
@@ -116,7 +121,8 @@ def _mean_seconds(take: Callable[[int], None], chosen: Iterable[int]) -> float:
 
 def _counts(experiment: Experiment, stream: BatchStream, num_examples: int, step_seconds: float) -> tuple[int, int]:
     """Count steps and evaluations; what is measured by the clock follows from the speed."""
-    length, every = experiment.train.length, experiment.train.evaluate_every
+    policy = policy_of(experiment)
+    length, every = policy.length, policy.evaluate_every
     steps = total_steps(length, stream, num_examples=num_examples)
     if steps is None:
         steps = max(1, round(length.amount * 60 / step_seconds))
@@ -138,7 +144,7 @@ def _seconds(timing: Timing, steps: int, evaluations: int) -> float:
     return steps * timing.step_seconds + passes
 
 
-def _footprint(experiment: Experiment, learner: Learner, place: Path) -> Footprint:
+def _footprint(experiment: Experiment, learner: Learner | Grower, place: Path) -> Footprint:
     peak = peak_memory()
     held = snapshot(learner).num_bytes
     weights = sum(tensor.nbytes for tensor in learner.network.state_dict().values())

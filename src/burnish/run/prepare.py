@@ -8,6 +8,8 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from burnish.data.cache import open_cache
 from burnish.data.encode import encode_parts, faults_of
 from burnish.data.faults import settle, settle_all
@@ -67,6 +69,12 @@ class Prepared:
             return self.encoder.collate(features, indices, draw)
 
         return build
+
+    def batch_of(self, split: str) -> "Batch":
+        """Give all rows of a split as one batch, as they are when predicted."""
+        features = self.features[split]
+        draw = Draw(seed=0, epoch=0, is_training=False)
+        return self.encoder.collate(features, np.arange(features.num_rows), draw)
 
 
 def prepare(

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from burnish.dist.world import World
+from burnish.errors import LaunchError
 from burnish.run.directory import RunDirectory
 from burnish.run.prepare import Prepared, prepare
 from burnish.spec.experiment import Experiment
@@ -37,3 +38,9 @@ def _newest_with_its_best(store: CheckpointStore) -> Checkpoint | None:
         return store.newest()  # which refuses, if there once were some
     steps = {None, *(each.step for each in good)}
     return next((each for each in reversed(good) if each.state()["train"]["best_step"] in steps), good[-1])
+
+
+def refuse_processes(world: World) -> None:
+    """Refuse several processes where only one can train."""
+    if world.size > 1:
+        raise LaunchError(f"this model is grown by one process, and there are {world.size}; train without --processes")

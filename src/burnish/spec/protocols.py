@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
+    from burnish.spec.experiment import TrainPolicy
     from burnish.spec.values import Array, Batch
 
 
@@ -153,6 +154,17 @@ class Architecture(Protocol):
 
     def load(self, directory: Path, head: Head) -> Any:
         """Rebuild a network from an artifact, whatever it was first made from."""
+        ...
+
+
+@runtime_checkable
+class Growing(Protocol):
+    """An architecture whose network is grown by rounds over the whole table, and not learned from batches."""
+
+    @property
+    def learning_rate(self) -> float: ...
+    def policy(self, asked: TrainPolicy) -> TrainPolicy:
+        """Give how long to train, for an experiment that asked so."""
         ...
 
 

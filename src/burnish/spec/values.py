@@ -94,10 +94,16 @@ class Profile:
 class Objective:
     """A loss by name, with its numbers; the engine owns the arithmetic."""
 
-    name: Literal["cross_entropy", "binary_cross_entropy", "mean_squared_error", "focal"]
+    name: Literal[
+        "cross_entropy", "binary_cross_entropy", "mean_squared_error", "focal", "poisson", "gamma", "quantile"
+    ]
+    """`poisson` and `gamma` take what the network gives as the logarithm of the mean."""
     class_weights: tuple[float, ...] | None = None
     label_smoothing: float = 0.0
     gamma: float = 2.0
+    """How much `focal` turns away from what is already right."""
+    quantile: float = 0.5
+    """Which quantile is predicted, from 0 to 1."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Steps that do not depend on how a batch is cut, and learners that can be put back."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,8 +48,14 @@ def batch(count: int, *, kind: str = "classes") -> dict[str, np.ndarray]:
         "classes": lambda: random.integers(0, 3, count),
         "numbers": lambda: random.normal(size=count),
         "sets": lambda: random.integers(0, 2, (count, 3)).astype(np.float32),
+        "amounts": lambda: random.gamma(2.0, size=count),
     }[kind]()
     return {"x": random.normal(size=(count, 6)).astype(np.float32), "label": label, "row": np.arange(count)}
+
+
+def weighted(given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    random = np.random.default_rng(5)
+    return {**given, "weight": random.uniform(0, 3, len(given["row"])).astype(np.float32)}
 
 
 def cut(whole: dict[str, np.ndarray], parts: int) -> list[dict[str, np.ndarray]]:
@@ -66,15 +73,19 @@ OBJECTIVES = {
     "focal": (Objective("focal", class_weights=(1.0, 2.0, 3.0)), "classes", 3),
     "numbers": (Objective("mean_squared_error"), "numbers", 1),
     "sets": (Objective("binary_cross_entropy"), "sets", 3),
+    "counts": (Objective("poisson"), "amounts", 1),
+    "amounts": (Objective("gamma"), "amounts", 1),
+    "high quantile": (Objective("quantile", quantile=0.9), "numbers", 1),
 }
 
 
 @pytest.mark.parametrize("name", OBJECTIVES)
 @pytest.mark.parametrize("parts", [2, 3, 4])
-def test_one_gradient_however_a_batch_is_cut(name: str, parts: int) -> None:
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_one_gradient_however_a_batch_is_cut(name: str, parts: int, has_weights: bool) -> None:
     objective, kind, size = OBJECTIVES[name]
     whole, pieces = learner(objective, size=size), learner(objective, size=size)
-    given = batch(11, kind=kind)
+    given = weighted(batch(11, kind=kind)) if has_weights else batch(11, kind=kind)
     one = whole.step([given], step=0, factor=1.0)
     many = pieces.step(cut(given, parts), step=0, factor=1.0)
     assert many.loss == pytest.approx(one.loss, abs=1e-6)
@@ -90,6 +101,45 @@ def test_weighted_cross_entropy_is_torchs_own_mean() -> None:
     loss = Loss(objective, CPU.device)
     expected = nn.functional.cross_entropy(logits, labels, torch.tensor([1.0, 5.0, 0.2]), label_smoothing=0.1)
     assert torch.allclose(loss.sum(logits, labels) / loss.weight(labels), expected)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_row_that_weighs_two_counts_as_two_rows(name: str) -> None:
+    objective, kind, size = OBJECTIVES[name]
+    labels, logits = torch.tensor(batch(4, kind=kind)["label"]), torch.randn(4, size)
+    loss, twice = Loss(objective, CPU.device), torch.tensor([0, 1, 1, 2, 3])
+    weights = torch.tensor([1.0, 2.0, 1.0, 1.0])
+    assert torch.allclose(loss.sum(logits, labels, weights), loss.sum(logits[twice], labels[twice]))
+    assert torch.allclose(loss.weight(labels, weights), loss.weight(labels[twice]))
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_the_loss_of_an_ensemble_is_the_mean_of_its_members(name: str) -> None:
+    objective, kind, size = OBJECTIVES[name]
+    given = weighted(batch(6, kind=kind))
+    labels, weights, logits = torch.tensor(given["label"]), torch.tensor(given["weight"]), torch.randn(6, 5, size)
+    loss = Loss(objective, CPU.device)
+    alone = torch.stack([loss.sum(logits[:, member], labels, weights) for member in range(5)])
+    assert torch.allclose(loss.sum(logits, labels, weights), alone.mean())
+
+
+@pytest.mark.parametrize(
+    ("objective", "best"),
+    [
+        (Objective("poisson"), lambda amounts: np.log(amounts.mean())),
+        (Objective("gamma"), lambda amounts: np.log(amounts.mean())),
+        (Objective("quantile", quantile=0.8), lambda amounts: np.quantile(amounts, 0.8, method="inverted_cdf")),
+        (Objective("mean_squared_error"), np.mean),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_the_constant_that_loses_least_is_the_one_the_objective_is_for(objective: Objective, best: Any) -> None:
+    amounts = np.random.default_rng(0).gamma(2.0, size=101)
+    tries = torch.linspace(-1, 6, 7001)
+    loss = Loss(objective, CPU.device)
+    labels = torch.tensor(amounts)
+    losses = [float(loss.sum(constant.expand(101, 1), labels)) for constant in tries]
+    assert float(tries[int(np.argmin(losses))]) == pytest.approx(best(amounts), abs=2e-3)
 
 
 def test_focal_loss_with_no_focus_is_cross_entropy() -> None:

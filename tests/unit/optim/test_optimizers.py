@@ -8,10 +8,10 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from burnish.optim.optimizers import Adafactor, Adam, AdamW, Lamb, Lion, Sgd
+from burnish.optim.optimizers import Adafactor, AdaGrad, Adam, AdamW, Ftrl, Lamb, Lion, Sgd
 from burnish.spec.protocols import Optimizer
 
-ALL = [AdamW(), Adam(), Adafactor(), Sgd(), Lamb(), Lion()]
+ALL = [AdamW(), Adam(), Adafactor(), Sgd(), Lamb(), Lion(), AdaGrad(), Ftrl(l1=0.01, l2=0.1)]
 
 
 def _name(component: Any) -> str:

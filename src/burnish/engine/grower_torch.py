@@ -1,0 +1,85 @@
+"""Grows a model by rounds over the whole table, one round a step, behind the face of a learner with its batches."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from torch import Tensor, nn
+
+from burnish.engine.infer_torch import Inference, Precision
+from burnish.engine.state import Taken
+from burnish.spec.values import StepResult
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Batch
+
+
+class Grows(Protocol):
+    """What a network must be able to do to be grown."""
+
+    def begin(self, batch: "Batch") -> None:
+        """Take the training rows."""
+        ...
+
+    def grow(self) -> float:
+        """Grow by one round and give the loss."""
+        ...
+
+
+class NoOptimizer:
+    """Hold nothing: rounds need no optimizer."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Give nothing to save."""
+        return {"state": {}, "param_groups": []}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take nothing over."""
+
+
+class Grower:
+    """A network that grows: the trainee and the learner of a run at once."""
+
+    def __init__(
+        self, network: nn.Module, rows: Callable[[], "Batch"], *, precision: Precision, learning_rate: float
+    ) -> None:
+        self.network = network
+        self.optimizer = NoOptimizer()
+        self.learning_rate = learning_rate
+        self._rows = rows
+        self._precision = precision
+        self._rounds = 0
+        self._num_rows = 0
+
+    def advance(self, step: int, factor: float) -> Taken:
+        """Grow by one round; the training rows are read before the first one."""
+        began = monotonic()
+        forest = cast(Grows, self.network)
+        if not self._num_rows:
+            rows = self._rows()
+            self._num_rows = len(rows["label"])
+            forest.begin(rows)
+        result = StepResult(loss=forest.grow(), gradient_norm=0.0, examples=self._num_rows, tokens=0)
+        self._rounds = step + 1
+        return Taken(result, epochs=step + 1.0, global_examples=self._num_rows, seconds=monotonic() - began)
+
+    def cursor(self) -> dict[str, int]:
+        """Tell the rounds done: each sees all rows once."""
+        return {"epoch": self._rounds, "batch": 0}
+
+    def infer(self, batch: "Batch") -> "Array":
+        """Give the logits of a batch, in float32."""
+        return Inference(self.network, self._precision).infer(batch)
+
+    @contextmanager
+    def averaged(self) -> Iterator[None]:
+        """Change nothing: rounds are not averaged."""
+        yield
+
+    def average_tensors(self) -> list[Tensor]:
+        """Give none."""
+        return []
+
+    def close(self) -> None:
+        """Hold nothing to let go of."""

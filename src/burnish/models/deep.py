@@ -1,0 +1,22 @@
+"""A network of layers over a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from burnish.models.table import Layered
+
+if TYPE_CHECKING:
+    from burnish.models.deep_torch import DeepNetwork
+    from burnish.spec.protocols import Assets
+    from burnish.spec.values import Head
+
+
+class Deep(Layered):
+    """Embed categories and numbers, and pass them through layers."""
+
+    def network(self, head: Head, assets: Assets) -> DeepNetwork:
+        """Build the network; its weights are drawn from torch's generator."""
+        from burnish.models.deep_torch import DeepNetwork
+
+        return DeepNetwork(self, head)

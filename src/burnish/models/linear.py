@@ -1,0 +1,22 @@
+"""A linear model over a table: one weight for each number and each wide id."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from burnish.models.table import Table
+
+if TYPE_CHECKING:
+    from burnish.models.linear_torch import LinearNetwork
+    from burnish.spec.protocols import Assets
+    from burnish.spec.values import Head
+
+
+class Linear(Table):
+    """Add up a weight for every number, category and wide id: quick, and easy to read."""
+
+    def network(self, head: Head, assets: Assets) -> LinearNetwork:
+        """Build the network; all its weights begin at zero."""
+        from burnish.models.linear_torch import LinearNetwork
+
+        return LinearNetwork(head)

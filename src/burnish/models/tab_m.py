@@ -1,0 +1,35 @@
+"""An ensemble of networks over a table that share most of their weights, after the published TabM."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from pydantic import PositiveInt
+
+from burnish.models.table import Dropout, Layered, NumberEmbedding
+
+if TYPE_CHECKING:
+    from burnish.models.tab_m_torch import TabMNetwork
+    from burnish.spec.protocols import Assets
+    from burnish.spec.values import Head
+
+
+class TabM(Layered):
+    """Train many members at once: they share the layers' matrices, and each scales what goes in and out in its own way.
+
+    The defaults are meant to need no search. A prediction is the mean of the members' predictions.
+    """
+
+    members: PositiveInt = 32
+    adapters: Literal["every_layer", "first"] = "every_layer"
+    """Where members differ: in every layer, or only in how they see the inputs (and in their outputs)."""
+    numbers: NumberEmbedding = NumberEmbedding(kind="piecewise_linear")
+    first: PositiveInt = 128
+    layers: PositiveInt = 2
+    dropout: Dropout = 0.1
+
+    def network(self, head: Head, assets: Assets) -> TabMNetwork:
+        """Build the network; its weights are drawn from torch's generator."""
+        from burnish.models.tab_m_torch import TabMNetwork
+
+        return TabMNetwork(self, head)

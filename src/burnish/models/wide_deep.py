@@ -1,0 +1,22 @@
+"""A linear model and a network of layers over a table, learned together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from burnish.models.table import Layered
+
+if TYPE_CHECKING:
+    from burnish.models.deep_torch import WideDeepNetwork
+    from burnish.spec.protocols import Assets
+    from burnish.spec.values import Head
+
+
+class WideDeep(Layered):
+    """Add a linear model, which remembers single crossings, to layers, which generalise."""
+
+    def network(self, head: Head, assets: Assets) -> WideDeepNetwork:
+        """Build both parts; the linear one begins at zero."""
+        from burnish.models.deep_torch import WideDeepNetwork
+
+        return WideDeepNetwork(self, head)

@@ -1,0 +1,50 @@
+"""The score of boosted trees on the features of a run: what a user would pick instead of its network."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from burnish.errors import ConfigError, MissingExtra
+from burnish.run.prepare import Prepared
+from burnish.spec.protocols import Task
+from burnish.spec.values import Head, Outcome
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Batch
+
+MAX_TRAIN = 200_000
+"""Training rows used at most, so that a baseline takes seconds."""
+
+
+def boosted_trees(
+    prepared: Prepared, task: Task, *, split: str, seed: int, note: Callable[[str], None] = lambda _: None
+) -> Outcome | None:
+    """Grow trees with LightGBM's usual settings, stopped by the validation rows; None, and a note, if it cannot."""
+    head = task.head(prepared.profile)
+    train, asked = _some(prepared.batch_of("train"), seed=seed), prepared.batch_of(split)
+    try:
+        logits = _logits(head, train, prepared.batch_of("validation"), asked=asked)
+    except (MissingExtra, ConfigError) as reason:
+        note(f"the baseline of boosted trees was left out: {reason}")
+        return None
+    kept = {name: asked[name] for name in ("row", "label") if name in asked}
+    return task.decode({"logits": logits, "part": np.arange(len(logits)), **kept}, prepared.profile)
+
+
+def _logits(head: Head, train: "Batch", validation: "Batch", *, asked: "Batch") -> "Array":
+    from burnish.models.gbdt import Gbdt
+    from burnish.models.gbdt_torch import BoostedTrees
+
+    trees = BoostedTrees(Gbdt(), head)
+    trees.begin(train)
+    trees.fit(validation)
+    return trees.logits(asked)
+
+
+def _some(batch: "Batch", *, seed: int) -> "Batch":
+    size = len(batch["label"])
+    if size <= MAX_TRAIN:
+        return batch
+    kept = np.sort(np.random.Generator(np.random.Philox(seed)).choice(size, MAX_TRAIN, replace=False))
+    return {name: values[kept] for name, values in batch.items()}
