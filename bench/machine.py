@@ -6,7 +6,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from burnish.dist.world import available_cores
+from burnish.launch.allocator import allocator_settings
 from burnish.run.environment_torch import environment
+from burnish.run.machine import memory_limit
 from burnish.spec.experiment import Runtime
 
 _FLAGS = ("avx2", "avx512f", "avx512_vnni", "avx512_bf16", "amx_bf16", "amx_tile")
@@ -20,7 +22,7 @@ def machine() -> list[str]:
     facts = {
         "processor": f"{told['processor']} ({', '.join(flags()) or 'no vector flags known'})",
         "cores": f"{available_cores()} of {os.cpu_count()}",
-        "memory": f"{memory_gib():.0f} GiB",
+        "memory": f"{(memory_limit() or 0) / 2**30:.0f} GiB",
         "device, precision by default": f"{told['device']}, {told['precision']}",
         "threads by default": told["threads"],
         "allocator": allocator(),
@@ -38,19 +40,13 @@ def flags(path: Path = Path("/proc/cpuinfo")) -> list[str]:
     return [flag for flag in _FLAGS if flag in line.split()]
 
 
-def memory_gib(path: Path = Path("/proc/meminfo")) -> float:
-    """Tell how much memory the machine has."""
-    if not path.is_file():
-        return float("nan")
-    total = next(line for line in path.read_text().splitlines() if line.startswith("MemTotal"))
-    return int(total.split()[1]) / 2**20
-
-
 def allocator() -> str:
-    """Name what this process was started with; what a worker is given besides is the launcher's business."""
+    """Name the allocator, what this process was started with, and what the launcher gives our own workers besides."""
     asked = [f"{name}={Path(os.environ[name]).name}" for name in _ALLOCATION if os.environ.get(name)]
     asked += sorted(f"{name}={value}" for name, value in os.environ.items() if name.startswith("MALLOC_"))
-    return " ".join([*platform.libc_ver(), *asked]).strip() or "that of the system"
+    given = " ".join(f"{name}={value}" for name, value in allocator_settings(os.environ).items())
+    here = " ".join([*platform.libc_ver(), *asked]).strip() or "that of the system"
+    return f"{here}; Burnish's workers also `{given}`" if given else here
 
 
 def _version(name: str) -> str:

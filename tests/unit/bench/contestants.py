@@ -18,7 +18,8 @@ def counting(request: Mapping[str, Any], referee: Referee) -> None:
         turns += 1
         sys.stdout.write("a library says something\n")
         sys.stdout.flush()
-        referee.report(Block(request["seconds"], examples=turns, flops=float(os.environ.get("MARK", "0"))))
+        mark, settings = os.environ.get("MARK", "0"), os.environ.get("GLIBC_TUNABLES", "")
+        referee.report(Block(request["seconds"], examples=turns, tokens=len(settings), flops=float(mark)))
 
 
 def refusing(_request: Mapping[str, Any], _referee: Referee) -> None:

@@ -1,9 +1,12 @@
 """Contestants are processes of their own, and what goes wrong in one is told."""
 
+import os
+
 import pytest
 
 from burnish.bench.contest import Entrant, started
 from burnish.errors import DataError, LaunchError
+from burnish.launch.allocator import allocator_settings
 
 HERE = "tests.unit.bench.contestants"
 
@@ -17,6 +20,18 @@ def test_two_processes_work_in_turn_and_what_they_print_does_no_harm() -> None:
         blocks = [contestants[name]() for name in ("ours", "peer", "peer", "ours")]
     assert [(block.seconds, block.examples) for block in blocks] == [(1.0, 1), (2.0, 1), (2.0, 2), (1.0, 2)]
     assert [block.flops for block in blocks] == [0, 7, 7, 0]
+
+
+def test_only_our_own_processes_get_what_the_launcher_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith(("MALLOC_", "GLIBC_", "LD_PRELOAD"))]:
+        monkeypatch.delenv(name)
+    entrants = {
+        name: Entrant(f"{HERE}:counting", {"seconds": 1.0}, is_ours=is_ours)
+        for name, is_ours in (("ours", True), ("peer", False))
+    }
+    with started(entrants) as contestants:
+        settings = [contestants[name]().tokens for name in entrants]
+    assert settings == [sum(map(len, allocator_settings(os.environ).values())), 0]
 
 
 def test_a_refusal_comes_out_as_it_was() -> None:
