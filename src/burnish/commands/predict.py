@@ -75,7 +75,8 @@ def _renamed(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any
 
 
 def _beside(table: "pa.Table", outcome: "Outcome") -> "pa.Table":
-    from burnish.artifact.tables import free_name, prediction_columns
+    from burnish.artifact.tables import prediction_columns
+    from burnish.data.codecs.flat import free_name
 
     for name, column in prediction_columns(outcome).items():
         table = table.append_column(free_name(name, table), column)
