@@ -9,6 +9,7 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
+from burnish.data.codecs.flat import flat
 from burnish.spec.values import Outcome
 
 if TYPE_CHECKING:
@@ -52,9 +53,9 @@ def write_table(table: pa.Table, path: Path, *, suffix: str) -> None:
                 rows = batch.to_pylist()
                 stream.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
     elif suffix == ".tsv":
-        _write_tsv(_flat(table), path)
+        _write_tsv(flat(table), path)
     else:
-        pyarrow.csv.write_csv(_flat(table), path)
+        pyarrow.csv.write_csv(flat(table), path)
 
 
 def _write_tsv(table: pa.Table, path: Path) -> None:
@@ -71,26 +72,3 @@ def _tsv_cell(value: object) -> str:
     if text.startswith('"') or any(mark in text for mark in "\t\r\n"):
         return '"' + text.replace('"', '""') + '"'
     return text
-
-
-def _flat(table: pa.Table) -> pa.Table:
-    # CSV has no nested values: a column of probabilities becomes one column a class.
-    nested = [field.name for field in table.schema if pa.types.is_nested(field.type)]
-    for name in nested:
-        column = table[name].combine_chunks()
-        at = table.column_names.index(name)
-        table = table.remove_column(at)
-        if pa.types.is_struct(column.type):
-            for field, values in zip(column.type, column.flatten(), strict=True):
-                table = table.append_column(free_name(f"probability_{field.name}", table), values)
-        else:
-            written = [json.dumps(value, ensure_ascii=False, default=str) for value in column.to_pylist()]
-            table = table.append_column(name, pa.array(written))
-    return table
-
-
-def free_name(name: str, table: pa.Table) -> str:
-    """Give a column's name, or a longer one if the table has a column of that name."""
-    while name in table.column_names:
-        name = f"burnish_{name}"
-    return name

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -10,7 +10,9 @@ from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
 from burnish.cli.figures import figure
 from burnish.cli.options import Json, Target, resolved
+from burnish.cli.predict_payload import predict_payload
 from burnish.cli.tables import Table, show
+from burnish.data.codecs.names import FORMAT_NAMES, FormatName
 
 if TYPE_CHECKING:
     from burnish.artifact.predictor import Prediction
@@ -27,21 +29,48 @@ def predict(
     pairs: Annotated[
         list[str] | None, typer.Option("--pair", metavar="TEXT", help="The second text of each --text, in order.")
     ] = None,
-    source: Annotated[str | None, typer.Option("--in", metavar="FILE", help="A file of rows to predict for.")] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="Where the predictions of --in go (.parquet, .csv).")
+    source: Annotated[
+        str | None, typer.Option("--in", metavar="FILE", help="A file of rows to predict for; - is standard input.")
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Where predictions go (.parquet, .csv …); - is standard output."),
+    ] = None,
+    format: Annotated[
+        FormatName | None,
+        typer.Option("--format", help="Read --in in this serving format, and answer in the one that goes with it."),
+    ] = None,
+    bad_rows: Annotated[
+        Literal["error", "skip"],
+        typer.Option("--bad-rows", help="With --format: refuse all, or skip bad rows."),
+    ] = "error",
     is_json: Json = False,
 ) -> None:
     """Predict with the same preparation of texts as in training."""
+    if format is not None:
+        _refuse_texts(texts)
+        predict_payload(resolved(target), source=source, out=out, format=format, bad_rows=bad_rows, is_json=is_json)
+        return
+    _refuse_format_options(source, out, bad_rows)
     if (source is None) != (out is None):
         raise typer.BadParameter("--in and --out go together: rows come from --in, predictions go to --out")
     if source is not None and out is not None:
-        if texts:
-            raise typer.BadParameter("predict takes texts from one place: give --text or --in, not both")
+        _refuse_texts(texts)
         _predict_file(resolved(target), source=source, out=out, is_json=is_json)
         return
     _predict_texts(target, _rows(texts or [], pairs or []), is_json=is_json)
+
+
+def _refuse_texts(texts: Sequence[str] | None) -> None:
+    if texts:
+        raise typer.BadParameter("predict takes texts from one place: give --text or --in, not both")
+
+
+def _refuse_format_options(source: str | None, out: Path | None, bad_rows: str) -> None:
+    if bad_rows != "error":
+        raise typer.BadParameter("--bad-rows goes with --format; without it, every row of --in must be good")
+    if "-" in (source, str(out)):
+        raise typer.BadParameter(f"- needs --format, which says how the rows are written: {', '.join(FORMAT_NAMES)}")
 
 
 def _rows(texts: Sequence[str], pairs: Sequence[str]) -> list[dict[str, str]]:

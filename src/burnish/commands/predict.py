@@ -11,9 +11,12 @@ from burnish.errors import DataError
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from burnish.artifact.answering import Answered, BadRows
     from burnish.artifact.predictor import Prediction
+    from burnish.data.codecs.names import FormatName
     from burnish.spec.values import Outcome
 
+MAX_PAYLOAD_BYTES = 1 << 30
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
 
 
@@ -46,10 +49,47 @@ def predict_file(
     return int(table.num_rows)
 
 
+def predict_payload(
+    target: str,
+    payload: bytes,
+    *,
+    format: "FormatName",
+    bad_rows: "BadRows" = "error",
+    out: Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> "Answered":
+    """Answer rows in a serving format as a server would; with `out`, also write the answer there."""
+    from burnish.artifact.answering import answer
+    from burnish.artifact.predictor import Predictor
+    from burnish.data.codecs.payload import Limits
+
+    if out is not None:
+        _make_folder(out)
+    predictor = Predictor.load(find_artifact(target))
+    limits = Limits(payload_bytes=MAX_PAYLOAD_BYTES, rows=MAX_PAYLOAD_BYTES)
+    answered = answer(predictor, payload, format=format, bad_rows=bad_rows, limits=limits, progress=progress)
+    if out is not None:
+        _put(out, lambda temporary: temporary.write_bytes(answered.body))
+    return answered
+
+
+def read_payload(source: str) -> bytes:
+    """Read a file of rows as it stands, up to the largest payload and a byte, so that more is noticed."""
+    try:
+        with Path(source).open("rb") as stream:
+            return stream.read(MAX_PAYLOAD_BYTES + 1)
+    except OSError as error:
+        raise DataError(f"{source} could not be read: {error.strerror or error}") from error
+
+
 def _make_room(out: Path) -> None:
-    """Refuse a place that cannot be written before any work is done for it."""
     if out.suffix not in FORMATS:
         raise DataError(f"{out} must end in one of {', '.join(FORMATS)}, which says how to write it")
+    _make_folder(out)
+
+
+def _make_folder(out: Path) -> None:
+    """Refuse a place that cannot be written before any work is done for it."""
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -75,7 +115,8 @@ def _renamed(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any
 
 
 def _beside(table: "pa.Table", outcome: "Outcome") -> "pa.Table":
-    from burnish.artifact.tables import free_name, prediction_columns
+    from burnish.artifact.tables import prediction_columns
+    from burnish.data.codecs.flat import free_name
 
     for name, column in prediction_columns(outcome).items():
         table = table.append_column(free_name(name, table), column)
@@ -84,9 +125,14 @@ def _beside(table: "pa.Table", outcome: "Outcome") -> "pa.Table":
 
 def _write(table: "pa.Table", out: Path) -> None:
     from burnish.artifact.tables import write_table
+
+    _put(out, lambda temporary: write_table(table, temporary, suffix=out.suffix))
+
+
+def _put(out: Path, write: Callable[[Path], object]) -> None:
     from burnish.durable import replace_durably
 
     try:
-        replace_durably(out, lambda temporary: write_table(table, temporary, suffix=out.suffix))
+        replace_durably(out, write)
     except OSError as error:
         raise DataError(f"{out} could not be written: {error.strerror or error}") from error

@@ -1,0 +1,52 @@
+"""Answers a payload: its rows are read, predicted and written in the form that goes with theirs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from burnish.artifact.predictor import Predictor
+from burnish.artifact.tables import prediction_columns
+from burnish.data.codecs.columns import columns_of
+from burnish.data.codecs.decoded import DecodedRows, RowError
+from burnish.data.codecs.formats import decode, encode
+from burnish.data.codecs.names import FormatName
+from burnish.data.codecs.payload import DEFAULT_LIMITS, Limits
+
+BadRows = Literal["error", "skip"]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The bytes to send back, and what there is to say of the rows."""
+
+    body: bytes
+    num_rows: int
+    errors: tuple[RowError, ...]
+    """What is wrong with the rows that were skipped."""
+    unused: tuple[str, ...]
+    """Names in the payload that the model has no column for."""
+
+
+def answer(
+    predictor: Predictor,
+    payload: bytes,
+    *,
+    format: FormatName,
+    bad_rows: BadRows = "error",
+    limits: Limits = DEFAULT_LIMITS,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Answered:
+    """Predict the rows of a payload; refuse bad ones all at once, or skip them and say in their places why."""
+    rows = decode(payload, columns_of(predictor.task, predictor.profile), format=format, limits=limits)
+    if bad_rows == "error":
+        rows.refuse_errors()
+    body = encode(rows, _predicted(predictor, rows, progress=progress), format=format)
+    return Answered(body, rows.num_rows, rows.errors, rows.unused)
+
+
+def _predicted(predictor: Predictor, rows: DecodedRows, *, progress: Callable[[int, int], None]) -> pa.Table:
+    if not len(rows.table):
+        return pa.table({"predicted": pa.array([], pa.string())})
+    return pa.table(prediction_columns(predictor.outcome(rows.table, progress=progress)))

@@ -1,0 +1,1 @@
+"""Rows as programs send them, and answers as programs read them: JSON, CSV, tf.train.Example."""

@@ -1,0 +1,64 @@
+"""Answers as bytes, one for each row in the order of the rows: the model's, or what was wrong with the row."""
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+
+from burnish.data.codecs.decoded import DecodedRows
+from burnish.data.codecs.flat import flat
+
+
+def as_json(rows: DecodedRows, answers: pa.Table) -> bytes:
+    """Write {"predictions": [...]}, as model servers do."""
+    return (_dumped({"predictions": _in_order(rows, answers)}) + "\n").encode()
+
+
+def as_json_lines(rows: DecodedRows, answers: pa.Table) -> bytes:
+    """Write one object a line."""
+    return "".join(_dumped(each) + "\n" for each in _in_order(rows, answers)).encode()
+
+
+def as_csv(rows: DecodedRows, answers: pa.Table, *, has_header: bool) -> bytes:
+    """Write one line a row; a bad row has empty cells and, at the end, its error."""
+    at = np.full(rows.num_rows, -1, dtype=np.int64)
+    at[rows.numbers - 1] = np.arange(len(rows.numbers))
+    table = flat(answers).take(pa.array(at, mask=at < 0))
+    if rows.errors:
+        whys = _whys(rows)
+        table = table.append_column("error", pa.array([whys.get(n) for n in range(1, rows.num_rows + 1)], pa.string()))
+    sink = pa.BufferOutputStream()
+    pyarrow.csv.write_csv(table, sink, pyarrow.csv.WriteOptions(include_header=has_header, quoting_style="needed"))
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def _in_order(rows: DecodedRows, answers: pa.Table) -> list[dict[str, Any]]:
+    found: dict[int, dict[str, Any]] = {number: {"error": why} for number, why in _whys(rows).items()}
+    found.update(zip(rows.numbers.tolist(), answers.to_pylist(), strict=True))
+    return [found[number] for number in range(1, rows.num_rows + 1)]
+
+
+def _whys(rows: DecodedRows) -> dict[int, str]:
+    whys: dict[int, str] = {}
+    for error in rows.errors:
+        whys[error.row] = f"{whys[error.row]}; {error}" if error.row in whys else str(error)
+    return whys
+
+
+def _dumped(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: object) -> object:
+    """Write nan and inf as text, for JSON has no numbers for them."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    return [_finite(each) for each in value] if isinstance(value, list) else value

@@ -1,0 +1,48 @@
+"""What a column of the rows is: its name, its kind, and what stands for a missing value."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, runtime_checkable
+
+from burnish.spec.values import Profile
+
+Kind = Literal["number", "integer", "boolean", "text"]
+Value = float | int | bool | str
+
+
+@dataclass(frozen=True)
+class ColumnSpec:
+    """Name a column and say what its values are."""
+
+    name: str
+    kind: Kind = "text"
+    default: Value | None = None
+    """What a missing value becomes."""
+    is_required: bool = True
+    """Whether a row without a value is refused if there is no default; else the value stays missing."""
+
+    @property
+    def must_be_given(self) -> bool:
+        """Tell whether a row without a value is refused."""
+        return self.is_required and self.default is None
+
+
+@runtime_checkable
+class KnowsColumns(Protocol):
+    """A task that can tell more of its columns than their names."""
+
+    def input_specs(self, profile: Profile) -> Sequence[ColumnSpec]:
+        """Describe the columns that prediction reads, in their order."""
+        ...
+
+
+def text_columns(names: Iterable[str]) -> tuple[ColumnSpec, ...]:
+    """Describe columns of text that every row must have."""
+    return tuple(ColumnSpec(name) for name in names)
+
+
+def columns_of(task: object, profile: Profile) -> tuple[ColumnSpec, ...]:
+    """Give the columns that a task describes, else texts under the names of its `input_columns`."""
+    if isinstance(task, KnowsColumns):
+        return tuple(task.input_specs(profile))
+    return text_columns(getattr(task, "input_columns", ()))

@@ -1,0 +1,231 @@
+"""Turns values as they were sent into columns of one type: whole columns at once, one by one where that fails."""
+
+import base64
+import binascii
+import json
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.data.codecs.columns import ColumnSpec, Kind
+from burnish.errors import DataError
+
+TYPES: Mapping[Kind, pa.DataType] = {
+    "number": pa.float64(),
+    "integer": pa.int64(),
+    "boolean": pa.bool_(),
+    "text": pa.string(),
+}
+_RIGHT: Mapping[Kind, str] = {
+    "number": "a number like 12.5 is right",
+    "integer": "a whole number like 12 is right",
+    "boolean": "true or false is right",
+    "text": "a text is right",
+}
+_BLANK = " \t\r\n\f\v"
+_NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity)"
+_INTEGER = r"([+-]?[0-9]+)(?:\.0*)?"
+_MISSING = ("", "nan")
+_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_SHOWN = 40
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A column, null where a value is missing or faulty, and the faults by position."""
+
+    array: pa.Array
+    faults: Mapping[int, str] = field(default_factory=dict)
+
+
+class Unfit(ValueError):
+    """Say what is wrong with a value."""
+
+
+def from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
+    """Convert values of any kind: JSON's, or those of an Example."""
+    types = set(map(type, values)) - {type(None)}
+    if types == {str} and spec.kind != "text":
+        return _from_texts(values, spec)
+    if types <= _NATURAL[spec.kind]:
+        try:
+            return Converted(_without_nan(pa.array(values, TYPES[spec.kind])))
+        except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
+            pass  # one value is too large or no text: find out which
+    return _one_by_one(values, spec)
+
+
+def from_cells(cells: pa.ChunkedArray, spec: ColumnSpec) -> Converted:
+    """Convert cells of a CSV file: an empty one is a missing value, but an empty text where a text must be given."""
+    whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+    if spec.kind != "text":
+        return _cast(whole, spec) if _fits(whole, spec.kind) else _one_by_one(whole.to_pylist(), spec)
+    return Converted(whole if spec.must_be_given else pc.if_else(pc.equal(whole, ""), None, whole))
+
+
+def settled(converted: Converted, spec: ColumnSpec) -> Converted:
+    """Put the default in the place of missing values, or refuse them if there must be one."""
+    array, faults = converted.array, converted.faults
+    if not array.null_count:
+        return converted
+    if spec.default is not None:
+        return Converted(pc.fill_null(array, _default(spec)), faults)  # faulty rows are dropped, whatever they hold
+    if not spec.must_be_given:
+        return converted
+    missing = pc.indices_nonzero(array.is_null()).to_pylist()
+    sentence = f"is missing and has no default; {_RIGHT[spec.kind]}"
+    return Converted(array, {**{at: sentence for at in missing if at not in faults}, **faults})
+
+
+def described(value: object) -> str:
+    """Show a value as it was written, shortened."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    text = repr(value) if isinstance(value, str | bytes) else json.dumps(value, default=str)
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+
+
+def unwrapped(value: object) -> object:
+    """Give the bytes inside {"b64": "…"}, and any other value as it is."""
+    if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):
+        return from_base64(value["b64"])
+    return value
+
+
+def from_base64(text: str) -> bytes:
+    """Decode base64 of either alphabet, with or without padding."""
+    standard = text.strip(_BLANK).translate({ord("-"): "+", ord("_"): "/"}).rstrip("=")
+    try:
+        return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Unfit(f"{described(text)} is not base64") from error
+
+
+def _from_texts(values: Sequence[str | None], spec: ColumnSpec) -> Converted:
+    try:
+        texts = pa.array(values, pa.string())
+    except UnicodeEncodeError:
+        return _one_by_one(values, spec)
+    return _cast(texts, spec) if _fits(texts, spec.kind) else _one_by_one(values, spec)
+
+
+def _fits(texts: pa.Array, kind: Kind) -> bool:
+    """Tell whether all texts are numbers in the plainest form, which can be cast at once."""
+    pattern = {"number": f"^(?:{_NUMBER}|)$", "integer": "^(?:-?[0-9]{1,18}|)$"}.get(kind)
+    return pattern is not None and pc.all(pc.match_substring_regex(texts, pattern)).as_py() is not False
+
+
+def _cast(texts: pa.Array, spec: ColumnSpec) -> Converted:
+    return Converted(pc.if_else(pc.equal(texts, ""), None, texts).cast(TYPES[spec.kind]))
+
+
+def _without_nan(array: pa.Array) -> pa.Array:
+    return pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(array.type) else array
+
+
+def _one_by_one(values: Sequence[Any], spec: ColumnSpec) -> Converted:
+    found: list[Any] = []
+    faults: dict[int, str] = {}
+    convert = _CONVERTERS[spec.kind]
+    for at, value in enumerate(values):
+        try:
+            found.append(None if value is None else convert(_plain(value)))
+        except Unfit as error:
+            found.append(None)
+            faults[at] = str(error)
+    return Converted(pa.array(found, TYPES[spec.kind]), faults)
+
+
+def _plain(value: object) -> object:
+    value = unwrapped(value)
+    if not isinstance(value, bytes):
+        return value
+    try:
+        return value.decode()
+    except UnicodeDecodeError as error:
+        raise Unfit(f"{described(value)} are bytes that are not UTF-8; a text in UTF-8 is right") from error
+
+
+def _number(value: object) -> float | None:
+    if isinstance(value, str):
+        text = value.strip(_BLANK)
+        if text.lower() in _MISSING:
+            return None
+        if re.fullmatch(_NUMBER, text):
+            return float(text)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _float(value)
+    raise Unfit(f"{described(value)} is not a number; {_RIGHT['number']}")
+
+
+def _float(value: int | float) -> float | None:
+    try:
+        number = float(value)
+    except OverflowError as error:
+        raise Unfit(f"{described(value)} is too large for a number; at most 1.8e308 is right") from error
+    return None if math.isnan(number) else number  # a missing value
+
+
+def _integer(value: object) -> int | None:
+    found: int | None = None
+    if isinstance(value, str):
+        text = value.strip(_BLANK)
+        if text.lower() in _MISSING:
+            return None
+        match = re.fullmatch(_INTEGER, text)
+        found = int(match[1]) if match and len(match[1]) < _SHOWN else None
+    elif isinstance(value, float) and math.isnan(value):
+        return None
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        found = int(value) if isinstance(value, int) or value.is_integer() else None
+    if found is None or not -(1 << 63) <= found < 1 << 63:
+        what = "not a whole number" if found is None else "beyond 64 bits"
+        raise Unfit(f"{described(value)} is {what}; {_RIGHT['integer']}")
+    return found
+
+
+def _boolean(value: object) -> bool | None:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float) and value in (0, 1):
+        return bool(value)
+    if isinstance(value, str):
+        word = value.strip(_BLANK).lower()
+        if not word:
+            return None
+        if word in _WORDS:
+            return _WORDS[word]
+    raise Unfit(f"{described(value)} is neither true nor false; {_RIGHT['boolean']}")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise Unfit("holds half of a surrogate pair, which is no character") from error
+        return value
+    if isinstance(value, int | float):  # as a CSV file would hold it
+        return json.dumps(value)
+    raise Unfit(f"{described(value)} is no text; {_RIGHT['text']}")
+
+
+def _default(spec: ColumnSpec) -> pa.Scalar:
+    try:
+        return pa.scalar(_CONVERTERS[spec.kind](spec.default), TYPES[spec.kind])
+    except Unfit as error:
+        raise DataError(f"the default of column `{spec.name}` does not fit: {error}") from error
+
+
+_CONVERTERS: Mapping[Kind, Callable[[object], Any]] = {
+    "number": _number,
+    "integer": _integer,
+    "boolean": _boolean,
+    "text": _text,
+}
+_NATURAL: Mapping[Kind, set[type]] = {"number": {int, float}, "integer": {int}, "boolean": {bool}, "text": {str}}

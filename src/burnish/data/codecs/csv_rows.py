@@ -1,0 +1,104 @@
+"""Rows as CSV, with a header that names the columns or without one, in their order."""
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.codecs.answers import as_csv
+from burnish.data.codecs.columns import ColumnSpec
+from burnish.data.codecs.convert import TYPES, Converted, from_cells
+from burnish.data.codecs.decoded import DecodedRows, Origin, assemble
+from burnish.data.codecs.payload import DEFAULT_LIMITS, NAME, Limits
+from burnish.data.contents import text_body
+from burnish.data.faults import BadRow
+from burnish.data.read_delimited import read_delimited
+from burnish.data.scan import Dialect, decoded, records
+from burnish.errors import DataError
+from burnish.spec.values import Rows
+
+_HEAD = 1 << 20
+
+
+@dataclass(frozen=True)
+class Csv:
+    """Comma-separated rows; quotes enclose commas, quotes and line ends; blank lines are passed over."""
+
+    has_header: bool = True
+
+    def decode(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> DecodedRows:
+        """Read the rows, by their header or in the order of the columns."""
+        limits.check_rows(payload.count(b"\n"), what="lines")
+        body = text_body(pa.py_buffer(payload), name=NAME)
+        if not body.to_pybytes().strip():
+            raise DataError(f"{NAME} is empty")
+        if not self.has_header:
+            body = pa.py_buffer(_header(columns) + body.to_pybytes())
+        else:
+            _check_header(decoded(body[: min(_HEAD, body.size)].to_pybytes()), columns)
+        rows, bad = read_delimited(body, name=NAME, dialect=Dialect(header=True))
+        return _decoded(rows, bad, columns, header_lines=0 if self.has_header else _num_lines(columns))
+
+    def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
+        """Write the answers, with a header if the rows had one; `error` is a column if there are any."""
+        return as_csv(rows, answers, has_header=self.has_header)
+
+
+def _header(columns: Sequence[ColumnSpec]) -> bytes:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerow([spec.name for spec in columns])
+    return stream.getvalue().encode()
+
+
+def _num_lines(columns: Sequence[ColumnSpec]) -> int:
+    return _header(columns).count(b"\n")
+
+
+def _check_header(text: str, columns: Sequence[ColumnSpec]) -> None:
+    first = next(records(text, Dialect()), None)
+    found = [field.strip() for field in first.fields] if first and not first.fault else []
+    twins = [name for name in dict.fromkeys(found) if name and found.count(name) > 1]
+    if twins:
+        named = ", ".join(f"`{twin}`" for twin in twins)
+        raise DataError(f"the header names {named} more than once; each column needs its own name")
+    missing = [spec for spec in columns if spec.must_be_given and spec.name not in found]
+    if found and not set(found) & {spec.name for spec in columns}:
+        right = ", ".join(spec.name for spec in columns)
+        raise DataError(
+            f"the first line names none of the columns {right}; it is {_shown(found)}. "
+            "If the rows have no header, `csv_rows` reads them in the order of the columns"
+        )
+    if found and missing:
+        raise DataError("\n".join(f"the header has no `{spec.name}`{_hint(spec.name, found)}" for spec in missing))
+
+
+def _hint(name: str, found: Sequence[str]) -> str:
+    close = get_close_matches(name, found, n=1)
+    return f". Did you mean `{close[0]}`?" if close else f"; it has {_shown(found)}"
+
+
+def _shown(names: Sequence[str]) -> str:
+    text = ", ".join(names[:20])
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _decoded(rows: Rows, bad: Sequence[BadRow], columns: Sequence[ColumnSpec], *, header_lines: int) -> DecodedRows:
+    good_lines = rows.places.numbers + rows.places.first_lines[0] - header_lines
+    bad_lines = np.array([(row.line or 0) - header_lines for row in bad], dtype=np.int64)
+    lines = np.sort(np.concatenate([good_lines, bad_lines]))
+    whys = [row.why.replace("save the file as", "send it as") for row in bad]
+    broken = [(at, None, why) for at, why in zip(np.searchsorted(lines, bad_lines).tolist(), whys, strict=True)]
+    there = rows.table.column_names
+    converted = [
+        from_cells(rows.table[spec.name], spec) if spec.name in there else _absent(rows, spec) for spec in columns
+    ]
+    origin = Origin(np.searchsorted(lines, good_lines), broken, lines.tolist())
+    return assemble(columns, converted, origin=origin, unused=set(there) - {spec.name for spec in columns})
+
+
+def _absent(rows: Rows, spec: ColumnSpec) -> Converted:
+    return Converted(pa.nulls(len(rows), TYPES[spec.kind]))

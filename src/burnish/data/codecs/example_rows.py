@@ -1,0 +1,62 @@
+"""Rows as serialised tf.train.Example: one message, a TFRecord of them, or one in base64 a line."""
+
+import io
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from burnish.data.codecs.answers import as_json_lines
+from burnish.data.codecs.columns import ColumnSpec
+from burnish.data.codecs.convert import Unfit, from_base64
+from burnish.data.codecs.decoded import DecodedRows
+from burnish.data.codecs.example_values import example_row
+from burnish.data.codecs.gather import gather
+from burnish.data.codecs.payload import DEFAULT_LIMITS, NAME, Limits
+from burnish.data.codecs.tfrecord import Record, is_tfrecord, read_records
+from burnish.errors import DataError
+
+_NO_TEXT = re.compile(rb"[^\t\n\r\x20-\x7e]")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Tell by the first bytes which of the three it is: no message looks like a TFRecord or like base64."""
+
+    def decode(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> DecodedRows:
+        """Read every message; the names of its features are those of the columns."""
+        if not payload:
+            raise DataError(f"{NAME} is empty")
+        if is_tfrecord(payload):
+            records = list(read_records(io.BytesIO(payload), name=NAME))
+            limits.check_rows(len(records), what="records")
+            return gather(records, columns, read=_read)
+        if _is_text(payload):
+            limits.check_rows(payload.count(b"\n"), what="lines")
+            lines = payload.split(b"\n")
+            numbers = [line for line, text in enumerate(lines, start=1) if text.strip()]
+            return gather([lines[number - 1].decode() for number in numbers], columns, read=_read, lines=numbers)
+        return gather([Record(payload, is_whole=True)], columns, read=_read)
+
+    def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
+        """Write one answer or error a line, as JSON."""
+        return as_json_lines(rows, answers)
+
+
+def _is_text(payload: bytes) -> bool:
+    # a message with a feature in it has the byte 0x12 before each value, which no line of base64 has
+    return bool(payload.strip()) and _NO_TEXT.search(payload) is None
+
+
+def _read(given: Record | str, names: Sequence[str]) -> Mapping[str, Any]:
+    return example_row(_message(given), names)
+
+
+def _message(given: Record | str) -> bytes:
+    if isinstance(given, str):
+        return from_base64(given)
+    if not given.is_whole:
+        raise Unfit("its bytes are not those that were written: the checksum differs")
+    return given.data

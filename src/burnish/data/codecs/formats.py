@@ -1,0 +1,108 @@
+"""Reads a payload in the format that is asked for, and says which one it looks like if that cannot be."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+from burnish.data.codecs.columns import ColumnSpec
+from burnish.data.codecs.convert import Unfit, from_base64
+from burnish.data.codecs.csv_rows import Csv
+from burnish.data.codecs.decoded import DecodedRows, refusal
+from burnish.data.codecs.example import parse_example
+from burnish.data.codecs.example_rows import Examples
+from burnish.data.codecs.json_rows import Json, JsonLines
+from burnish.data.codecs.names import FormatName
+from burnish.data.codecs.payload import DEFAULT_LIMITS, Limits
+from burnish.data.codecs.tfrecord import is_tfrecord
+from burnish.data.codecs.wire import WireError
+from burnish.errors import DataError
+
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
+_LOOKED_AT = 1 << 16
+
+
+class RowCodec(Protocol):
+    """One way to write rows, and the answers to them."""
+
+    def decode(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> DecodedRows:
+        """Read rows; raise DataError only if the payload as a whole cannot be read."""
+        ...
+
+    def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
+        """Write answers, one row of the table for each good row, with the errors in their places."""
+        ...
+
+
+CODECS: Mapping[FormatName, RowCodec] = {
+    "json": Json(),
+    "jsonl": JsonLines(),
+    "json_lists": Json(are_lists=True),
+    "csv": Csv(),
+    "csv_rows": Csv(has_header=False),
+    "example": Examples(),
+}
+
+
+def decode(
+    payload: bytes, columns: Sequence[ColumnSpec], *, format: FormatName, limits: Limits = DEFAULT_LIMITS
+) -> DecodedRows:
+    """Read the rows of a payload; what is wrong with single rows is in the result."""
+    limits.check(payload)
+    try:
+        rows = CODECS[format].decode(payload, columns, limits=limits)
+    except DataError as error:
+        hint = _hint(payload, format)
+        raise (DataError(f"{error}{hint}") if hint else error) from error
+    if rows.errors and not len(rows.table) and (hint := _hint(payload, format)):
+        raise DataError(f"{refusal(rows.errors, num_rows=rows.num_rows)}{hint}")
+    return rows
+
+
+def encode(rows: DecodedRows, answers: pa.Table, *, format: FormatName) -> bytes:
+    """Write the answers to rows, in the form that goes with the format of the rows."""
+    return CODECS[format].encode(rows, answers)
+
+
+def looks_like(payload: bytes) -> FormatName | None:
+    """Guess the format of bytes by how they begin; None if they tell nothing."""
+    start = payload[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")
+    stripped = start.lstrip()
+    if is_tfrecord(start):
+        return "example"
+    if stripped.startswith((b"{", b"[")):
+        return _which_json(stripped)
+    if _CONTROL.search(start) or _is_example(stripped.split(b"\n", 1)[0]):
+        return "example"
+    return "csv" if b"," in start else None
+
+
+def _hint(payload: bytes, format: FormatName) -> str:
+    guess = looks_like(payload)
+    if guess is None or guess == format or {guess, format} in ({"csv", "csv_rows"}, {"json", "json_lists"}):
+        return ""
+    return f"\n  it was read as `{format}`, and it looks like `{guess}`"
+
+
+def _which_json(start: bytes) -> FormatName:
+    first, _, rest = start.partition(b"\n")
+    if rest.lstrip().startswith((b"{", b"[")) and _is_json(first):
+        return "jsonl"
+    return "json_lists" if re.match(rb"\[\s*\[", start) else "json"
+
+
+def _is_example(line: bytes) -> bool:
+    try:
+        return bool(parse_example(from_base64(line.decode())))
+    except (Unfit, WireError, UnicodeDecodeError):
+        return False
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    return True
