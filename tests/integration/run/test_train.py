@@ -23,6 +23,8 @@ from burnish.spec.events import Evaluated, Event, Noted, Started, Stepped
 from burnish.storage import manifest
 from tests.project import Project, make_project
 
+NO_PARTS = "data.split={validation: null, test: null}"
+
 
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path) -> Project:
@@ -147,7 +149,7 @@ def test_bad_rows_end_the_run_with_their_lines(project: Project) -> None:
         train(str(project.config), directory=project.run("bad"), overrides=overrides)
     (project.root / "worse.csv").write_text("text,label\ngood film,pos\nfilm,mabye\n")
     (project.root / "worst.csv").write_text("text,label\n ,neg\n")
-    others = [f"data.validation={project.root}/worse.csv", f"data.test={project.root}/worst.csv", "data.split={}"]
+    others = [f"data.validation={project.root}/worse.csv", f"data.test={project.root}/worst.csv", NO_PARTS]
     with pytest.raises(DataError, match=r"(?s)worse.csv:3: label 'mabye' is not one of neg, pos.*worst.csv:2: text is"):
         train(str(project.config), directory=project.run("bad"), overrides=others)
     ending = json.loads((project.run("bad") / "exit.json").read_text())
