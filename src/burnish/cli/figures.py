@@ -28,9 +28,7 @@ def number(value: float) -> str:
 
 
 def figure(value: float) -> str:
-    """Write a score's value to four places, so that columns of them line up; a count of rows as it is."""
-    if abs(value) >= 2 and float(value).is_integer():
-        return f"{value:,.0f}"
+    """Write a score's value to four places, so that columns of them line up."""
     return f"{value:.4f}" if math.isfinite(value) and abs(value) < 1e4 else f"{value:.4g}"
 
 
