@@ -40,7 +40,7 @@ def ls(*, is_json: Json = False) -> None:
     print(f"{written_size(listing.num_bytes)} of {written_size(listing.max_bytes)} in {listing.root}")
 
 
-@app.command("why-miss")
+@app.command("why-miss", short_help="Tell why a split must be encoded again.")
 def why_miss(
     experiment: Experiment, overrides: Overrides = None, *, configs: Configs = None, is_json: Json = False
 ) -> None:
