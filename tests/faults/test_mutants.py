@@ -12,6 +12,7 @@ from tests.faults.conftest import Scene, Tally, copy_of, whole
 from tests.faults.mutants import Mutant, address
 from tests.faults.order import disorder
 
+pytestmark = pytest.mark.timeout(900)  # the first to ask for a scene makes it, and a busy machine takes its time
 IN_RESTORING = (
     mutants.the_average_is_not_restored,
     mutants.the_optimizer_is_not_restored,

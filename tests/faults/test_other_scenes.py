@@ -14,6 +14,7 @@ from tests.faults.conftest import CONFIG, IS_FULL, Scene, Tally, copy_of, undist
 from tests.faulty_model import POISON, poisoned_model
 from tests.project import make_project, write_rows
 
+pytestmark = pytest.mark.timeout(900)  # the first to ask for a scene makes it, and a busy machine takes its time
 EVERY = 1 if IS_FULL else 9
 POISONED_LINE = 40
 

@@ -1,8 +1,6 @@
 """Bad numbers and memory that runs out on one of two processes: both mend it alike, and a resume does it again."""
 
 import json
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,7 +15,6 @@ from burnish.errors import LaunchError
 from burnish.run.directory import RunDirectory
 from burnish.spec.events import Event, Noted
 from tests.faulty_model import POISON, ROOM, Tight, poisoned_model
-from tests.integration.dist.test_train_on_two import once_at, second_process_of
 from tests.project import Project, make_project, write_rows
 
 CONFIG = """\
@@ -75,9 +72,10 @@ def test_killed_afterwards_and_resumed_with_all_memory_it_ends_with_the_same_bit
     project: Project, mended: tuple[RunDirectory, list[Event]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = project.run("killed")
-    kill = once_at(12, lambda: os.kill(second_process_of(run), signal.SIGKILL))
-    with pytest.raises(LaunchError, match="was ended by SIGKILL"):
-        train(str(project.config), directory=run, processes=2, watch=kill)
+    monkeypatch.setenv(ROOM, json.dumps({**json.loads(TIGHT), "answers": 7}))  # in step 17, after two evaluations
+    with pytest.raises(LaunchError, match="process 1 of 2 .* was ended by SIGKILL"):
+        train(str(project.config), directory=run, processes=2)
+    assert json.loads((run / "repairs.json").read_text())["split_evaluations"]
     monkeypatch.delenv(ROOM)
     assert resume(run, processes=2).reason == "finished"
     assert differences(mended[0], RunDirectory(run)) == []
@@ -91,6 +89,7 @@ def test_a_rerun_on_two_processes_is_exact(project: Project, mended: tuple[RunDi
 
 @pytest.mark.timeout(600)  # twelve processes start, some of them one after another
 def test_a_drill_on_two_processes_is_exact(project: Project, tmp_path: Path, _tight: None) -> None:
-    result = drill(str(project.config), directory=tmp_path, processes=2, minutes=0.1)
+    endless = ["train.length=4000 steps", "train.recovery.tries=500"]
+    result = drill(str(project.config), overrides=endless, directory=tmp_path, processes=2, minutes=0.1)
     assert [str(each) for each in result.differences] == []
     assert [each.signal for each in result.interruptions] == ["SIGTERM", "SIGKILL"]
