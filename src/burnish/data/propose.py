@@ -17,6 +17,7 @@ _LABEL_NAMES = (
     *("polarity", "intent", "topic", "topics", "tags", "genres", "is_duplicate", "score", "rating", "stars"),
     *("similarity", "quality", "y"),
 )
+_TARGET_NAMES = ("outcome", "income", "survived", "default", "churn", "price", "sale_price", "saleprice", "fare_amount")
 _GROUP_NAME = re.compile(
     r"(^|_)(user|author|patient|customer|session|conversation|thread|group|document|doc|article|film|movie|source)(_?id)?$"
 )
@@ -80,6 +81,25 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
         max_length=next((length for length in _LENGTHS if tokens <= length), _LENGTHS[-1]),
         is_long=tokens > _LENGTHS[-1],
     )
+
+
+def has_text(facts: FileFacts) -> bool:
+    """Tell whether any column looks like text to be read; if none does, the file is a table."""
+    return any(_is_text(column) for column in facts.columns)
+
+
+def target_of(facts: FileFacts, *, label: str | None = None) -> ColumnFacts:
+    """Choose the column that a table is about: the given one, one called like a label, or the last."""
+    columns = {column.name: column for column in facts.columns}
+    given = _given(label, columns, role="label")
+    if given is not None:
+        return given
+    by_name = {column.name.lower(): column for column in facts.columns if column.num_distinct > 1}
+    named = next((by_name[name] for name in (*_LABEL_NAMES, *_TARGET_NAMES) if name in by_name), None)
+    several = [column for column in facts.columns if column.num_distinct > 1]
+    if not several:
+        raise DataError(f"no column of {facts.options.train[0]} has two values: {_described(facts.columns)}")
+    return named or several[-1]
 
 
 def _given(name: str | None, columns: dict[str, ColumnFacts], *, role: str) -> ColumnFacts | None:
