@@ -67,9 +67,9 @@ def fit_calibration(shares: "Array", truth: "Array", *, how: str) -> Calibration
     directions = [logits, last] if how == "platt" else [logits]
     values = np.array([1.0, 0.0][: len(directions)])
     for _ in range(_ROUNDS):
-        step = _newton(directions, values, truth)
+        step = _shortened(_newton(directions, values, truth), directions, values, truth)
         values = values - step
-        if np.abs(step).max() < 1e-10:
+        if np.abs(step).max() < 1e-9:
             break
     slope = float(values[0])
     if not np.isfinite(values).all() or slope <= 0:
@@ -93,9 +93,7 @@ def _score(outcome: Outcome, decisions: "Array", score: str) -> float:
 
 
 def _newton(directions: "list[Array]", values: "Array", truth: "Array") -> "Array":
-    logits = sum(value * direction for value, direction in zip(values, directions, strict=True))
-    raised = np.exp(logits - np.max(logits, axis=1, keepdims=True))
-    shares = raised / raised.sum(axis=1, keepdims=True)
+    shares = np.exp(_log_shares(directions, values))
     means = [(shares * direction).sum(axis=1) for direction in directions]
     there = [direction[np.arange(len(truth)), truth.astype(np.int64)] for direction in directions]
     slope = np.array([(mean - at_truth).mean() for mean, at_truth in zip(means, there, strict=True)])
@@ -103,3 +101,23 @@ def _newton(directions: "list[Array]", values: "Array", truth: "Array") -> "Arra
     bend = np.array([[(shares * first * second).sum(axis=1).mean() for second in offs] for first in offs])
     # A little of the identity keeps the step short where the curve is flat.
     return np.asarray(np.linalg.solve(bend + 1e-9 * np.eye(len(values)), slope))
+
+
+def _shortened(step: "Array", directions: "list[Array]", values: "Array", truth: "Array") -> "Array":
+    """Halve a step until it leads down: far from the goal the curve is flat, and a whole step would leap over it."""
+    here = _loss(directions, values, truth)
+    for _ in range(_ROUNDS):
+        if _loss(directions, values - step, truth) <= here:
+            return step
+        step = step / 2
+    return np.zeros_like(step)
+
+
+def _loss(directions: "list[Array]", values: "Array", truth: "Array") -> float:
+    return float(-_log_shares(directions, values)[np.arange(len(truth)), truth.astype(np.int64)].mean())
+
+
+def _log_shares(directions: "list[Array]", values: "Array") -> "Array":
+    logits = np.sum([value * direction for value, direction in zip(values, directions, strict=True)], axis=0)
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
