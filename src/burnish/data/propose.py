@@ -117,8 +117,8 @@ def _texts(facts: FileFacts, given: ColumnFacts | None) -> tuple[ColumnFacts, Co
         return given, None
     if not texts:
         raise DataError(
-            f"no column of {facts.options.train[0]} looks like text: {_described(facts.columns)}; this version learns "
-            f"from text only, so a table of numbers and categories has no task yet. If one of these is text, name it"
+            f"no column of {facts.options.train[0]} looks like text: {_described(facts.columns)}; "
+            f"if one of these is text, name it"
         )
     return max(texts, key=lambda column: column.mean_words), None
 

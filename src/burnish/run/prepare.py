@@ -137,9 +137,10 @@ def _lengths(features: "pa.Table") -> dict[str, object]:
 
 
 def _unseen(features: "Mapping[str, pa.Table]") -> dict[str, object]:
-    """Count the cells of each split whose category training did not have."""
-    found = {name: unseen_cells(table) for name, table in features.items() if "categories" in table.column_names}
-    return {"unseen_categories": found} if any(found.values()) else {}
+    """Count the cells outside of the training split whose category it did not have, or hardly."""
+    tables = [table for name, table in features.items() if name != "train" and "categories" in table.column_names]
+    found = sum(map(unseen_cells, tables))
+    return {"unseen_categories": found} if found else {}
 
 
 def request_of(experiment: Experiment, quarantine: Path | None) -> Request:

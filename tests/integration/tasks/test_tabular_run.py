@@ -35,7 +35,8 @@ def write_experiment(folder: Path, task: str) -> str:
         f"name: trips\ntask: {{type: tabular, {task}}}\n"
         f"data: {{train: {folder / 'trips.csv'}, split: {{validation: 20%, test: 20%}}}}\n"
         "model: {type: 'tests.tiny_table_torch:TinyTable'}\n"
-        "optimizer: {learning_rate: 1e-2}\ntrain: {length: 20 epochs, batch: 32, evaluate_every: 10 epochs, checkpoint_every: 10 epochs}\nruntime: {threads: 1}\n"
+        "optimizer: {learning_rate: 1e-2}\nruntime: {threads: 1}\n"
+        "train: {length: 20 epochs, batch: 32, evaluate_every: 10 epochs, checkpoint_every: 10 epochs}\n"
     )
     return str(config)
 
