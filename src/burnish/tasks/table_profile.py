@@ -24,6 +24,7 @@ _OF_NUMBERS = ("squared_error", "poisson", "gamma", "quantile")
 def profile(task: "Tabular", table: pa.Table) -> Profile:
     """Give the profile of a table: all that is learned from the training rows before a network sees them."""
     frame = Frame(table, task.derived)
+    _refuse_unknown_slices(task, table)
     kind, labels, facts = _target(task, frame)
     plan = Fitter(frame, task.columns, task.normalise, task.bins, task.min_count).fit(
         _candidates(task, table), task.crosses
@@ -33,6 +34,14 @@ def profile(task: "Tabular", table: pa.Table) -> Profile:
         raise DataError(f"no column is left to learn {task.target} from: {reasons}")
     inputs = sorted({base for column in plan.columns for base in task.bases(column.name)})
     return Profile(kind, labels, {**facts, "table": plan.to_json(), "notes": list(_notes(plan))}, tuple(inputs))
+
+
+def _refuse_unknown_slices(task: "Tabular", table: pa.Table) -> None:
+    """Refuse columns that are not there now, and not when hours of training are over."""
+    unknown = [name for name in task.slices if name not in table.column_names and name not in task.derived]
+    if unknown:
+        there = ", ".join((*table.column_names, *task.derived))
+        raise ConfigError([Problem(f"task.slices: there is no column `{name}`; there are {there}") for name in unknown])
 
 
 def _candidates(task: "Tabular", table: pa.Table) -> list[str]:

@@ -96,7 +96,7 @@ def test_the_first_lines_tell_the_score_its_interval_and_the_distance_to_the_bas
 
 
 def test_tags_are_closed_in_order() -> None:
-    assert tags(render(report())).count("svg") == 6
+    assert tags(render(report())).count("svg") == 8
 
 
 def tags(page: str) -> list[str]:

@@ -256,6 +256,7 @@ def test_a_function_of_the_users_is_a_column_too() -> None:
         ({"crosses": [["pay", "miles"]]}, "give it `boundaries`"),
         ({"crosses": [["pay", "city"]]}, "not among the columns used"),
         ({"columns": {"miles": {"kind": "number", "default": "many"}}}, "must be a number, got 'many'"),
+        ({"slices": ["nowhere"]}, "task.slices: there is no column `nowhere`"),
         ({"loss": "poisson"}, "task.loss is poisson, and tip holds classes"),
         ({"derived": {"x": {"function": "no_such_module:f", "inputs": {"pay": "text"}}}}, "could not be loaded"),
     ],
@@ -307,6 +308,12 @@ def test_targets_that_a_loss_cannot_take_are_faults() -> None:
     faults = task.encoder(profile, None).faults(rows_of(table))
     assert [fault.row for fault in faults] == [0]
     assert "task.loss: gamma cannot take" in faults[0].what
+
+
+def test_a_split_that_lacks_a_whole_column_is_refused() -> None:
+    task, profile = profiled(trips())
+    with pytest.raises(DataError, match="rows without the column miles, which the training rows have"):
+        task.encoder(profile, None).faults(rows_of(trips().drop_columns(["miles"])))
 
 
 def test_members_of_an_ensemble_are_averaged_as_probabilities() -> None:
