@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
@@ -71,6 +71,11 @@ class Tabular(Component):
     """Columns by whose values the report scores the rows apart."""
     importance: NonNegativeInt = 2000
     """Rows on which the report measures what each column is worth; 0 leaves it out."""
+
+    @field_validator("crosses")
+    @classmethod
+    def _fixed(cls, crosses: Sequence[Cross]) -> tuple[Cross, ...]:
+        return tuple(crosses)  # a plan that was written and read again is equal to what was written
 
     @model_validator(mode="after")
     def _fits_together(self) -> "Tabular":
