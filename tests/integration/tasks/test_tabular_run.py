@@ -100,7 +100,7 @@ def test_numbers_are_scored_in_their_own_unit(tmp_path: Path) -> None:
     config = write_experiment(tmp_path, "target: fare, columns: {tip: drop}, transform: log1p, importance: 0")
     train(config, directory=tmp_path / "run")
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
-    assert scores["scores"]["test"]["rmse"]["value"] < scores["baselines"]["majority"]["rmse"]["value"] / 2
+    assert scores["scores"]["test"]["rmse"]["value"] < scores["baselines"]["mean"]["rmse"]["value"] / 2
     truths = pq.read_table(tmp_path / "run" / "predictions" / "test.parquet")["truth"].to_pylist()
     assert all(truth == round(truth, 2) for truth in truths)
     assert "Residuals on test" in (tmp_path / "run" / "report.html").read_text()

@@ -80,6 +80,8 @@ def test_batches_hold_what_the_head_promises() -> None:
     batch = batch_of(task, profile, trips())
     inputs = task.head(profile).inputs
     assert inputs is not None
+    assert batch["row"].tolist() == list(range(60))
+    assert batch["label"].tolist() == [int(cell) for cell in trips()["tip"].to_pylist()]
     assert batch["numbers"].shape == (60, len(inputs.numbers))
     assert batch["numbers"].dtype == np.float32
     assert np.isfinite(batch["numbers"]).all()
