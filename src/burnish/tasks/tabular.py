@@ -14,6 +14,7 @@ from burnish.tasks.table_options import ColumnOptions, Cross, Derived, Scale
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from burnish.data.codecs.columns import ColumnSpec
     from burnish.spec.values import Array
 
 Loss = Literal["auto", "cross_entropy", "focal", "squared_error", "poisson", "gamma", "quantile"]
@@ -164,6 +165,17 @@ class Tabular(Component):
         from burnish.tasks.table_rows import table_of_rows
 
         return table_of_rows(rows, self.encoder(profile, None), columns=profile.inputs)  # type: ignore[arg-type]  # no assets needed
+
+    def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
+        """Describe the columns to a serving format: none must be given, for each has a default."""
+        from burnish.data.codecs.columns import ColumnSpec
+        from burnish.tasks.table_plan import TablePlan
+
+        columns = TablePlan.from_json(profile.facts["table"]).columns
+        numbers = {column.name for column in columns if column.kind == "number"}
+        return tuple(
+            ColumnSpec(name, "number" if name in numbers else "text", is_required=False) for name in profile.inputs
+        )
 
     def bases(self, name: str, seen: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Give the columns of the file that a column stands on: itself, or what it is derived from."""

@@ -93,7 +93,7 @@ def test_a_row_that_lacks_a_column_takes_its_default_and_a_wrong_one_is_named(ti
 
 def test_it_is_scored_again_on_a_file(tips: Path) -> None:
     scores = evaluate(str(tips / "run"), data=str(tips / "trips.csv"))
-    assert scores["roc_auc"].value > 0.9
+    assert scores.scores["roc_auc"].value > 0.9
 
 
 def test_numbers_are_scored_in_their_own_unit(tmp_path: Path) -> None:
