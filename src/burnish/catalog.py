@@ -18,6 +18,7 @@ _OPTIM = "burnish.optim"
 CATALOG: Mapping[str, Mapping[str, Entry]] = {
     "tasks": {
         "text_classification": Entry("burnish.tasks.text_classification:TextClassification"),
+        "tabular": Entry("burnish.tasks.tabular:Tabular"),
     },
     "data": {
         "files": Entry("burnish.data.files:Files"),
@@ -76,8 +77,12 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "pearson": Entry(f"{_METRICS}.regression:Pearson"),
         "spearman": Entry(f"{_METRICS}.regression:Spearman"),
         "mse": Entry(f"{_METRICS}.regression:Mse"),
+        "rmse": Entry(f"{_METRICS}.deviance:Rmse"),
         "mae": Entry(f"{_METRICS}.regression:Mae"),
         "r2": Entry(f"{_METRICS}.regression:R2"),
+        "poisson_deviance": Entry(f"{_METRICS}.deviance:PoissonDeviance"),
+        "gamma_deviance": Entry(f"{_METRICS}.deviance:GammaDeviance"),
+        "pinball": Entry(f"{_METRICS}.deviance:Pinball"),
     },
     "trackers": {
         "tensorboard": Entry("burnish.tracking.tensorboard:TensorBoard"),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from burnish.data.tokens import TextAssets
+from burnish.data.tokens import DESCRIPTION, TextAssets
 from burnish.engine.device_torch import prepare
 from burnish.engine.evaluate import Infer
 from burnish.engine.infer_torch import Inference
@@ -13,8 +13,11 @@ from burnish.spec.values import Profile
 
 
 def load_infer(folder: Path, experiment: Experiment, profile: Profile) -> tuple[Infer, Assets]:
-    """Load weights and tokenizer from an artifact's model folder."""
+    """Load weights, and the tokenizer if there is one, from an artifact's model folder."""
     precision = prepare(experiment.runtime)
     network = experiment.model.load(folder, experiment.task.head(profile)).to(precision.device)
     answer, memory = Inference(network, precision).infer, Memory()
-    return lambda batch: memory.answer(answer, lambda infer: infer(batch), step=0), TextAssets.load(folder)
+    # A model without a tokenizer leaves no file of one, and makes its assets anew from nothing.
+    has_tokenizer = (folder / DESCRIPTION).is_file()
+    assets = TextAssets.load(folder) if has_tokenizer else experiment.model.assets()
+    return lambda batch: memory.answer(answer, lambda infer: infer(batch), step=0), assets

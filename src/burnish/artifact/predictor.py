@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from burnish.artifact.bundle import EXPERIMENT, FORMAT, GOLDEN, MODEL, PROFILE
 from burnish.config import load as load_experiment
-from burnish.data.batches import evaluation_plan
+from burnish.data.batches import evaluation_plan, evaluation_size
 from burnish.data.encode import encode_aside
 from burnish.engine.evaluate import Infer, infer_all
 from burnish.errors import CheckpointError, DataError, ServeError
 from burnish.spec.experiment import Experiment
-from burnish.spec.protocols import Encoder, Task
+from burnish.spec.protocols import Encoder, ReadsRows, Task
 from burnish.spec.values import Draw, Held, Outcome, Profile
 from burnish.storage import manifest
 
@@ -46,7 +46,6 @@ class Predictor:
     profile: Profile
     encoder: Encoder
     infer: Infer
-    batch_size: int = 64
 
     @property
     def task(self) -> Task:
@@ -55,8 +54,8 @@ class Predictor:
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """The columns that a row must have."""
-        return self.task.input_columns
+        """The columns that a prediction reads."""
+        return self.profile.inputs or self.task.input_columns
 
     @classmethod
     def load(cls, path: Path) -> "Predictor":
@@ -68,7 +67,7 @@ class Predictor:
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[Prediction]:
         """Predict rows given as mappings from column to value."""
-        return as_predictions(self.outcome(table_of(rows, self.task))) if rows else []
+        return as_predictions(self.outcome(table_of(rows, self.task, profile=self.profile))) if rows else []
 
     def outcome(
         self,
@@ -87,7 +86,7 @@ class Predictor:
         outputs = infer_all(
             self.infer,
             lambda indices, draw: self.encoder.collate(features, indices, draw),
-            evaluation_plan(lengths, examples=self.batch_size),
+            evaluation_plan(lengths, examples=evaluation_size(lengths)),
             draws=views(self.experiment),
             progress=progress,
         )
@@ -100,9 +99,11 @@ def views(experiment: Experiment) -> list[Draw]:
     return [Draw(seed=seed, epoch=0, is_training=False, view=view) for view in range(number)]
 
 
-def table_of(rows: Sequence[Mapping[str, Any]], task: Task) -> pa.Table:
-    """Put rows into columns; a missing column is refused with the names there are."""
-    names = [name for name in task.columns if any(name in row for row in rows)]
+def table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile) -> pa.Table:
+    """Put rows into columns as the task reads them; where it does not say how, a missing column is refused."""
+    if isinstance(task, ReadsRows):
+        return task.table(rows, profile)
+    names = [name for name in task.training_columns if any(name in row for row in rows)]
     missing = [name for name in task.input_columns if name not in names]
     if missing:
         there = sorted({name for row in rows for name in row})
@@ -126,7 +127,13 @@ def as_predictions(outcome: Outcome) -> list[Prediction]:
 
 def golden_of(table: pa.Table, outcome: Outcome, *, columns: Sequence[str]) -> dict[str, Any]:
     """Give a few rows and the answers they got, to be replayed at every load."""
-    return {"rows": table.select(list(columns)).to_pylist(), "outputs": outcome.outputs.tolist()}
+    rows = [{name: _plain(value) for name, value in row.items()} for row in table.select(list(columns)).to_pylist()]
+    return {"rows": rows, "outputs": outcome.outputs.tolist()}
+
+
+def _plain(value: object) -> object:
+    """Give a value that JSON can hold: a time or an exact decimal is written as text, and read again as such."""
+    return value if value is None or isinstance(value, str | int | float | bool | list | dict) else str(value)
 
 
 def _verify(path: Path) -> None:
@@ -143,14 +150,14 @@ def _assemble(path: Path) -> Predictor:
 
     experiment = load_experiment(str(path / EXPERIMENT)).experiment
     values = json.loads((path / PROFILE).read_text(encoding="utf-8"))
-    profile = Profile(values["kind"], tuple(values["labels"]), values["facts"])
+    profile = Profile(values["kind"], tuple(values["labels"]), values["facts"], tuple(values.get("inputs", ())))
     infer, assets = load_infer(path / MODEL, experiment, profile)
     encoder = experiment.task.encoder(profile, assets)
     return Predictor(experiment, profile, encoder, infer)
 
 
 def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> None:
-    table = table_of(golden["rows"], predictor.task)
+    table = table_of(golden["rows"], predictor.task, profile=predictor.profile)
     expected: Array = np.array(golden["outputs"])
     given = predictor.outcome(table).outputs
     distance = float(np.max(np.abs(given - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0))

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.feather
@@ -25,7 +26,8 @@ def prediction_columns(outcome: Outcome) -> dict[str, pa.Array]:
         return {"predicted": pa.array(predicted, pa.float64())}
     columns = {"predicted": pa.array(predicted, pa.string())}
     if outcome.kind != "multilabel":
-        columns["confidence"] = pa.array(outcome.outputs.max(axis=1))
+        chosen = outcome.decisions.astype(np.int64)[:, None]
+        columns["confidence"] = pa.array(np.take_along_axis(outcome.outputs, chosen, axis=1)[:, 0])
     fields = [pa.array(outcome.outputs[:, number]) for number in range(len(outcome.labels))]
     columns["probabilities"] = pa.StructArray.from_arrays(fields, names=list(outcome.labels))
     return columns

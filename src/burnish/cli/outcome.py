@@ -1,5 +1,6 @@
 """What is told when a run is over: the score beside its baselines, where things are, what to try next."""
 
+import json
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from burnish.cli.counter import counting
 from burnish.cli.documents import print_document, to_json
 from burnish.cli.figures import duration, figure, interval
 from burnish.cli.tables import Table, show
+from burnish.run.directory import RunDirectory, read_json
 from burnish.run.result import RunResult, ScoreSheet, sheet_of
 from burnish.spec.values import Score
 
@@ -95,5 +97,14 @@ def _next_commands(result: RunResult) -> list[str]:
     run = shlex.quote(str(result.directory))
     if result.reason not in _DONE:
         return ["go on with", f"  burnish resume {run}"]
-    predict = [f'  burnish predict {run} --text "…"'] if result.artifact is not None else []
+    predict = [f"  burnish predict {run} {_example(result)}"] if result.artifact is not None else []
     return ["try next", *predict, f"  burnish runs show {run}"]
+
+
+def _example(result: RunResult) -> str:
+    """Show how to ask this model: with a text, or with the columns of its table."""
+    profile = read_json(RunDirectory(result.directory).profile)
+    columns = profile.get("inputs") if isinstance(profile, Mapping) else None
+    if not columns:
+        return '--text "…"'
+    return "--row " + shlex.quote(json.dumps({str(name): None for name in columns[:2]}, ensure_ascii=False))

@@ -1,8 +1,9 @@
 """`burnish predict`: ask a run or an artifact about texts, or about a file of them."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -29,6 +30,10 @@ def predict(
     pairs: Annotated[
         list[str] | None, typer.Option("--pair", metavar="TEXT", help="The second text of each --text, in order.")
     ] = None,
+    rows: Annotated[
+        list[str] | None,
+        typer.Option("--row", metavar="JSON", help="A row of a table, like '{\"fare\": 12.5}'; repeatable."),
+    ] = None,
     source: Annotated[
         str | None, typer.Option("--in", metavar="FILE", help="A file of rows to predict for; - is standard input.")
     ] = None,
@@ -46,24 +51,26 @@ def predict(
     ] = "error",
     is_json: Json = False,
 ) -> None:
-    """Predict with the same preparation of texts as in training."""
+    """Predict from texts, rows or a file, prepared as in training."""
+    given = [*(texts or ()), *(rows or ())]
     if format is not None:
-        _refuse_texts(texts)
+        _refuse_texts(given)
         predict_payload(resolved(target), source=source, out=out, format=format, bad_rows=bad_rows, is_json=is_json)
         return
     _refuse_format_options(source, out, bad_rows)
     if (source is None) != (out is None):
         raise typer.BadParameter("--in and --out go together: rows come from --in, predictions go to --out")
     if source is not None and out is not None:
-        _refuse_texts(texts)
+        _refuse_texts(given)
         _predict_file(resolved(target), source=source, out=out, is_json=is_json)
         return
-    _predict_texts(target, _rows(texts or [], pairs or []), is_json=is_json)
+    asked = _objects(rows) if rows and not texts else _rows(texts or [], pairs or [])
+    _predict_rows(target, asked, is_json=is_json)
 
 
-def _refuse_texts(texts: Sequence[str] | None) -> None:
-    if texts:
-        raise typer.BadParameter("predict takes texts from one place: give --text or --in, not both")
+def _refuse_texts(given: Sequence[str]) -> None:
+    if given:
+        raise typer.BadParameter("predict takes rows from one place: give --text, --row or --in")
 
 
 def _refuse_format_options(source: str | None, out: Path | None, bad_rows: str) -> None:
@@ -73,9 +80,21 @@ def _refuse_format_options(source: str | None, out: Path | None, bad_rows: str) 
         raise typer.BadParameter(f"- needs --format, which says how the rows are written: {', '.join(FORMAT_NAMES)}")
 
 
-def _rows(texts: Sequence[str], pairs: Sequence[str]) -> list[dict[str, str]]:
+def _objects(rows: Sequence[str]) -> list[dict[str, Any]]:
+    try:
+        objects = [json.loads(row) for row in rows]
+    except ValueError as error:
+        raise typer.BadParameter(f"--row must be a JSON object: {error}") from error
+    if not all(isinstance(each, dict) for each in objects):
+        raise typer.BadParameter("--row must be a JSON object from column to value, like '{\"fare\": 12.5}'")
+    return objects
+
+
+def _rows(texts: Sequence[str], pairs: Sequence[str]) -> list[dict[str, Any]]:
     if not texts:
-        raise typer.BadParameter('predict needs a text or a file: --text "…", or --in FILE --out FILE')
+        raise typer.BadParameter(
+            'predict needs a text, a row or a file: --text "…", --row JSON, or --in FILE --out FILE'
+        )
     if not pairs:
         return [{"text": text} for text in texts]
     if len(pairs) != len(texts):
@@ -85,17 +104,21 @@ def _rows(texts: Sequence[str], pairs: Sequence[str]) -> list[dict[str, str]]:
     return [{"text": text, "pair": pair} for text, pair in zip(texts, pairs, strict=True)]
 
 
-def _predict_texts(target: str, rows: list[dict[str, str]], *, is_json: bool) -> None:
+def _predict_rows(target: str, rows: list[dict[str, Any]], *, is_json: bool) -> None:
     from burnish.commands.predict import predict as command
 
     predictions = command(resolved(target), rows)
     if is_json:
         print_document({"target": target, "predictions": predictions})
         return
-    cells = tuple(
-        (_shortened(" | ".join(row.values())), *_answer(each)) for row, each in zip(rows, predictions, strict=True)
-    )
-    show(Table(("text", "prediction", "confidence"), cells, right=("confidence",)))
+    cells = tuple((_shortened(_told(row)), *_answer(each)) for row, each in zip(rows, predictions, strict=True))
+    show(Table(("text" if "text" in rows[0] else "row", "prediction", "confidence"), cells, right=("confidence",)))
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    if "text" in row:
+        return " | ".join(map(str, row.values()))
+    return ", ".join(f"{name}={value}" for name, value in row.items())
 
 
 def _predict_file(target: str, *, source: str, out: Path, is_json: bool) -> None:

@@ -1,12 +1,11 @@
 """Writes a commented starter experiment for a data file."""
 
-import json
 import os
-import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from burnish.commands.yaml_lines import line, one_line, scalar
 from burnish.durable import write_durably
 from burnish.errors import BurnishError, DataError
 
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
     from burnish.data.inspect import FileFacts
     from burnish.data.propose import Proposal
 
-_PLAIN = re.compile(r"^[A-Za-z_./~][\w./~+-]*$")
-_WORDS_OF_YAML = {"y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "~"}
-_COMMENT_AT = 34
 _LAYOUT_MARK = "a"
 _LABELS_SHOWN = 6
 _LABEL_WIDTH = 70
@@ -36,7 +32,7 @@ def new(
 ) -> NewConfig:
     """Look at a data file, propose a task, and write an experiment that trains it; never over a file unless forced."""
     from burnish.data.inspect import look, siblings  # pyarrow comes with them
-    from burnish.data.propose import propose
+    from burnish.data.propose import has_text, propose
 
     target = out or Path(f"{_stem(str(path))}.yaml")
     if target.exists() and not force:
@@ -45,6 +41,12 @@ def new(
     main = beside.get("train", str(path))
     beside = beside if "train" in beside else {}
     facts = _laid_out(look(main))
+    if text is None and not has_text(facts):
+        from burnish.commands.new_table import table_starter
+
+        table, remarks = table_starter(facts, {"train": main, **beside}, target, label=label)
+        _write(table, target)
+        return NewConfig(table, target, remarks)
     proposal = propose(facts, text=text, label=label)
     files, notes = _usable({"train": main, **beside}, facts, proposal)
     starter = _Starter(facts, proposal, files, target)
@@ -136,11 +138,11 @@ class _Starter:
         source = os.path.basename(self.files["train"].rstrip("/"))
         names = ", ".join(column.name for column in self.facts.columns)
         return [
-            f"# A starter for {_one_line(source)}, written by `burnish new` from {self.facts.num_rows:,} rows.",
-            f"# Columns: {_one_line(names)}",
-            f"# Look it over, then: burnish train {_one_line(str(self.target))}",
+            f"# A starter for {one_line(source)}, written by `burnish new` from {self.facts.num_rows:,} rows.",
+            f"# Columns: {one_line(names)}",
+            f"# Look it over, then: burnish train {one_line(str(self.target))}",
             "",
-            f"name: {_scalar(self.target.stem)}",
+            f"name: {scalar(self.target.stem)}",
             "",
         ]
 
@@ -148,57 +150,55 @@ class _Starter:
         proposal, named = self.proposal, self.names()
         lines = ["task:", "  type: text_classification"]
         lines.append(
-            _line("  text", _scalar(named[proposal.text.name]), f"about {proposal.text.mean_words:.0f} words each")
+            line("  text", scalar(named[proposal.text.name]), f"about {proposal.text.mean_words:.0f} words each")
         )
         if proposal.pair:
             about = f"the second text, about {proposal.pair.mean_words:.0f} words each"
-            lines.append(_line("  pair", _scalar(named[proposal.pair.name]), about))
-        labels = [_scalar(named[column.name]) for column in proposal.labels]
+            lines.append(line("  pair", scalar(named[proposal.pair.name]), about))
+        labels = [scalar(named[column.name]) for column in proposal.labels]
         written = labels[0] if len(labels) == 1 else f"[{', '.join(labels)}]"
-        lines.append(_line("  label", written, _labels(proposal)))
-        lines.append(_line("  kind", proposal.kind, "binary, multiclass, multilabel or regression; auto decides anew"))
+        lines.append(line("  label", written, _labels(proposal)))
+        lines.append(line("  kind", proposal.kind, "binary, multiclass, multilabel or regression; auto decides anew"))
         if proposal.label.separator:
-            lines.append(_line("  label_separator", _scalar(proposal.label.separator), "one cell holds several labels"))
-        lines.append(_line("  max_length", str(proposal.max_length), "tokens; longer texts are cut"))
+            lines.append(line("  label_separator", scalar(proposal.label.separator), "one cell holds several labels"))
+        lines.append(line("  max_length", str(proposal.max_length), "tokens; longer texts are cut"))
         if proposal.is_long:
             lines.append("  truncation:")
             lines.append(
-                _line("    type", "head_tail", "keeps both ends of a long text; see `burnish list truncations`")
+                line("    type", "head_tail", "keeps both ends of a long text; see `burnish list truncations`")
             )
         return [*lines, ""]
 
     def _data(self) -> list[str]:
         lines = ["data:", "  type: files"]
-        lines.extend(_line(f"  {split}", _scalar(path)) for split, path in self.files.items())
+        lines.extend(line(f"  {split}", scalar(path)) for split, path in self.files.items())
         lines.extend(self._reading())
         lines.extend(self._split())
-        lines.append(_line("  bad_rows", "error", "or skip: go on without rows that cannot be used"))
+        lines.append(line("  bad_rows", "error", "or skip: go on without rows that cannot be used"))
         return [*lines, ""]
 
     def _reading(self) -> list[str]:
         options, layout = self.facts.options, _layout(self.facts)
-        lines = [_line("  delimiter", _scalar(options.delimiter))] if options.delimiter else []
+        lines = [line("  delimiter", scalar(options.delimiter))] if options.delimiter else []
         if layout:
-            lines.append(_line("  layout", layout, "a TSV file without header whose columns are these"))
+            lines.append(line("  layout", layout, "a TSV file without header whose columns are these"))
         elif not self.facts.has_header:
-            lines.append(_line("  header", "false", "the first line is a row"))
+            lines.append(line("  header", "false", "the first line is a row"))
             names = self.names()
-            listed = ", ".join(_scalar(names[column.name]) for column in self.facts.columns)
+            listed = ", ".join(scalar(names[column.name]) for column in self.facts.columns)
             lines.append(f"  columns: [{listed}]")
         return lines
 
     def _split(self) -> list[str]:
         proposal = self.proposal
-        inner = (
-            [_line("    by", _scalar(proposal.split_by), "this column says which split")] if proposal.split_by else []
-        )
+        inner = [line("    by", scalar(proposal.split_by), "this column says which split")] if proposal.split_by else []
         if "validation" not in self.files and not proposal.split_by:
-            inner.append(_line("    validation", "10%", "of train; the same rows for the same seed"))
+            inner.append(line("    validation", "10%", "of train; the same rows for the same seed"))
         if "test" not in self.files and not proposal.split_by:
-            inner.append(_line("    test", "10%", "never used to choose a checkpoint"))
+            inner.append(line("    test", "10%", "never used to choose a checkpoint"))
         if proposal.groups:
             comment = "take the # away to keep all rows of one value in one split"
-            inner.append(_line("    # group", _scalar(proposal.groups[0]), comment))
+            inner.append(line("    # group", scalar(proposal.groups[0]), comment))
         if inner and all(line.lstrip().startswith("#") for line in inner):
             return ["  # split:", *inner]
         return ["  split:", *inner] if inner else []
@@ -217,15 +217,15 @@ class _Starter:
         return [
             "model:",
             "  type: transformer",
-            _line("  name", "bert-base-uncased", "a hub name, a local folder, or package:module/folder"),
+            line("  name", "bert-base-uncased", "a hub name, a local folder, or package:module/folder"),
             "",
             "optimizer:",
             "  type: adamw",
-            _line("  learning_rate", "2e-5"),
+            line("  learning_rate", "2e-5"),
             "",
             "train:",
-            _line("  length", "3 epochs", "or steps, examples, minutes"),
-            _line("  batch", "32", "examples in one step"),
+            line("  length", "3 epochs", "or steps, examples, minutes"),
+            line("  batch", "32", "examples in one step"),
         ]
 
 
@@ -248,22 +248,6 @@ def _layout(facts: "FileFacts") -> str | None:
     if len(marks) == 4 and marks[2]:
         return "id_label_alpha_text"
     return "id_alpha_label_text_a_text_b" if len(marks) == 5 and marks[1] else None
-
-
-def _line(key: str, value: str, comment: str = "") -> str:
-    written = f"{key}: {value}"
-    return f"{written:<{_COMMENT_AT}} # {_one_line(comment)}" if comment else written
-
-
-def _one_line(text: str) -> str:
-    """Keep a comment a comment, whatever the data holds."""
-    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
-
-
-def _scalar(text: str) -> str:
-    """Write a string so that YAML reads the same string."""
-    is_plain = _PLAIN.match(text) is not None and text.lower() not in _WORDS_OF_YAML
-    return text if is_plain else json.dumps(text, ensure_ascii=False)
 
 
 def _write(text: str, target: Path) -> None:

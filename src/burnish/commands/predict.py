@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from burnish.artifact.locate import find_artifact
 from burnish.errors import DataError
+from burnish.spec.protocols import ReadsRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +26,8 @@ def predict(target: str, rows: Sequence[Mapping[str, Any]]) -> "list[Prediction]
     from burnish.artifact.predictor import Predictor
 
     predictor = Predictor.load(find_artifact(target))
+    if isinstance(predictor.task, ReadsRows):
+        return predictor.predict(rows)
     _refuse_wrong_number(rows, predictor.input_columns, target=target)
     return predictor.predict([_renamed(row, predictor.input_columns) for row in rows])
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from burnish.spec.values import Array
 
 DEFAULT_EXAMPLES = 32
+_TEXTS_AT_ONCE = 64
+_ROWS_AT_ONCE = 4096
 _BATCHES_IN_POOL = 128
 """With 64, more than 3% of short sentences in batches of 32 is padding; with more, chance has less to say."""
 
@@ -62,6 +64,11 @@ def evaluation_plan(lengths: Array, *, tokens: int | None = None, examples: int 
     lengths = np.asarray(lengths)
     order = _compact(_longest_first(lengths))
     return _planned(order, _cuts_sorted(lengths[order], Batching(tokens=tokens, examples=examples)))
+
+
+def evaluation_size(lengths: Array) -> int:
+    """Say how many examples to answer at once: few long ones, many where an example is one row of numbers."""
+    return _TEXTS_AT_ONCE if int(np.max(lengths, initial=0)) > 1 else _ROWS_AT_ONCE
 
 
 def padding_waste(plan: Sequence[Array], lengths: Array) -> float:

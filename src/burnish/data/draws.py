@@ -4,9 +4,9 @@ from typing import Literal
 
 import numpy as np
 
-Purpose = Literal["order", "truncation"]
+Purpose = Literal["order", "truncation", "importance"]
 
-_PURPOSES: dict[Purpose, int] = {"order": 1, "truncation": 2}
+_PURPOSES: dict[Purpose, int] = {"order": 1, "truncation": 2, "importance": 3}
 _WORD = 2**64
 
 

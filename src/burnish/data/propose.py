@@ -17,6 +17,7 @@ _LABEL_NAMES = (
     *("polarity", "intent", "topic", "topics", "tags", "genres", "is_duplicate", "score", "rating", "stars"),
     *("similarity", "quality", "y"),
 )
+_TARGET_NAMES = ("outcome", "income", "survived", "default", "churn", "price", "sale_price", "saleprice", "fare_amount")
 _GROUP_NAME = re.compile(
     r"(^|_)(user|author|patient|customer|session|conversation|thread|group|document|doc|article|film|movie|source)(_?id)?$"
 )
@@ -82,6 +83,25 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
     )
 
 
+def has_text(facts: FileFacts) -> bool:
+    """Tell whether any column looks like text to be read; if none does, the file is a table."""
+    return any(_is_text(column) for column in facts.columns)
+
+
+def target_of(facts: FileFacts, *, label: str | None = None) -> ColumnFacts:
+    """Choose the column that a table is about: the given one, one called like a label, or the last."""
+    columns = {column.name: column for column in facts.columns}
+    given = _given(label, columns, role="label")
+    if given is not None:
+        return given
+    by_name = {column.name.lower(): column for column in facts.columns if column.num_distinct > 1}
+    named = next((by_name[name] for name in (*_LABEL_NAMES, *_TARGET_NAMES) if name in by_name), None)
+    several = [column for column in facts.columns if column.num_distinct > 1]
+    if not several:
+        raise DataError(f"no column of {facts.options.train[0]} has two values: {_described(facts.columns)}")
+    return named or several[-1]
+
+
 def _given(name: str | None, columns: dict[str, ColumnFacts], *, role: str) -> ColumnFacts | None:
     if name is not None and name not in columns:
         raise DataError(f"{role}: there is no column `{name}`; the columns are {', '.join(columns)}")
@@ -97,8 +117,8 @@ def _texts(facts: FileFacts, given: ColumnFacts | None) -> tuple[ColumnFacts, Co
         return given, None
     if not texts:
         raise DataError(
-            f"no column of {facts.options.train[0]} looks like text: {_described(facts.columns)}; this version learns "
-            f"from text only, so a table of numbers and categories has no task yet. If one of these is text, name it"
+            f"no column of {facts.options.train[0]} looks like text: {_described(facts.columns)}; "
+            f"if one of these is text, name it"
         )
     return max(texts, key=lambda column: column.mean_words), None
 

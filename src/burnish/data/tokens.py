@@ -21,7 +21,7 @@ from burnish.errors import CheckpointError, DataError
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
-_DESCRIPTION = "assets.json"
+DESCRIPTION = "assets.json"
 _TOKENIZER = "tokenizer.json"
 _ROWS_AT_ONCE = 4096
 
@@ -63,13 +63,13 @@ class TextAssets:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         description = {"format": 1, "files": sorted(self.files), **self._options()}
-        (directory / _DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+        (directory / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, directory: Path) -> TextAssets:
         """Rebuild what `save` wrote, with the tokenizers library alone."""
         try:
-            described = json.loads((directory / _DESCRIPTION).read_text(encoding="utf-8"))
+            described = json.loads((directory / DESCRIPTION).read_text(encoding="utf-8"))
             names = [_plain_path(name, source=directory) for name in described["files"]]
             files = {str(name): (directory / name).read_bytes() for name in names}
             tokenizer = Tokenizer.from_buffer(files[_TOKENIZER])
@@ -79,7 +79,7 @@ class TextAssets:
         except Exception as error:  # tokenizers raises bare Exception for a file that it cannot read
             raise CheckpointError(
                 f"{directory} does not hold a tokenizer that can be read ({error}); "
-                f"it should hold {_DESCRIPTION}, {_TOKENIZER} and the other files listed in {_DESCRIPTION}"
+                f"it should hold {DESCRIPTION}, {_TOKENIZER} and the other files listed in {DESCRIPTION}"
             ) from error
         return cls(tokenizer=tokenizer, files=files, **options)
 

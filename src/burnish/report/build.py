@@ -8,9 +8,11 @@ import pyarrow as pa
 
 from burnish.data.ragged import pick
 from burnish.metrics.tally import Tally
-from burnish.report.baselines import baselines, sample
+from burnish.report.baselines import baselines
 from burnish.report.collect import collect
+from burnish.report.linear import sample
 from burnish.report.page import render
+from burnish.report.table_baselines import table_baselines
 from burnish.report.texts import Texts
 from burnish.run.directory import RunDirectory, read_json, write_json, write_text
 from burnish.run.prepare import Prepared
@@ -38,10 +40,16 @@ def score_baselines(
     note: Callable[[str], None],
 ) -> dict[str, Mapping[str, Score]]:
     """Score simple models on the rows that the run's own model was scored on, or on some thousands of them."""
+    features = prepared.features
+    if "table" in prepared.profile.facts:
+        found = table_baselines(
+            features["train"], features[split], outcome, profile=prepared.profile, seed=seed, note=note
+        )
+        return {name: Tally(metrics, [each]).scored() for name, each in found.items()}
     kept = sample(len(outcome.rows), most=_MOST_SCORED, seed=seed)
     found = baselines(
         Texts(prepared.rows["train"], columns),
-        _truth(prepared.features["train"]),
+        _truth(features["train"]),
         eval_texts=Texts(prepared.rows[split], columns).among(outcome.rows[kept]),
         eval_truth=None if outcome.truth is None else outcome.truth[kept],
         kind=outcome.kind,

@@ -11,6 +11,7 @@ from burnish.report.events import Story, read_story
 from burnish.report.figures import duration, readable, share
 from burnish.report.predictions import Predictions, read_predictions
 from burnish.report.settings import read_settings
+from burnish.report.table import read_columns, read_slices
 from burnish.spec.values import Score
 
 _SPLITS = ("train", "validation", "test")
@@ -33,6 +34,7 @@ def collect(run_directory: Path) -> ReportData:
     splits = _by_split(_section(scores, "scores", "splits"))
     headline = _headline(scores, splits)
     profile = _mapping(run_directory / "profile.json")
+    insights = _mapping(run_directory / "insights.json")
     parts = _predictions(run_directory / "predictions", profile)
     shown = _shown(parts, headline)
     return ReportData(
@@ -49,6 +51,9 @@ def collect(run_directory: Path) -> ReportData:
         confusion=shown.confusion() if shown else None,
         calibration=shown.calibration() if shown else None,
         label_counts=_label_counts(profile, parts),
+        residuals=shown.residuals() if shown else None,
+        columns=read_columns(profile, insights),
+        slices=read_slices(insights),
         mistakes=shown.mistakes() if shown else (),
         settings=settings,
         environment=tuple(_environment(story)),

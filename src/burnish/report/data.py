@@ -90,6 +90,39 @@ class Mistake:
 
 
 @dataclass(frozen=True)
+class Slice:
+    """The scores of the rows that hold one value in a column."""
+
+    column: str
+    value: str
+    num_rows: int
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class ColumnSummary:
+    """What a column of a table held in the training rows."""
+
+    name: str
+    kind: str
+    missing: int
+    distinct: int
+    content: str
+    """In words: mean and range of a number, the most frequent values of a category."""
+    worth: float | None = None
+    """By how much the headline score worsens when the column's cells are dealt out anew among the rows."""
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """Truth minus prediction, over the prediction."""
+
+    split: str
+    predicted: tuple[float, ...]
+    missed: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Setting:
     """A value of the experiment and where it came from."""
 
@@ -128,6 +161,9 @@ class ReportData:
     confusion: Matrix | None = None
     calibration: Calibration | None = None
     label_counts: tuple[LabelCounts, ...] = ()
+    residuals: Residuals | None = None
+    columns: tuple[ColumnSummary, ...] = ()
+    slices: tuple[Slice, ...] = ()
     mistakes: tuple[Mistake, ...] = ()
     settings: tuple[Setting, ...] = ()
     environment: tuple[Fact, ...] = ()

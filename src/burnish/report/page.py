@@ -10,9 +10,11 @@ from markupsafe import Markup
 from burnish.report import svg
 from burnish.report.data import EvaluationCurve, Headline, Point, ReportData
 from burnish.report.figures import figure, readable, share, shortened
+from burnish.report.residuals import residual_chart
 from burnish.spec.values import Score
 
 _MOST_CURVES = 6
+_MOST_BARS = 20
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,9 @@ def render(data: ReportData) -> str:
         curves=list(_curves(data)),
         confusion=_confusion(data),
         calibration=_calibration(data),
+        residuals=_residuals(data),
+        importance=_importance(data),
+        slice_scores=list(dict.fromkeys(name for each in data.slices for name in each.scores)),
         score_names=_score_names(data),
         label_names=list(dict.fromkeys(label for split in data.label_counts for label in split.counts)),
         chosen=[setting for setting in data.settings if setting.is_chosen],
@@ -100,6 +105,18 @@ def _calibration(data: ReportData) -> Markup | None:
         return None
     title = f"Calibration on {data.calibration.split}"
     return Markup(svg.reliability_chart(data.calibration.points, title=title))  # noqa: S704  # as above
+
+
+def _residuals(data: ReportData) -> Markup | None:
+    if data.residuals is None:
+        return None
+    return Markup(residual_chart(data.residuals, title=f"Residuals on {data.residuals.split}"))  # noqa: S704  # as above
+
+
+def _importance(data: ReportData) -> Markup | None:
+    worths = sorted((each for each in data.columns if each.worth), key=lambda each: -(each.worth or 0))
+    bars = [svg.Bar(each.name, Score(each.worth or 0.0), is_model=True) for each in worths[:_MOST_BARS]]
+    return Markup(svg.bar_chart(bars, title="What each column is worth")) if bars else None  # noqa: S704  # as above
 
 
 def _score_names(data: ReportData) -> list[str]:

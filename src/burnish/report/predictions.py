@@ -12,11 +12,12 @@ import pyarrow.parquet as pq
 
 from burnish.metrics.confidence import reliability
 from burnish.metrics.sums import Array
-from burnish.report.data import Calibration, Matrix, Mistake
+from burnish.report.data import Calibration, Matrix, Mistake, Residuals
 from burnish.report.figures import figure
 
 _MOST_LABELS = 20
 _MOST_MISTAKES = 12
+_MOST_POINTS = 600
 _PLACE = "burnish: place"
 _COLUMNS = ("row", "truth", "predicted", "confidence")
 
@@ -51,6 +52,16 @@ class Predictions:
         right = np.asarray([true == said for true, said in zip(self.truth, self.predicted, strict=True)])
         known = np.isfinite(confidence)
         return Calibration(self.split, reliability(confidence[known], right[known].astype(np.float64)))
+
+    def residuals(self) -> Residuals | None:
+        """Set what was missed beside what was predicted; of many rows, evenly some."""
+        if self.kind != "regression":
+            return None
+        predicted, truth = np.asarray(self.predicted, float), np.asarray(self.truth, float)
+        known = np.flatnonzero(np.isfinite(predicted) & np.isfinite(truth))
+        some = known[:: max(1, len(known) // _MOST_POINTS)]
+        missed = truth[some] - predicted[some]
+        return Residuals(self.split, tuple(predicted[some].tolist()), tuple(missed.tolist())) if len(some) else None
 
     def label_counts(self) -> dict[str, int]:
         """Count the rows of each label."""

@@ -68,6 +68,11 @@ class RunDirectory:
         return self.path / "profile.json"
 
     @property
+    def insights(self) -> Path:
+        """What each column is worth, and how slices of the rows were scored."""
+        return self.path / "insights.json"
+
+    @property
     def events(self) -> Path:
         """What happened, one JSON object a line."""
         return self.path / "events.jsonl"

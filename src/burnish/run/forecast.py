@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from burnish.artifact.predictor import views
-from burnish.data.batches import BatchStream, evaluation_plan, plan_epoch
+from burnish.data.batches import BatchStream, evaluation_plan, evaluation_size, plan_epoch
 from burnish.dist.world import Solo
 from burnish.engine.feed import micro_batches, total_steps
 from burnish.engine.grower_torch import Grower
@@ -19,7 +19,7 @@ from burnish.run.assemble import build_learner, build_stream, facts_of, policy_o
 from burnish.run.directory import RunDirectory
 from burnish.run.machine import disk_free, memory_limit, peak_memory
 from burnish.run.prepare import Prepared, prepare
-from burnish.run.scoring import EVALUATION_BATCH, Scorer
+from burnish.run.scoring import Scorer
 from burnish.run.selection import selection
 from burnish.spec.experiment import Experiment
 from burnish.spec.forecast import Footprint, Forecast, Timing
@@ -88,7 +88,7 @@ class Rehearsal:
     def pass_seconds(self, split: str) -> float:
         """Predict batches of every size, and give the time of a whole pass over the split."""
         lengths = self.prepared.features[split]["length"].to_numpy()
-        plan = evaluation_plan(lengths, examples=EVALUATION_BATCH)
+        plan = evaluation_plan(lengths, examples=evaluation_size(lengths))
         draws = views(self.experiment)
         sizes = [int(lengths[batch].max()) * len(batch) for batch in plan]
 

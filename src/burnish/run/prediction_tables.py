@@ -1,6 +1,6 @@
 """Predictions beside the texts they were made of, some thousands of rows at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,11 +15,11 @@ from burnish.spec.values import Outcome, Rows
 _SHOWN_CHARACTERS = 2000
 
 
-def prediction_tables(outcome: Outcome, rows: Rows, *, shown: str) -> Iterator[pa.Table]:
+def prediction_tables(outcome: Outcome, rows: Rows, *, shown: Sequence[str]) -> Iterator[pa.Table]:
     """Put texts, truths and decisions side by side, in row order, some thousands at a time."""
     for start, part in in_parts(rows):
         said = _between(outcome, start, start + len(part))
-        texts = pc.utf8_slice_codeunits(part.table[shown].cast(pa.large_string()), 0, _SHOWN_CHARACTERS)
+        texts = pc.utf8_slice_codeunits(_shown(part.table, shown), 0, _SHOWN_CHARACTERS)
         columns: dict[str, Any] = {"row": said.rows, "text": texts.take(pa.array(said.rows - start))}
         if said.truth is not None:
             columns["truth"] = pa.array(words(said.truth, said))
@@ -38,3 +38,16 @@ def _between(outcome: Outcome, start: int, end: int) -> Outcome:
         decisions=outcome.decisions[which],
         truth=None if outcome.truth is None else outcome.truth[which],
     )
+
+
+def _shown(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
+    """Give what tells a row to a reader: its text, or of a table its first few cells with their names."""
+    large = pa.large_string()
+    cells = [table[name].cast(large) for name in columns]
+    if len(cells) == 1:
+        return cells[0]
+    named = [
+        pc.binary_join_element_wise(pa.scalar(name, large), pc.fill_null(cell, ""), pa.scalar("=", large))
+        for name, cell in zip(columns, cells, strict=True)
+    ]
+    return pc.binary_join_element_wise(*named, pa.scalar(", ", large))

@@ -20,6 +20,7 @@ from burnish.run.selection import refuse_misfits
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Draw, Profile, Rows, Splits
+from burnish.tasks.table_encoder import unseen_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,10 +84,12 @@ def prepare(
     """Read, profile, check and encode every split; unless it is recorded, leave no trace in the directory."""
     quarantine = directory.skipped_rows if is_recorded else None
     ready = _ready(experiment, quarantine, record=directory.profile if is_recorded else None)
+    for note in ready.profile.facts.get("notes", ()):
+        tell(note)
     encode = _features(experiment, ready, tell=tell)
     stored = {name: encode(name, part) for name, part in ready.rows.items()}
     features = {name: each.table for name, each in stored.items()}
-    facts = {**_sizes(ready.rows, ready.splits), **_lengths(features["train"])}
+    facts = {**_sizes(ready.rows, ready.splits), **_lengths(features["train"]), **_unseen(features)}
     releases = {name: each.release for name, each in stored.items()}
     return Prepared(ready.rows, features, ready.profile, ready.assets, ready.encoder, facts, releases)
 
@@ -133,10 +136,17 @@ def _lengths(features: "pa.Table") -> dict[str, object]:
     return dict(drop_report(features)) if "dropped" in features.column_names else {}
 
 
+def _unseen(features: "Mapping[str, pa.Table]") -> dict[str, object]:
+    """Count the cells outside of the training split whose category it did not have, or hardly."""
+    tables = [table for name, table in features.items() if name != "train" and "categories" in table.column_names]
+    found = sum(map(unseen_cells, tables))
+    return {"unseen_categories": found} if found else {}
+
+
 def request_of(experiment: Experiment, quarantine: Path | None) -> Request:
     """Tell a data source what it needs to know of an experiment."""
     task = experiment.task
-    return Request(experiment.runtime.seed, task.stratify, task.columns, quarantine)
+    return Request(experiment.runtime.seed, task.stratify, task.training_columns, quarantine)
 
 
 def _parts(splits: Splits) -> dict[str, Rows]:

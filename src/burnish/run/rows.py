@@ -36,4 +36,5 @@ def _from_split(predictor: Predictor, split: str | None) -> tuple[str, Rows]:
 def _from_file(predictor: Predictor, data: str) -> Rows:
     from burnish.data.read_one import read_file
 
-    return read_file(data, columns=predictor.task.columns, like=predictor.experiment.data)
+    columns = dict.fromkeys((*predictor.input_columns, *predictor.task.training_columns))
+    return read_file(data, columns=tuple(columns), like=predictor.experiment.data)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from burnish.artifact.predictor import views
-from burnish.data.batches import evaluation_plan
+from burnish.data.batches import evaluation_plan, evaluation_size
 from burnish.dist.world import Solo, World
 from burnish.engine.evaluate import Fitting, Infer, infer_all, plainly
 from burnish.metrics.tally import Tally
@@ -13,8 +13,6 @@ from burnish.run.selection import metrics_of
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome
-
-EVALUATION_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -40,10 +38,11 @@ class Scorer:
     ) -> Outcome:
         """Predict a split, together with the other processes of the run."""
         features = self.prepared.features[split]
+        lengths = features["length"].to_numpy()
         outputs = infer_all(
             infer,
             self.prepared.collate(split),
-            evaluation_plan(features["length"].to_numpy(), examples=EVALUATION_BATCH),
+            evaluation_plan(lengths, examples=evaluation_size(lengths)),
             draws=views(self.experiment),
             world=self.world,
             fitting=fitting,

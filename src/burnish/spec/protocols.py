@@ -54,7 +54,7 @@ class Task(Protocol):
     heads: ClassVar[tuple[str, ...]]
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def training_columns(self) -> tuple[str, ...]:
         """Name the columns that training reads."""
         ...
 
@@ -91,6 +91,39 @@ class Task(Protocol):
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         """Give the metrics that make sense here; with no profile, those that any profile could give."""
+        ...
+
+
+@runtime_checkable
+class Refines(Protocol):
+    """A task that learns a little more from the validation rows once the weights are final."""
+
+    def refine(self, outcome: Outcome, profile: Profile) -> Profile:
+        """Give the profile that carries what was fitted, such as a decision threshold; every later answer uses it."""
+        ...
+
+
+@runtime_checkable
+class Inspected(Protocol):
+    """A task whose columns can be looked at one by one when a run is over."""
+
+    @property
+    def slices(self) -> tuple[str, ...]:
+        """Name the columns by whose values the rows are scored apart."""
+        ...
+
+    @property
+    def importance(self) -> int:
+        """Say on how many rows the worth of each column is measured; 0 for not at all."""
+        ...
+
+
+@runtime_checkable
+class ReadsRows(Protocol):
+    """A task that has its own way to put rows given one by one into a table."""
+
+    def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> pa.Table:
+        """Give the columns that prediction reads; refuse what cannot be read by row and column, all at once."""
         ...
 
 

@@ -88,6 +88,8 @@ class Profile:
     labels: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Anything else that the task needs again when serving; JSON values only."""
+    inputs: tuple[str, ...] = ()
+    """The columns that prediction reads, where the training rows decided that; else the task names them."""
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
 
-from burnish.errors import ConfigError, DataError, Problem
+from burnish.errors import ConfigError, Problem
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.tasks.class_weights import Weights, refuse_odd_classes, unknown_classes, weights_of
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
@@ -38,7 +39,7 @@ class TextClassification(Component):
     truncation: Annotated[SkipValidation[Truncation], Slot("truncations", default="head")]
     loss: Literal["auto", "cross_entropy", "focal"] = "auto"
     focal_gamma: PositiveFloat = 2.0
-    class_weights: Literal["none", "balanced"] | dict[str, PositiveFloat] = "none"
+    class_weights: Weights = "none"
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     threshold: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """Above which probability a class counts as present, in multi-label tasks."""
@@ -63,7 +64,7 @@ class TextClassification(Component):
         return self
 
     @property
-    def columns(self) -> tuple[str, ...]:
+    def training_columns(self) -> tuple[str, ...]:
         """Name the columns that training reads."""
         return (*self.input_columns, *self.label)
 
@@ -88,7 +89,7 @@ class TextClassification(Component):
         if kind == "regression":
             return Profile(kind, facts=columns.range(rows.table))
         classes = self.labels or columns.classes(rows.table)
-        _refuse_odd_classes(kind, classes, column=", ".join(self.label))
+        refuse_odd_classes(kind, classes, column=", ".join(self.label))
         return Profile(kind, tuple(classes), {"label_counts": columns.counts(rows.table, classes)})
 
     def head(self, profile: Profile) -> Head:
@@ -129,7 +130,7 @@ class TextClassification(Component):
             raise ValueError(f"names a label twice in `labels`: {', '.join(twice)}")
         if self.kind == "binary" and len(labels) != 2:
             raise ValueError(f"has `kind: binary`, which needs two labels, and `labels` names {len(labels)}")
-        unknown = _unknown_classes(self.class_weights, labels)
+        unknown = unknown_classes(self.class_weights, labels)
         if unknown:
             raise ValueError(f"has `class_weights` for {', '.join(unknown)}, and `labels` are {', '.join(labels[:20])}")
 
@@ -161,45 +162,10 @@ class TextClassification(Component):
         if profile.kind == "regression":
             return Objective("mean_squared_error")
         options: dict[str, Any] = {
-            "class_weights": self._weights(profile),
+            "class_weights": weights_of(self.class_weights, profile),
             "label_smoothing": self.label_smoothing,
             "gamma": self.focal_gamma,
         }
         if profile.kind == "multilabel":
             return Objective("binary_cross_entropy", **options)
         return Objective("focal" if self.loss == "focal" else "cross_entropy", **options)
-
-    def _weights(self, profile: Profile) -> tuple[float, ...] | None:
-        if self.class_weights == "none":
-            return None
-        if isinstance(self.class_weights, dict):
-            _refuse_unknown_classes(_unknown_classes(self.class_weights, profile.labels), profile.labels)
-            return tuple(self.class_weights.get(name, 1.0) for name in profile.labels)
-        counts = profile.facts["label_counts"]
-        total = sum(counts.values())
-        return tuple(total / (len(counts) * max(1, counts[name])) for name in profile.labels)
-
-
-def _unknown_classes(weights: str | Mapping[str, float], labels: Sequence[str]) -> list[str]:
-    return [] if isinstance(weights, str) else [name for name in weights if name not in labels]
-
-
-def _refuse_unknown_classes(unknown: Sequence[str], labels: Sequence[str]) -> None:
-    if unknown:
-        sentence = (
-            f"task.class_weights names {', '.join(unknown)}, and the labels are {', '.join(labels[:20])}; "
-            "write the names as they stand in the label column"
-        )
-        raise ConfigError([Problem(sentence)])
-
-
-def _refuse_odd_classes(kind: str, classes: Sequence[str], *, column: str) -> None:
-    shown = ", ".join(classes[:10])
-    if len(classes) < 2 and kind != "multilabel":
-        held = f"1 distinct label in column {column} ({shown})" if classes else f"no label in column {column}"
-        raise DataError(f"the training rows hold {held}; at least 2 are needed")
-    if kind == "binary" and len(classes) > 2:
-        raise DataError(
-            f"task.kind is binary and column {column} holds {len(classes)} distinct labels ({shown}); "
-            "set task.kind: multiclass, or name the two classes in task.labels"
-        )

@@ -67,7 +67,7 @@ def shown(prepared) -> None:
     outputs = np.full((len(rows), 2), 0.5)
     decisions = np.zeros(len(rows), dtype=np.int64)
     outcome = Outcome("binary", np.arange(len(rows)), outputs, decisions, decisions, ("0", "1"))
-    for _ in prediction_tables(outcome, rows, shown="text"):
+    for _ in prediction_tables(outcome, rows, shown=("text",)):
         pass
 
 

@@ -160,15 +160,6 @@ def test_the_kind_follows_from_the_labels(labels: list[object], kind: str) -> No
     assert yaml.safe_load(new("a.json").text)["task"]["kind"] == kind
 
 
-def test_a_table_without_text_is_refused_honestly() -> None:
-    write_csv("t.csv", [{"age": row, "job": ["clerk", "farmer"][row % 2], "rich": row % 2} for row in range(20)])
-    with pytest.raises(
-        DataError, match=r"age \(numbers\), job \(2 distinct values\), rich \(numbers\); this version .*text only"
-    ):
-        new("t.csv")
-    assert not Path("t.yaml").exists()
-
-
 def test_text_without_label_is_refused() -> None:
     Path("t.txt").write_text("\n".join(words(row, 9) for row in range(20)))
     with pytest.raises(DataError, match="and no other column that could be its label"):
@@ -278,3 +269,24 @@ def test_one_broken_row_is_told_in_the_singular() -> None:
     path = Path(write_csv("broken.csv", [{"text": words(row, 12), "label": row % 2} for row in range(40)]))
     path.write_text(path.read_text() + "one,two,three\n")
     assert "1 row is broken; training will tell which" in new(str(path)).notes
+
+
+def test_a_file_without_text_becomes_a_table_with_its_kinds_as_comments(tmp_path: Path) -> None:
+    rows = [f"{at},{at * 1.5:.1f},{('Cash', 'Card')[at % 2]},{at % 3},{at % 2}" for at in range(40)]
+    (tmp_path / "trips.csv").write_text("\n".join(["trip_id,miles,pay,pickup_area,tip", *rows]) + "\n")
+    starter = new(tmp_path / "trips.csv", out=tmp_path / "trips.yaml")
+    assert "  type: tabular\n" in starter.text
+    assert "target: tip " in starter.text
+    assert "kind: binary" in starter.text
+    assert "#   miles: number" in starter.text
+    assert "#   pay: category" in starter.text
+    assert "#   trip_id: drop" in starter.text
+    assert any("trip_id numbers the rows" in note for note in starter.notes)
+
+
+def test_the_target_of_a_table_can_be_named(tmp_path: Path) -> None:
+    rows = [f"{at},{at * 2.5},{at % 2}" for at in range(40)]
+    (tmp_path / "trips.csv").write_text("\n".join(["miles,fare,tip", *rows]) + "\n")
+    starter = new(tmp_path / "trips.csv", out=tmp_path / "trips.yaml", label="fare")
+    assert "target: fare " in starter.text
+    assert "kind: regression" in starter.text

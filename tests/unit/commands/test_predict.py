@@ -20,6 +20,7 @@ class Echo:
 
     def __init__(self, *columns: str) -> None:
         self.input_columns = columns
+        self.task = object()
         self.experiment = SimpleNamespace(data=None)
         self.asked: list[str] = []
 

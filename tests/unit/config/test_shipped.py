@@ -20,7 +20,7 @@ from burnish.registry import Registry
 REGISTRY = Registry(entry_points=lambda group: [])
 NAMES = [each.name for each in experiments(registry=REGISTRY)]
 GOLDEN = FilePath(__file__).parents[2] / "golden" / "config"
-COLUMNS = {("data", "filter")}
+COLUMNS = {("data", "filter"), ("task", "columns"), ("task", "derived")}
 """Mappings whose keys are columns of the data: only the data can refuse those."""
 HEAVY = ("torch", "transformers", "numpy", "pyarrow", "datasets")
 WRONG = """
@@ -37,7 +37,8 @@ except ConfigError as error:
 
 def test_the_promised_experiments_are_there() -> None:
     glue = [f"glue/{each}" for each in ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb", "wnli")]
-    assert {"demo/reviews", "imdb", *glue} <= set(NAMES)
+    tables = {"demo/taxi", "taxi/tips", "taxi/fare", "adult", "california_housing"}
+    assert {"demo/reviews", "imdb", *glue, *tables} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

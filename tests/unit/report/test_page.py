@@ -10,6 +10,7 @@ import pytest
 from burnish.metrics.confidence import Reliability
 from burnish.report.data import (
     Calibration,
+    ColumnSummary,
     EvaluationCurve,
     Fact,
     Happening,
@@ -19,7 +20,9 @@ from burnish.report.data import (
     Mistake,
     Point,
     ReportData,
+    Residuals,
     Setting,
+    Slice,
     Training,
 )
 from burnish.report.page import render
@@ -46,6 +49,9 @@ def report(word: str = "good") -> ReportData:
         confusion=Matrix("test", ("bad", word), ((40, 10), (5, 45)), num_labels=2),
         calibration=Calibration("test", (Reliability(0.6, 0.55, 20), Reliability(0.95, 0.97, 80))),
         label_counts=(LabelCounts("train", {"bad": 600, word: 600}), LabelCounts("test", {"bad": 50})),
+        residuals=Residuals("test", (1.0, 2.0, 4.0), (0.5, -0.25, 0.0)),
+        columns=(ColumnSummary(word, "category", 3, 2, f"{word} 12", 0.25),),
+        slices=(Slice(word, word, 40, {"accuracy": 0.75}),),
         mistakes=(Mistake(7, f"this film is {word}", "bad", word, 0.99),),
         settings=(Setting("train.length", word, "mine.yaml:2"), Setting("train.clip", "1.0", "default")),
         environment=(Fact("torch", "2"),),
@@ -90,7 +96,7 @@ def test_the_first_lines_tell_the_score_its_interval_and_the_distance_to_the_bas
 
 
 def test_tags_are_closed_in_order() -> None:
-    assert tags(render(report())).count("svg") == 6
+    assert tags(render(report())).count("svg") == 8
 
 
 def tags(page: str) -> list[str]:

@@ -49,7 +49,7 @@ def test_probabilities_as_lists_are_in_the_order_of_the_labels(tmp_path: Path) -
     run = RunDirectory(tmp_path)
     outcome = Outcome("multiclass", ROWS, SHARES, np.array([0, 1, 2]), None, LABELS)
     rows = from_file(pa.table({"text": list("xyz")}), name="a", first_line=1)
-    table = pa.concat_tables(prediction_tables(outcome, rows, shown="text"))
+    table = pa.concat_tables(prediction_tables(outcome, rows, shown=("text",)))
     run.predictions.mkdir()
     pq.write_table(table, run.predictions / "test.parquet")
     write_json(run.profile, {"kind": "multiclass", "labels": list(LABELS)})

@@ -1,0 +1,106 @@
+"""Writes a commented starter experiment for a table, each column with the kind it seems to be."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from burnish.commands.yaml_lines import line, one_line, scalar
+
+if TYPE_CHECKING:
+    from burnish.data.inspect import FileFacts
+    from burnish.tasks.table_guess import Guess
+
+_MOST_SHOWN = 60
+
+
+def table_starter(
+    facts: "FileFacts", files: dict[str, str], target: Path, *, label: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """Give the text of the starter, and what to look at in it."""
+    from burnish.data.propose import target_of
+    from burnish.tasks.tabular import Tabular
+
+    chosen = target_of(facts, label=label).name
+    guesses, kind = _looked_at(files["train"], facts, chosen)
+    model = Tabular(target=chosen, kind=kind)
+    text = "\n".join(
+        [
+            *_head(facts, files["train"], target),
+            *_task(chosen, kind, guesses),
+            *_data(facts, files),
+            *_rest(model.metrics(None)[0].names()[0]),
+        ]
+    )
+    unused = [f"{name} {guess.why}" for name, guess in guesses.items() if guess.kind == "drop"]
+    notes = [f"no column looks like text, so this is a table; the target is `{chosen}`: {kind}"]
+    notes += [f"not used: {'; '.join(unused)}"] if unused else []
+    return text + "\n", tuple(notes)
+
+
+def _looked_at(path: str, facts: "FileFacts", target: str) -> "tuple[dict[str, Guess], str]":
+    from burnish.data.address import find
+    from burnish.data.read import read
+    from burnish.tasks.labels import LabelColumns
+    from burnish.tasks.table_frame import Frame
+    from burnish.tasks.table_guess import guess
+
+    table = read(find(path, option="the data file")[0], facts.options).rows.table
+    frame = Frame(table)
+    kind = LabelColumns((target,)).guess_kind(table)
+    return {name: guess(frame, name) for name in sorted(table.column_names) if name != target}, kind
+
+
+def _head(facts: "FileFacts", source: str, target: Path) -> list[str]:
+    return [
+        f"# A starter for {one_line(os.path.basename(source))}, written by `burnish new` from {facts.num_rows:,} rows.",
+        f"# Look it over, then: burnish train {one_line(str(target))}",
+        "",
+        f"name: {scalar(target.stem)}",
+        "",
+    ]
+
+
+def _task(target: str, kind: str, guesses: "dict[str, Guess]") -> list[str]:
+    lines = ["task:", "  type: tabular", line("  target", scalar(target), "the column to learn")]
+    lines.append(line("  kind", kind, "binary, multiclass or regression; auto decides anew"))
+    lines.append("  # What each column seems to be. Take the # away, here and above the line, to state it otherwise:")
+    lines.append("  # columns:")
+    shown = list(guesses.items())[:_MOST_SHOWN]
+    lines += [line(f"  #   {scalar(name)}", guess.kind, guess.why) for name, guess in shown]
+    if len(guesses) > len(shown):
+        lines.append(f"  #   … and {len(guesses) - len(shown)} more, found out in the same way")
+    return [*lines, ""]
+
+
+def _data(facts: "FileFacts", files: dict[str, str]) -> list[str]:
+    lines = ["data:", "  type: files", *(line(f"  {split}", scalar(path)) for split, path in files.items())]
+    options = facts.options
+    lines += [line("  delimiter", scalar(options.delimiter))] if options.delimiter else []
+    if not facts.has_header:
+        names = ", ".join(scalar(column.name) for column in facts.columns)
+        lines += [line("  header", "false", "the first line is a row"), f"  columns: [{names}]"]
+    missing = [name for name in ("validation", "test") if name not in files]
+    if missing:
+        lines.append("  split:")
+        lines += [line(f"    {name}", "10%", _SPLITS[name]) for name in missing]
+    lines.append(line("  bad_rows", "error", "or skip: go on without rows that cannot be used"))
+    return [*lines, ""]
+
+
+_SPLITS = {"validation": "of train; the same rows for the same seed", "test": "never used to choose a checkpoint"}
+
+
+def _rest(score: str) -> list[str]:
+    return [
+        line("model", "tab_m", "or linear, deep, wide_deep, gbdt"),
+        "",
+        "optimizer:",
+        "  type: adamw",
+        line("  learning_rate", "2e-3"),
+        "",
+        "train:",
+        line("  length", "30 epochs", "or steps, examples, minutes"),
+        line("  batch", "256", "rows in one step"),
+        line("  select", score, "the best checkpoint is chosen by this"),
+        line("  patience", "5", "evaluations without a better score, then stop"),
+    ]

@@ -1,0 +1,177 @@
+"""Reads whole columns of a table as text, numbers or times, with what is missing told from what is wrong."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.data.clock import seconds_of
+from burnish.errors import DataError
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
+MISSING = ("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
+"""What stands for a missing value, in any case."""
+TRUE, FALSE = ("true", "1", "yes", "y", "t", "on"), ("false", "0", "no", "n", "f", "off")
+
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_INFINITE = r"(?i)^[+-]?inf(inity)?$"
+_WHOLE = r"^([+-]?\d+)\.0+$"
+_EXACT = 2.0**53
+"""Up to here a float holds every whole number."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """A column as text: each row's place among the distinct values, or -1 where it is missing."""
+
+    codes: "Array"
+    values: pa.Array
+
+    def lookup(self, numbers: "Array", *, missing: int) -> "Array":
+        """Give each row the number of its value."""
+        return np.append(numbers, missing)[self.codes]
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column as float64: nan where a value is missing; `is_wrong` marks the rows that hold something else."""
+
+    values: "Array"
+    is_wrong: "Array"
+
+
+def words(column: pa.ChunkedArray | pa.Array) -> Words:
+    """Read a column as text: trimmed, and a whole number is written without a point, however it came."""
+    encoded = _encoded(column)
+    texts = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
+    texts = pc.if_else(_is_missing(texts), pa.scalar(None, pa.string()), texts)
+    texts = pc.replace_substring_regex(texts, pattern=_WHOLE, replacement=r"\1")
+    codes = _codes(encoded)
+    absent = np.append(texts.is_null().to_numpy(zero_copy_only=False), True)
+    return Words(np.where(absent[codes], -1, codes), texts)
+
+
+def flags(column: pa.ChunkedArray | pa.Array) -> Numbers:
+    """Read a column of yes and no as 1 and 0."""
+    read = words(column)
+    lowered = pc.utf8_lower(read.values)
+    yes, no = (_among(lowered, names) for names in (TRUE, FALSE))
+    values = read.lookup(np.where(yes, 1.0, np.where(no, 0.0, np.nan)), missing=-1)
+    return Numbers(np.where(read.codes < 0, np.nan, values), (read.codes >= 0) & np.isnan(values))
+
+
+def numbers(column: pa.ChunkedArray | pa.Array) -> Numbers:
+    """Read a column as numbers."""
+    whole = _whole(column)
+    kind = whole.type
+    if pa.types.is_null(kind):
+        return Numbers(np.full(len(whole), np.nan), np.zeros(len(whole), bool))
+    if pa.types.is_temporal(kind):
+        return times(whole)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _plain_numbers(whole) or _odd_numbers(whole)
+    _refuse_nested(kind)
+    values = pc.cast(whole, pa.float64(), safe=False) if not pa.types.is_boolean(kind) else whole.cast(pa.int8())
+    return Numbers(_floats(values), np.zeros(len(whole), bool))
+
+
+def times(column: pa.ChunkedArray | pa.Array) -> Numbers:
+    """Read a column as seconds since 1970, in UTC; numbers are such seconds already, or milliseconds if huge."""
+    whole = _whole(column)
+    if pa.types.is_date(whole.type) or pa.types.is_timestamp(whole.type):
+        stamps = pc.cast(whole.cast(pa.timestamp("us", getattr(whole.type, "tz", None)), safe=False), pa.int64())
+        return Numbers(_floats(pc.cast(stamps, pa.float64(), safe=False)) / 1e6, np.zeros(len(whole), bool))
+    if not (pa.types.is_string(whole.type) or pa.types.is_large_string(whole.type)):
+        read = numbers(whole) if not pa.types.is_temporal(whole.type) else None
+        if read is None:
+            raise DataError(f"a column holds {whole.type}, and a date or a time stamp is needed")
+        return Numbers(_as_seconds(read.values), read.is_wrong)
+    read = _odd_numbers(whole)
+    encoded = _encoded(whole)
+    stamps = np.append(seconds_of(pc.utf8_trim_whitespace(_texts(encoded.dictionary))), np.nan)[_codes(encoded)]
+    values = np.where(np.isnan(stamps), _as_seconds(read.values), stamps)
+    return Numbers(values, read.is_wrong & np.isnan(stamps))
+
+
+def describe_cell(column: pa.ChunkedArray | pa.Array, row: int) -> str:
+    """Write one cell for a message."""
+    text = repr(column[row].as_py())
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _as_seconds(values: "Array") -> "Array":
+    return np.where(np.abs(values) > 1e11, values / 1000, values)
+
+
+def _plain_numbers(texts: pa.Array) -> Numbers | None:
+    """Read a column that holds numbers and empty cells only, which is most columns and the fast way."""
+    blank = pc.equal(texts, "")
+    filled = pc.if_else(blank, pa.scalar(None, texts.type), texts)
+    try:
+        values = _floats(pc.cast(filled, pa.float64()))
+    except pa.ArrowInvalid:
+        return None
+    return Numbers(values, np.zeros(len(values), bool))
+
+
+def _odd_numbers(texts: pa.Array) -> Numbers:
+    encoded = _encoded(texts)
+    distinct = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
+    missing = np.append(_filled(_is_missing(distinct)), True)
+    fits = pc.or_(pc.match_substring_regex(distinct, _NUMBER), pc.match_substring_regex(distinct, _INFINITE))
+    unsigned = pc.replace_substring_regex(pc.utf8_lower(distinct), pattern=r"^\+", replacement="")
+    parsed = pc.cast(pc.if_else(fits, unsigned, pa.scalar(None, pa.string())), pa.float64())
+    values = np.append(_floats(parsed), np.nan)
+    codes = _codes(encoded)
+    return Numbers(values[codes], (np.isnan(values) & ~missing)[codes])
+
+
+def _is_missing(texts: pa.Array) -> pa.Array:
+    return pc.is_in(pc.utf8_lower(texts), value_set=pa.array(MISSING))
+
+
+def _among(texts: pa.Array, names: tuple[str, ...]) -> "Array":
+    return _filled(pc.is_in(texts, value_set=pa.array(names)))
+
+
+def _filled(mask: pa.Array) -> "Array":
+    return np.asarray(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
+
+
+def _floats(values: pa.Array) -> "Array":
+    return np.array(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+
+
+def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(whole, pa.ChunkedArray):  # an empty column stays chunked
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
+    return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+
+
+def _encoded(column: pa.ChunkedArray | pa.Array) -> pa.DictionaryArray:
+    whole = _whole(column)
+    _refuse_nested(whole.type)
+    return (whole.cast(pa.string()) if pa.types.is_null(whole.type) else whole).dictionary_encode()
+
+
+def _codes(encoded: pa.DictionaryArray) -> "Array":
+    return np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    if not pa.types.is_floating(values.type):
+        return values.cast(pa.string())
+    floats = _floats(values)
+    is_whole = (np.round(floats) == floats) & (np.abs(floats) < _EXACT)
+    short = pa.array(np.where(is_whole, floats, 0).astype(np.int64)).cast(pa.string())
+    return pc.if_else(pa.array(is_whole), short, values.cast(pa.string()))
+
+
+def _refuse_nested(kind: pa.DataType) -> None:
+    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+        raise DataError(f"a column holds {kind}, and a table is made of single words, numbers and times")

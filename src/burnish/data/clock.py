@@ -1,0 +1,107 @@
+"""Reads dates and times written as text, and takes them apart."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
+_TIME = (
+    r"(?:[T ]+(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}(?:\.\d+)?))?\s*(?P<half>[AaPp][Mm])?"
+    r"\s*(?P<zone>Z|UTC|[+-]\d{2}:?\d{2})?)?$"
+)
+_FORMS = (
+    r"^(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})" + _TIME,
+    r"^(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})" + _TIME,
+    r"^(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})" + _TIME,
+)
+_DAY = 86400.0
+_HOUR = 3600.0
+
+PERIODS: Mapping[str, float] = {"hour": 24.0, "weekday": 7.0, "day": 31.0, "month": 12.0, "day_of_year": 366.0}
+"""The parts of a time that come round again, and after how many."""
+
+
+def seconds_of(texts: pa.Array) -> "Array":
+    """Give seconds since 1970 for `2024-03-01 18:30[:00][Z]`, `3/1/2024 6:30 PM` or `1.3.2024`; else nan."""
+    total = np.full(len(texts), np.nan)
+    for form in _FORMS:
+        found = pc.extract_regex(texts, pattern=form)
+        total = np.where(np.isnan(total), _composed(found), total)
+    return total
+
+
+def part(seconds: "Array", name: str) -> "Array":
+    """Take a part out of times: year, month, day, weekday (Monday is 0), hour, minute, day_of_year, elapsed days."""
+    return np.asarray(np.where(np.isnan(seconds), np.nan, _PARTS[name](np.nan_to_num(seconds))))
+
+
+def _composed(found: pa.StructArray) -> "Array":
+    if found.null_count == len(found):
+        return np.full(len(found), np.nan)
+    year, month, day = (_field(found, name) for name in ("year", "month", "day"))
+    hour, minute, second = (np.nan_to_num(_field(found, name)) for name in ("hour", "minute", "second"))
+    is_half, is_late = _half(found)
+    is_right = (month >= 1) & (month <= 12) & (hour < 24) & (minute < 60) & (second < 61) & ~(is_half & (hour > 12))
+    hour = np.where(is_half, hour % 12 + 12 * is_late, hour)
+    days = _days(year, np.where(is_right, month, 1), day)
+    total = days * _DAY + hour * _HOUR + minute * 60 + second - _zone(found)
+    return np.asarray(np.where(is_right, total, np.nan))
+
+
+def _days(year: "Array", month: "Array", day: "Array") -> "Array":
+    """Count days since 1970; nan where the month has no such day."""
+    months = ((np.nan_to_num(year, nan=1970) - 1970) * 12 + np.nan_to_num(month, nan=1) - 1).astype("M8[M]")
+    first = months.astype("M8[D]")
+    length = ((months + 1).astype("M8[D]") - first).astype(np.float64)
+    return np.asarray(np.where((day >= 1) & (day <= length), first.astype(np.float64) + day - 1, np.nan))
+
+
+def _field(found: pa.StructArray, name: str) -> "Array":
+    text = found.field(name)
+    filled = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+    values = pc.cast(filled, pa.float64()).to_numpy(zero_copy_only=False)
+    return np.where(found.is_valid().to_numpy(zero_copy_only=False), values, np.nan)
+
+
+def _half(found: pa.StructArray) -> "tuple[Array, Array]":
+    half = pc.fill_null(pc.utf8_lower(found.field("half")), "")
+    return tuple(  # type: ignore[return-value]  # two of them
+        np.asarray(mask.to_numpy(zero_copy_only=False)) for mask in (pc.not_equal(half, ""), pc.equal(half, "pm"))
+    )
+
+
+def _zone(found: pa.StructArray) -> "Array":
+    zone = pc.extract_regex(pc.fill_null(found.field("zone"), ""), pattern=r"(?P<sign>[+-])(?P<h>\d\d):?(?P<m>\d\d)")
+    hours, minutes = (np.nan_to_num(_field(zone, name)) for name in ("h", "m"))
+    sign = np.where(pc.fill_null(pc.equal(zone.field("sign"), "-"), False).to_numpy(zero_copy_only=False), -1.0, 1.0)
+    return np.asarray(sign * (hours * _HOUR + minutes * 60))
+
+
+def _calendar(unit: str, origin: str) -> "Callable[[Array], Array]":
+    def take(seconds: "Array") -> "Array":
+        stamps = np.floor(seconds).astype("M8[s]")
+        within = stamps.astype(f"M8[{unit}]") - stamps.astype(f"M8[{origin}]").astype(f"M8[{unit}]")
+        return np.asarray(within.astype(np.float64))
+
+    return take
+
+
+def _year(seconds: "Array") -> "Array":
+    return np.asarray(np.floor(seconds).astype("M8[s]").astype("M8[Y]").astype(np.float64) + 1970)
+
+
+_PARTS: "Mapping[str, Callable[[Array], Array]]" = {
+    "year": _year,
+    "month": lambda seconds: _calendar("M", "Y")(seconds) + 1,
+    "day": lambda seconds: _calendar("D", "M")(seconds) + 1,
+    "day_of_year": lambda seconds: _calendar("D", "Y")(seconds) + 1,
+    "weekday": lambda seconds: (np.floor(seconds / _DAY) + 3) % 7,  # 1970 began on a Thursday
+    "hour": lambda seconds: np.floor(seconds / _HOUR) % 24,
+    "minute": lambda seconds: np.floor(seconds / 60) % 60,
+    "elapsed": lambda seconds: seconds / _DAY,
+}

@@ -1,0 +1,72 @@
+"""Hashes of text and of combinations, the same in every process, on every machine and in every version."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
+_START = np.uint64(0xCBF29CE484222325)
+_PRIME = np.uint64(0x100000001B3)
+_MIX_1, _MIX_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
+_SHIFT = np.uint64(33)
+_LONGEST = 256
+"""Bytes of a value that are hashed as they are; a longer one is hashed by its digest, so that none takes long."""
+
+
+def hash_texts(values: pa.Array) -> "Array":
+    """Give the 64-bit FNV-1a hash of each text's UTF-8 bytes; a null hashes as the empty text."""
+    data, starts, lengths = _bytes(_shortened(values))
+    hashes = np.full(len(values), _START)
+    order = np.argsort(-lengths, kind="stable")
+    starts, lengths = starts[order], lengths[order]
+    active = len(values)
+    for place in range(int(lengths[0]) if len(values) else 0):
+        active = int(np.searchsorted(-lengths[:active], -place, side="left"))
+        rows = order[:active]
+        hashes[rows] = (hashes[rows] ^ data[starts[:active] + place].astype(np.uint64)) * _PRIME
+    return hashes
+
+
+def combine(parts: Sequence["Array"]) -> "Array":
+    """Mix the hashes of several columns into one a row; the order of the columns matters."""
+    total = np.zeros_like(parts[0], dtype=np.uint64)
+    for part in parts:
+        total = _mixed(total * _PRIME + part.astype(np.uint64))
+    return total
+
+
+def bucket(hashes: "Array", size: int) -> "Array":
+    """Give each hash one of `size` numbers from 0."""
+    return np.asarray((_mixed(hashes) % np.uint64(size)).astype(np.int64))
+
+
+def _mixed(values: "Array") -> "Array":
+    """Spread every bit over all others, so that a remainder depends on the whole hash."""
+    values = (values ^ (values >> _SHIFT)) * _MIX_1
+    values = (values ^ (values >> _SHIFT)) * _MIX_2
+    return np.asarray(values ^ (values >> _SHIFT))
+
+
+def _shortened(values: pa.Array) -> pa.Array:
+    sizes = pa.compute.binary_length(values)
+    if not pa.compute.any(pa.compute.greater(sizes, _LONGEST)).as_py():
+        return values
+    texts = [text if text is None or len(text.encode()) <= _LONGEST else _digest(text) for text in values.to_pylist()]
+    return pa.array(texts, values.type)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
+
+
+def _bytes(values: pa.Array) -> "tuple[Array, Array, Array]":
+    whole = pa.concat_arrays([values.cast(pa.large_string()).fill_null("")])
+    _, offsets, data = whole.buffers()
+    places = np.frombuffer(offsets, np.int64)[whole.offset : whole.offset + len(whole) + 1]
+    content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
+    return content, places[:-1], np.diff(places)

@@ -1,0 +1,60 @@
+"""Reads what a run knows of a table's columns: their statistics, their worth, and the scores of slices."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from burnish.report.data import ColumnSummary, Slice
+from burnish.report.figures import figure
+
+_MOST_SLICES = 60
+
+
+def read_columns(profile: Mapping[str, Any], insights: Mapping[str, Any]) -> tuple[ColumnSummary, ...]:
+    """Summarise the columns of a profile; nothing if it is of no table."""
+    facts = profile.get("facts")
+    table = facts.get("table") if isinstance(facts, Mapping) else None
+    worth = insights.get("importance")
+    try:
+        return tuple(_columns(table, worth if isinstance(worth, Mapping) else {})) if table else ()
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ()  # written by another version, or torn: the rest of the page stands
+
+
+def read_slices(insights: Mapping[str, Any]) -> tuple[Slice, ...]:
+    """Give the scores of slices, if they were measured."""
+    try:
+        return tuple(_slice(each) for each in insights.get("slices", ())[:_MOST_SLICES])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ()
+
+
+def _slice(fields: Mapping[str, Any]) -> Slice:
+    scores = {str(name): float(value) for name, value in fields["scores"].items() if value is not None}
+    return Slice(str(fields["column"]), str(fields["value"]), int(fields["rows"]), scores)
+
+
+def _columns(table: Mapping[str, Any], worth: Mapping[str, Any]) -> Iterator[ColumnSummary]:
+    for column in table["columns"]:
+        facts = column["facts"]
+        name = str(column["name"])
+        value = float(worth[name]) if worth.get(name) is not None else None
+        content = _content(column["kind"], facts)
+        yield ColumnSummary(name, str(column["kind"]), int(facts["missing"]), int(facts["distinct"]), content, value)
+    for name, why in table["dropped"].items():
+        yield ColumnSummary(str(name), "not used", 0, 0, str(why))
+
+
+def _content(kind: str, facts: Mapping[str, Any]) -> str:
+    if kind == "datetime" or "mean" in facts:
+        words = [f"mean {figure(facts['mean'])}, {figure(facts['lowest'])} to {figure(facts['highest'])}"]
+        words = [_dates(facts)] if kind == "datetime" else words
+        return ", ".join([*words, f"{facts['infinite']:,} infinite"] if facts.get("infinite") else words)
+    top = ", ".join(f"{value} {count:,}" for value, count in facts.get("top", {}).items())
+    return f"{top}; {facts['rare']:,} rows of rare values" if facts.get("rare") else top
+
+
+def _dates(facts: Mapping[str, Any]) -> str:
+    from datetime import UTC, datetime
+
+    first, last = (datetime.fromtimestamp(float(facts[name]), UTC) for name in ("lowest", "highest"))
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"

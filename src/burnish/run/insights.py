@@ -1,0 +1,88 @@
+"""Measures, once a run is over, what each column is worth and how slices of the rows are scored."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.artifact.predictor import Predictor
+from burnish.data.draws import generator
+from burnish.spec.protocols import Inspected, Metric
+from burnish.spec.values import Outcome
+from burnish.tasks.table_slices import slices_of
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
+_REPEATS = 2
+_FEWEST_ROWS = 10
+"""A slice of fewer rows says nothing."""
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Look at one split with a finished model."""
+
+    predictor: Predictor
+    table: pa.Table
+    outcome: Outcome
+    metrics: Sequence[Metric]
+    headline: str
+
+    def look(self, task: Inspected, *, seed: int) -> dict[str, Any]:
+        """Give importance and slices as JSON values."""
+        return {
+            "score": self.headline,
+            "importance": dict(self._importance(task.importance, seed=seed)) if task.importance else {},
+            "slices": [each for column in task.slices for each in self._slices(column)],
+        }
+
+    @property
+    def _metric(self) -> Metric:
+        return next(metric for metric in self.metrics if self.headline in metric.names())
+
+    def _importance(self, num_rows: int, *, seed: int) -> Iterator[tuple[str, float]]:
+        """Tell by how much the headline score worsens when a column's cells are dealt out anew among the rows."""
+        random = generator(seed, "importance", epoch=0)
+        table = self.table.take(pa.array(np.sort(random.permutation(len(self.table))[:num_rows])))
+        whole = self.predictor.outcome(table)
+        given = table.select(list(self.predictor.input_columns))
+        sign = 1 if self._metric.better == "higher" else -1
+        for at, name in enumerate(given.column_names):
+            # The truth stays: it may be derived from the very column that is shuffled.
+            said = [replace(self._shuffled(given, at, random), truth=whole.truth) for _ in range(_REPEATS)]
+            yield name, float(np.mean([sign * (self._score(whole) - self._score(each)) for each in said]))
+
+    def _shuffled(self, given: pa.Table, at: int, random: np.random.Generator) -> Outcome:
+        mixed = given.column(at).take(pa.array(random.permutation(len(given))))
+        return self.predictor.outcome(given.set_column(at, given.column_names[at], mixed))
+
+    def _score(self, outcome: Outcome) -> float:
+        return float(self._metric.scores(outcome)[self.headline][0])
+
+    def _slices(self, column: str) -> Iterator[Mapping[str, Any]]:
+        derived = getattr(self.predictor.task, "derived", {})
+        for value, mask in slices_of(self.table, column, derived=derived):
+            inside = mask[self.outcome.rows]
+            if int(inside.sum()) >= _FEWEST_ROWS:
+                scores = dict(_scores(_part(self.outcome, inside), self.metrics))
+                yield {"column": column, "value": value, "rows": int(inside.sum()), "scores": scores}
+
+
+def _part(outcome: Outcome, inside: "Array") -> Outcome:
+    return replace(
+        outcome,
+        rows=outcome.rows[inside],
+        outputs=outcome.outputs[inside],
+        decisions=outcome.decisions[inside],
+        truth=None if outcome.truth is None else outcome.truth[inside],
+    )
+
+
+def _scores(outcome: Outcome, metrics: Sequence[Metric]) -> Iterator[tuple[str, float | None]]:
+    for metric in metrics:
+        name = metric.names()[0]
+        value = float(metric.scores(outcome)[name][0])
+        yield name, value if np.isfinite(value) else None

@@ -1,0 +1,172 @@
+"""Rows of a table as features and batches."""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.errors import DataError
+from burnish.spec.values import Draw, Profile, RowFault, Rows
+from burnish.tasks.labels import LabelColumns
+from burnish.tasks.table_features import Features
+from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_options import Derived
+from burnish.tasks.table_plan import UNSEEN_ID, TablePlan
+from burnish.tasks.table_target import Measure, read_numbers
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Batch
+
+_VERSION = 1
+_MATRICES = {"numbers": np.float32, "categories": np.int64, "wide": np.int64}
+_TABLES_KEPT = 4
+_FAULTS_SHOWN = 10
+
+
+@dataclass(frozen=True)
+class TableEncoder:
+    """Encode the columns of a plan, the target and the weight."""
+
+    plan: TablePlan
+    profile: Profile
+    derived: Mapping[str, Derived]
+    target: str
+    weight: str | None = None
+    loss: str = "auto"
+    _arrays: dict[int, "tuple[pa.Table, dict[str, Array]]"] = field(default_factory=dict, compare=False)
+    """Arrays of the tables that were collated last: a batch is then one indexing, not a walk through Arrow."""
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features."""
+        plan = json.dumps(self.plan.to_json(), sort_keys=True)
+        return {
+            "version": _VERSION,
+            "table": hashlib.sha256(plan.encode()).hexdigest(),
+            "derived": {name: _digest(how) for name, how in sorted(self.derived.items())},
+            "target": [self.target, self.profile.kind, list(self.profile.labels), self.profile.facts.get("target")],
+            "weight": self.weight,
+        }
+
+    def faults(self, rows: Rows) -> list[RowFault]:
+        """List rows with a cell, a target or a weight that cannot be used."""
+        self._refuse_missing_columns(rows.table)
+        frame = Frame(rows.table, self.derived)
+        faults = Features(self.plan, frame).faults() + self._labels(frame)[1]
+        return faults + (self._weights(frame)[1] if self.weight else [])
+
+    def encode(self, table: pa.Table) -> pa.Table:
+        """Encode every column; the target and the weight ride along when the table has them."""
+        frame = Frame(table, self.derived)
+        features = Features(self.plan, frame)
+        refuse_faults(features.faults())
+        rows = np.arange(len(frame))
+        columns: dict[str, Any] = {"row": rows, "length": np.ones(len(rows), np.int32)}
+        if self.plan.numbers:
+            columns["numbers"] = _matrix(features.numbers())
+        if self.plan.categories:
+            columns["categories"] = _matrix(features.categories())
+        if self.plan.wide:
+            columns["wide"] = _matrix(features.wide())
+        if self._has_target(table):
+            columns["label"] = self._labels(frame)[0]
+        if self.weight is not None and self.weight in table.column_names:
+            columns["weight"] = self._weights(frame)[0].astype(np.float32)
+        return pa.table(columns)
+
+    def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
+        """Take rows out of arrays that were made once a table."""
+        return {name: array[indices].astype(_MATRICES.get(name, array.dtype)) for name, array in self._of(features)}
+
+    def _of(self, features: pa.Table) -> "list[tuple[str, Array]]":
+        kept = self._arrays.get(id(features))
+        if kept is None or kept[0] is not features:
+            while len(self._arrays) >= _TABLES_KEPT:
+                self._arrays.pop(next(iter(self._arrays)))
+            arrays = {name: array_of(features[name]) for name in features.column_names if name != "length"}
+            kept = self._arrays[id(features)] = (features, arrays)
+        return list(kept[1].items())
+
+    @property
+    def truth_columns(self) -> tuple[str, ...]:
+        """Name the columns that the target and the weight are made of."""
+        target = self.derived[self.target].columns if self.target in self.derived else (self.target,)
+        return target if self.weight is None else (*target, self.weight)
+
+    def _refuse_missing_columns(self, table: pa.Table) -> None:
+        """Refuse rows to learn from or to be scored by that lack a whole column: defaults would hide it."""
+        absent = [name for name in self.profile.inputs if name not in table.column_names]
+        if absent:
+            raise DataError(
+                f"rows without the column{'s' * (len(absent) > 1)} {', '.join(absent)}, which the training rows have; "
+                f"they have {', '.join(table.column_names)}. Name it under task.columns as `drop` to do without it"
+            )
+
+    def _has_target(self, table: pa.Table) -> bool:
+        needed = self.derived[self.target].columns if self.target in self.derived else (self.target,)
+        return set(needed) <= set(table.column_names)
+
+    def _labels(self, frame: Frame) -> "tuple[Array, list[RowFault]]":
+        table = pa.table({self.target: frame.column(self.target)})
+        if self.profile.kind != "regression":
+            return LabelColumns((self.target,)).class_indices(table, self.profile.labels)
+        measure = Measure.from_json(self.profile.facts["target"])
+        values, faults = read_numbers(table, self.target, transform=measure.transform, loss=self.loss)
+        # Rows at fault are refused or skipped before anything is learned; a number keeps their logarithm from failing.
+        usable = np.array(values)
+        usable[[fault.row for fault in faults]] = measure.answers(np.zeros(1))[0]
+        return measure.taught(usable), faults
+
+    def _weights(self, frame: Frame) -> "tuple[Array, list[RowFault]]":
+        assert self.weight is not None
+        read = frame.numbers(self.weight)
+        wrong = ~(np.isfinite(read.values) & (read.values >= 0))
+        faults = [RowFault(int(row), f"weight {self.weight} must be 0 or more") for row in np.flatnonzero(wrong)]
+        return np.where(wrong, 0.0, read.values), faults
+
+
+def unseen_cells(features: pa.Table) -> int:
+    """Count the cells whose category was not, or hardly, seen in training."""
+    return int(np.count_nonzero(array_of(features["categories"]) == UNSEEN_ID))
+
+
+def refuse_faults(faults: Sequence[RowFault]) -> None:
+    """Refuse rows that cannot be read, counted from 1, with a few of them named."""
+    if faults:
+        shown = "\n".join(f"  row {fault.row + 1}, {fault.what}" for fault in faults[:_FAULTS_SHOWN])
+        more = f"\n  … and {len(faults) - _FAULTS_SHOWN:,} more" if len(faults) > _FAULTS_SHOWN else ""
+        cells = "a value" if len(faults) == 1 else f"{len(faults):,} values"
+        raise DataError(f"{cells} cannot be read\n{shown}{more}\nan empty cell or null takes the column's default")
+
+
+def _matrix(values: "Array") -> pa.Array:
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+
+
+def array_of(column: pa.ChunkedArray) -> "Array":
+    """Give a column of features as one numpy array, a fixed-size list as a matrix."""
+    whole = column.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], column.type)
+    if not pa.types.is_fixed_size_list(whole.type):
+        return np.asarray(whole.to_numpy(zero_copy_only=False))
+    flat: Array = whole.flatten().to_numpy(zero_copy_only=False)
+    return flat.reshape(-1, whole.type.list_size)
+
+
+def _digest(how: Derived) -> str:
+    """Hash what a derived column depends on: a function's own module is part of it."""
+    written = how.model_dump_json()
+    if how.function is None:
+        return written
+    try:
+        source = inspect.getsource(import_module(how.function.partition(":")[0]))
+    except (ImportError, OSError, TypeError):
+        source = ""
+    return hashlib.sha256((written + source).encode()).hexdigest()

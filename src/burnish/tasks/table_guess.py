@@ -1,0 +1,95 @@
+"""Guesses the kind of a column from the training rows: number, category, flag, time, hash, or nothing of use."""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.tasks.table_frame import Frame
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
+
+_ID = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownum|row_number)$|^unnamed|^column1$", re.IGNORECASE)
+_CODE = re.compile(r"(_id|area|tract|zip|zip_?code|post_?code|code|number_type)$", re.IGNORECASE)
+_TIME = re.compile(r"(timestamp|datetime|epoch|_at|_time)$", re.IGNORECASE)
+_EPOCH = (1e8, 4.2e9)
+"""Seconds that are dates between 1973 and 2103."""
+_MOST_CATEGORIES = 1000
+_MOST_DISTINCT = 0.95
+"""Words that are distinct in more rows than this name rows."""
+_FEWEST_ROWS = 20
+_PROSE_WORDS = 5.0
+
+
+@dataclass(frozen=True)
+class Guess:
+    """A kind, and in words why."""
+
+    kind: str
+    why: str
+
+
+def guess(frame: Frame, name: str) -> Guess:
+    """Tell what a column seems to be."""
+    kind = frame.column(name).type
+    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_nested(inner) or pa.types.is_binary(inner) or pa.types.is_large_binary(inner):
+        return Guess("drop", f"holds {inner}")
+    if pa.types.is_boolean(inner):
+        return Guess("boolean", "true and false")
+    if pa.types.is_date(inner) or pa.types.is_timestamp(inner):
+        return Guess("datetime", "dates or time stamps")
+    read = frame.numbers(name)
+    return _text(frame, name) if read.is_wrong.any() else _number(read.values, name, num_rows=len(frame))
+
+
+def _number(values: "Array", name: str, *, num_rows: int) -> Guess:
+    known = values[np.isfinite(values)]
+    if not len(known):
+        return Guess("drop", "is empty")
+    distinct = np.unique(known)
+    if len(distinct) == 1 and len(known) == num_rows:
+        return Guess("drop", f"holds {distinct[0]:g} in every row")
+    if set(distinct.tolist()) <= {0.0, 1.0}:
+        return Guess("boolean", "0 and 1")
+    if np.any(distinct != np.round(distinct)):
+        return Guess("number", f"{len(distinct):,} distinct values")
+    return _whole_number(distinct, name, num_known=len(known))
+
+
+def _whole_number(distinct: "Array", name: str, *, num_known: int) -> Guess:
+    is_unique = len(distinct) == num_known >= _FEWEST_ROWS
+    is_run = distinct[-1] - distinct[0] + 1 == len(distinct)
+    if is_unique and (is_run or _ID.search(name)):
+        return Guess("drop", "numbers the rows")
+    if _TIME.search(name) and _EPOCH[0] <= distinct[0] and distinct[-1] <= _EPOCH[1] * 1000:
+        return Guess("datetime", "seconds since 1970")
+    if _CODE.search(name):
+        few = len(distinct) <= _MOST_CATEGORIES
+        return Guess("category" if few else "hash", f"{len(distinct):,} codes")
+    return Guess("number", f"{len(distinct):,} distinct values")
+
+
+def _text(frame: Frame, name: str) -> Guess:
+    read = frame.words(name)
+    num_known = int((read.codes >= 0).sum())
+    distinct = pc.drop_null(pc.unique(read.values))
+    if len(distinct) == 1 and num_known == len(frame):
+        return Guess("drop", f"holds {distinct[0].as_py()[:40]!r} in every row")
+    if len(distinct) <= 2 and not frame.flags(name).is_wrong.any():
+        return Guess("boolean", " and ".join(distinct.to_pylist()))
+    if not frame.times(name).is_wrong.any():
+        return Guess("datetime", "dates or times")
+    mean_words = pc.mean(pc.add(pc.count_substring_regex(distinct, pattern=r"\s+"), 1)).as_py()
+    is_mostly_distinct = num_known >= _FEWEST_ROWS and len(distinct) > _MOST_DISTINCT * num_known
+    if mean_words >= _PROSE_WORDS and len(distinct) > num_known / 2:
+        return Guess("drop", f"is text of about {mean_words:.0f} words; this task reads no prose")
+    if is_mostly_distinct:
+        return Guess("drop", "names the rows: nearly every value is another")
+    if len(distinct) <= _MOST_CATEGORIES:
+        return Guess("category", f"{len(distinct):,} distinct values")
+    return Guess("hash", f"{len(distinct):,} distinct values")

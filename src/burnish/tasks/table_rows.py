@@ -1,0 +1,62 @@
+"""Rows given one by one, as a request or a JSON file brings them, become the columns that a table's model reads."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.spec.values import RowFault
+from burnish.tasks.table_encoder import TableEncoder, refuse_faults
+from burnish.tasks.table_features import Features
+from burnish.tasks.table_frame import Frame
+
+
+def table_of_rows(rows: Sequence[Mapping[str, Any]], encoder: TableEncoder, *, columns: Sequence[str]) -> pa.Table:
+    """Give the columns that prediction reads, all as text; a column that a row lacks is missing there.
+
+    A missing value takes its column's default: the stated one, else the median of a number or the id of nothing.
+    """
+    names = [*columns, *(name for name in encoder.truth_columns if name not in columns)]
+    refuse_faults([*_shapes(rows, columns)])
+    given = [name for name in names if name in columns or any(name in row for row in rows)]
+    table = pa.table({name: pa.array([_text(row.get(name)) for row in rows], pa.string()) for name in given})
+    refuse_faults([*_nested(rows, columns), *Features(encoder.plan, Frame(table, encoder.derived)).faults()])
+    return table
+
+
+def _shapes(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[RowFault]:
+    """Find rows that are no rows of this table: a name nearly right would take a default unseen."""
+    for number, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            yield RowFault(number, f"a mapping from column to value is needed, got {type(row).__name__}")
+        elif not set(row) & set(columns):
+            yield RowFault(number, f"none of the model's columns is given; they are {', '.join(columns)}")
+        else:
+            yield from _typos(number, row, columns)
+
+
+def _typos(number: int, row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[RowFault]:
+    absent = [name for name in columns if name not in row]
+    for name in row:
+        near = get_close_matches(str(name), absent, n=1, cutoff=0.85) if name not in columns else []
+        if near:
+            yield RowFault(number, f"column {name}: the model has no such column. Did you mean `{near[0]}`?")
+
+
+def _nested(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[RowFault]:
+    for number, row in enumerate(rows):
+        for name in columns:
+            if isinstance(row.get(name), Mapping | list | tuple | set):
+                yield RowFault(number, f"column {name}: one value is needed, got {str(row[name])[:60]}")
+
+
+def _text(value: object) -> str | None:
+    if value is None:
+        return None
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, bytes):
+        return value.decode("utf-8", errors="replace")
+    return repr(float(value)) if isinstance(value, float | np.floating) else str(value)

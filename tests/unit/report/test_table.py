@@ -1,0 +1,67 @@
+"""The part of a report that is about columns reads what a run wrote, and passes over what is torn."""
+
+import json
+from pathlib import Path
+
+from burnish.report.collect import collect
+from burnish.report.data import Residuals
+from burnish.report.page import render
+from burnish.report.residuals import residual_chart
+from burnish.report.table import read_columns, read_slices
+
+COUNTS = {"missing": 2, "distinct": 9}
+TABLE = {
+    "columns": [
+        {
+            "name": "fare",
+            "kind": "number",
+            "facts": {"missing": 2, "distinct": 9, "mean": 3.5, "lowest": 1.0, "highest": 7.0},
+        },
+        {"name": "<pay>", "kind": "category", "facts": {"missing": 0, "distinct": 3, "top": {"Cash": 5}, "rare": 1}},
+        {
+            "name": "at",
+            "kind": "datetime",
+            "facts": {"missing": 0, "distinct": 3, "mean": 0, "lowest": 0, "highest": 86400},
+        },
+    ],
+    "dropped": {"id": "numbers the rows"},
+}
+SLICES = [{"column": "pay", "value": "Cash", "rows": 12, "scores": {"accuracy": 0.5, "roc_auc": None}}]
+
+
+def test_columns_are_summarised_with_their_worth() -> None:
+    found = read_columns({"facts": {"table": TABLE}}, {"importance": {"fare": 0.25}})
+    assert [(each.name, each.kind, each.worth) for each in found] == [
+        ("fare", "number", 0.25),
+        ("<pay>", "category", None),
+        ("at", "datetime", None),
+        ("id", "not used", None),
+    ]
+    assert found[0].content.startswith("mean 3.5")
+    assert found[1].content == "Cash 5; 1 rows of rare values"
+    assert found[2].content == "1970-01-01 00:00 to 1970-01-02 00:00"
+
+
+def test_what_is_torn_leaves_its_part_out() -> None:
+    assert read_columns({"facts": {"table": {"columns": [{"name": 1}]}}}, {}) == ()
+    assert read_columns({"facts": None}, {"importance": 3}) == ()
+    assert read_slices({"slices": [{"column": "a"}]}) == ()
+    assert read_slices({"slices": 3}) == ()
+
+
+def test_the_page_shows_columns_worth_and_slices(tmp_path: Path) -> None:
+    scores = {"headline": "accuracy", "scores": {"test": {"accuracy": {"value": 0.5}}}, "baselines": {}}
+    (tmp_path / "scores.json").write_text(json.dumps(scores))
+    (tmp_path / "profile.json").write_text(
+        json.dumps({"kind": "binary", "labels": ["0", "1"], "facts": {"table": TABLE}})
+    )
+    (tmp_path / "insights.json").write_text(json.dumps({"importance": {"fare": 0.25}, "slices": SLICES}))
+    page = render(collect(tmp_path))
+    assert "What each column is worth" in page
+    assert "<h2>Slices</h2>" in page
+    assert "&lt;pay&gt;" in page
+    assert "<pay>" not in page
+
+
+def test_residuals_are_drawn_even_if_all_are_one() -> None:
+    assert "circle" in residual_chart(Residuals("test", (1.0, 1.0), (0.0, 0.0)), title="Residuals")
