@@ -125,12 +125,11 @@ def _compare(run: RunDirectory, trained: "Trained", outcomes: "Mapping[str, Outc
 
     split = next(name for name in ("test", "validation") if name in outcomes and outcomes[name].truth is not None)
     found = score_baselines(
+        trained.experiment,
         trained.prepared,
-        outcomes[split],
+        outcome=outcomes[split],
         split=split,
         metrics=trained.scorer.metrics,
-        columns=trained.experiment.task.input_columns,
-        seed=trained.experiment.runtime.seed,
         note=sinks.note,
     )
     add_baselines(run, found)

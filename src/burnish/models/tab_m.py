@@ -20,13 +20,13 @@ class TabM(Layered):
     The defaults are meant to need no search. A prediction is the mean of the members' predictions.
     """
 
-    members: PositiveInt = 32
+    members: PositiveInt = 16
     adapters: Literal["every_layer", "first"] = "every_layer"
     """Where members differ: in every layer, or only in how they see the inputs (and in their outputs)."""
     numbers: NumberEmbedding = NumberEmbedding(kind="piecewise_linear")
     first: PositiveInt = 128
     layers: PositiveInt = 2
-    dropout: Dropout = 0.1
+    dropout: Dropout = 0.0
 
     def network(self, head: Head, assets: Assets) -> TabMNetwork:
         """Build the network; its weights are drawn from torch's generator."""

@@ -14,10 +14,12 @@ from burnish.report.linear import sample
 from burnish.report.page import render
 from burnish.report.table_baselines import table_baselines
 from burnish.report.texts import Texts
+from burnish.report.trees_baseline import boosted_trees
 from burnish.run.directory import RunDirectory, read_json, write_json, write_text
 from burnish.run.prepare import Prepared
 from burnish.run.result import ScoreSheet, sheet_from_json, sheet_to_json
-from burnish.spec.protocols import Metric
+from burnish.spec.experiment import Experiment
+from burnish.spec.protocols import Growing, Metric
 from burnish.spec.values import Outcome, Score
 
 if TYPE_CHECKING:
@@ -30,26 +32,39 @@ _MOST_SCORED = 20_000
 
 
 def score_baselines(
+    experiment: Experiment,
     prepared: Prepared,
-    outcome: Outcome,
     *,
+    outcome: Outcome,
     split: str,
     metrics: "Sequence[Metric]",
-    columns: "Sequence[str]",
-    seed: int,
     note: Callable[[str], None],
 ) -> dict[str, Mapping[str, Score]]:
     """Score simple models on the rows that the run's own model was scored on, or on some thousands of them."""
-    features = prepared.features
-    if "table" in prepared.profile.facts:
-        found = table_baselines(
-            features["train"], features[split], outcome, profile=prepared.profile, seed=seed, note=note
-        )
-        return {name: Tally(metrics, [each]).scored() for name, each in found.items()}
+    beside = _beside_a_table if "table" in prepared.profile.facts else _beside_texts
+    found = beside(experiment, prepared, outcome=outcome, split=split, note=note)
+    return {name: Tally(metrics, [each]).scored() for name, each in found.items()}
+
+
+def _beside_a_table(
+    experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
+) -> dict[str, Outcome]:
+    features, seed = prepared.features, experiment.runtime.seed
+    found = table_baselines(features["train"], features[split], outcome, profile=prepared.profile, seed=seed, note=note)
+    if isinstance(experiment.model, Growing):
+        return found
+    trees = boosted_trees(prepared, experiment.task, split=split, seed=seed, note=note)
+    return found if trees is None else {**found, "boosted_trees": trees}
+
+
+def _beside_texts(
+    experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
+) -> dict[str, Outcome]:
+    columns, seed = experiment.task.input_columns, experiment.runtime.seed
     kept = sample(len(outcome.rows), most=_MOST_SCORED, seed=seed)
-    found = baselines(
+    return baselines(
         Texts(prepared.rows["train"], columns),
-        _truth(features["train"]),
+        _truth(prepared.features["train"]),
         eval_texts=Texts(prepared.rows[split], columns).among(outcome.rows[kept]),
         eval_truth=None if outcome.truth is None else outcome.truth[kept],
         kind=outcome.kind,
@@ -58,7 +73,6 @@ def score_baselines(
         seed=seed,
         note=note,
     )
-    return {name: Tally(metrics, [each]).scored() for name, each in found.items()}
 
 
 def add_baselines(directory: RunDirectory, found: Mapping[str, Mapping[str, Score]]) -> None:

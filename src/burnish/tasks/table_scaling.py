@@ -40,11 +40,16 @@ def scaled(values: "Array", scaling: Scaling) -> "Array":
 
 
 def edges(ordered: "Array", *, num_bins: int) -> tuple[float, ...]:
-    """Give rising bin edges, quantiles of scaled values in rising order; always at least two."""
+    """Give rising bin edges: quantiles of scaled values in rising order, and as many of the distinct ones.
+
+    By rows alone, a column in which most rows share one value would have hardly any edge among all its others.
+    """
     if not len(ordered):
         return (0.0, 1.0)
+    shares = np.linspace(0, 1, num_bins + 1)
+    found = [np.quantile(each, shares) for each in (ordered, np.unique(ordered))]
     # In float32, as the network sees the numbers: edges that fall together there would make a bin of no width.
-    cuts = np.unique(np.quantile(ordered, np.linspace(0, 1, num_bins + 1)).astype(np.float32))
+    cuts = np.unique(np.concatenate(found).astype(np.float32))
     if len(cuts) < 2:
         return (float(cuts[0]), float(cuts[0]) + 1.0)
     return tuple(cuts.tolist())

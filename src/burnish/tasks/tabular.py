@@ -50,8 +50,8 @@ class Tabular(Component):
     """Columns whose combinations are features of the wide part, like `[[pickup, dropoff]]`."""
     normalise: Scale = "quantile"
     """How numbers are scaled, unless their column says so."""
-    bins: Annotated[int, Field(ge=1, le=512)] = 48
-    """Bin edges found for each number, for piecewise-linear embeddings."""
+    bins: Annotated[int, Field(ge=1, le=512)] = 128
+    """Bins of each number by rows, and as many by distinct values, for piecewise-linear embeddings."""
     min_count: PositiveInt = 2
     """A category seen less often in training counts as one that was never seen."""
     weight: str | None = None
