@@ -103,7 +103,7 @@ def test_skipped_rows_are_listed_and_stand_in_the_answers(capfd: Captured) -> No
     ("words", "code", "said"),
     [
         (["--format", "json", "--json"], 2, "--json prints to standard output, where the answers go"),
-        (["--format", "json", "--text", "x"], 2, "predict takes texts from one place"),
+        (["--format", "json", "--text", "x"], 2, "predict takes rows from one place"),
         (["--in", "-", "--out", "x.csv"], 2, "- needs --format, which says how the rows are written: json, jsonl"),
         (["--bad-rows", "skip", "--in", "a", "--out", "b"], 2, "--bad-rows goes with --format"),
         (["--format", "json", "--in", "nowhere"], 4, "nowhere could not be read: No such file or directory"),

@@ -19,7 +19,7 @@ from burnish.data.truncation import Head
 from burnish.run.directory import RunDirectory
 from burnish.run.prediction_tables import prediction_tables
 from burnish.run.prepare import prepare
-from burnish.spec.experiment import Batching
+from burnish.spec.experiment import Batching, TrainPolicy
 from burnish.spec.values import Draw, Outcome
 from burnish.tasks.text_classification import TextClassification
 
@@ -36,6 +36,8 @@ def main(data: str, scratch: str) -> None:
         task=TextClassification(max_length=64, truncation=Head()),
         model=SimpleNamespace(assets=lambda: assets),
         runtime=SimpleNamespace(seed=0),
+        metrics=None,
+        train=TrainPolicy(),
     )
     prepared = prepare(experiment, RunDirectory(Path(scratch)), tell=lambda _sentence: None)
     walk(prepared)

@@ -92,10 +92,11 @@ def test_long_texts(root: Path, tiny_bert: Path, truncation: str) -> None:
     assert result.reason == "finished"
 
 
-def test_many_options_at_once_and_tensorboard(root: Path, tiny_bert: Path) -> None:
+@pytest.mark.parametrize("loss", ["label_smoothing: 0.1", "loss: focal"])
+def test_many_options_at_once_and_tensorboard(root: Path, tiny_bert: Path, loss: str) -> None:
     rows = [{"text": f"{word(n)} film", "label": n % 2} for n in range(48)]
     more = "schedule: {type: cosine, warmup: 10%}\nmetrics: [f1, accuracy, log_loss]\ntrack: [tensorboard]\n"
-    task = "class_weights: balanced, label_smoothing: 0.1, loss: focal"
+    task = f"class_weights: balanced, {loss}"
     result = run(root, tiny_bert, rows, task=task, more=more, overrides=["train.ema=0.9", "train.accumulate=2"])
     assert result.headline == "f1"
     assert list((root / "run" / "tensorboard").rglob("*tfevents*"))

@@ -78,7 +78,7 @@ def test_without_a_known_number_of_steps_there_is_none_to_show() -> None:
         ),
         (
             Evaluated(95, "test", {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "e": 5.0}, is_best=False),
-            "step 95  test  a 1.0000  b 2  c 3  d 4",
+            "step 95  test  a 1.0000  b 2.0000  c 3.0000  d 4.0000",
         ),
         (Ended(1200, "finished", 900, 0.9123), "finished at step 1,200; best 0.9123 at step 900"),
         (Ended(7, "stop_file"), "stopped by its STOP file at step 7"),
