@@ -6,6 +6,7 @@ from pathlib import Path
 
 _CGROUP = Path("/sys/fs/cgroup/memory.max")
 _MEMINFO = Path("/proc/meminfo")
+_STATUS = Path("/proc/self/status")
 
 
 def memory_limit(*, cgroup: Path = _CGROUP, meminfo: Path = _MEMINFO) -> int | None:
@@ -16,7 +17,10 @@ def memory_limit(*, cgroup: Path = _CGROUP, meminfo: Path = _MEMINFO) -> int | N
 
 def peak_memory() -> int:
     """Tell the most bytes that this process has held at once."""
-    import resource
+    own = _kilobytes(_STATUS, "VmHWM:")
+    if own is not None:
+        return own * 1024
+    import resource  # which begins with the peak of the parent, where the system tells nothing better
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
@@ -39,9 +43,13 @@ def _cgroup_limit(path: Path) -> int | None:
 
 
 def _total(path: Path) -> int | None:
+    kilobytes = _kilobytes(path, "MemTotal:")
+    return None if kilobytes is None else kilobytes * 1024
+
+
+def _kilobytes(path: Path, name: str) -> int | None:
     try:
         lines = path.read_text().splitlines()
     except OSError:
         return None
-    kilobytes = next((line.split()[1] for line in lines if line.startswith("MemTotal:")), None)
-    return int(kilobytes) * 1024 if kilobytes else None
+    return next((int(line.split()[1]) for line in lines if line.startswith(name)), None)
