@@ -29,14 +29,16 @@ _DEFAULT_MAX_BYTES = 20 * 10**9
 _ABANDONED_AFTER_SECONDS = 24 * 3600
 
 
-def cache_root(environment: Mapping[str, str] = os.environ) -> Path:
+def cache_root(environment: Mapping[str, str] | None = None) -> Path:
     """Tell where the cache lives: $BURNISH_CACHE, or ~/.cache/burnish."""
-    named = environment.get("BURNISH_CACHE")
+    # asked for at each call: `datasets` puts another mapping in the place of os.environ
+    named = (os.environ if environment is None else environment).get("BURNISH_CACHE")
     return Path(named).expanduser() if named else Path.home() / ".cache" / "burnish"
 
 
-def open_cache(environment: Mapping[str, str] = os.environ) -> FeatureCache:
+def open_cache(environment: Mapping[str, str] | None = None) -> FeatureCache:
     """Give the cache that the environment names, with room for $BURNISH_CACHE_MAX bytes, 20GB by default."""
+    environment = os.environ if environment is None else environment
     written = environment.get("BURNISH_CACHE_MAX")
     max_bytes = parse_size(written, option="BURNISH_CACHE_MAX") if written else _DEFAULT_MAX_BYTES
     return FeatureCache(cache_root(environment), max_bytes)

@@ -63,4 +63,5 @@ def open_stored(path: Path, *, digest: str, lock: Lock | None = None) -> Stored:
         mapped = _Map(file.fileno(), 0, access=mmap.ACCESS_READ)
     mapped.lock = lock
     table = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
+    mapped.madvise(mmap.MADV_DONTNEED)  # opening looked into every part
     return Stored(digest, table, lambda: mapped.madvise(mmap.MADV_DONTNEED))

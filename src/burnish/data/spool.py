@@ -54,6 +54,8 @@ def in_parts(rows: Rows) -> Iterator[tuple[int, Rows]]:
     Memory is given back after each part, so it does not grow with the table; an empty table is one empty part.
     """
     size = rows_at_once(rows.table)
+    if rows.held is not None:
+        rows.held.release()  # measuring it looked into every part
     for start in range(0, max(1, len(rows)), size):
         yield start, Rows(rows.table.slice(start, size), _places(rows.places, slice(start, start + size)))
         if rows.held is not None:

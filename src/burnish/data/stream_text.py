@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,9 @@ from burnish.data.read_text import lines_of
 from burnish.data.rows import plain
 from burnish.data.scan import Dialect
 
-_BLOCK = 1 << 23
+_BLOCK = 1 << 21
+"""Arrow reads up to 32 of these ahead of whoever takes them, so they are small."""
+_BLOCKS_IN_PART = 8
 
 
 def delimited_parts(path: Path, dialect: Dialect, *, name: str, line: str) -> Iterator[pa.Table]:
@@ -41,8 +44,8 @@ def delimited_parts(path: Path, dialect: Dialect, *, name: str, line: str) -> It
 
 def _csv_parts(path: Path, dialect: Dialect, shape: Shape) -> Iterator[pa.Table]:
     with pa.OSFile(str(path)) as source, pa.csv.open_csv(source, **csv_options(dialect, shape, _BLOCK)) as reader:
-        for batch in reader:
-            yield pa.Table.from_batches([batch])
+        while several := list(islice(reader, _BLOCKS_IN_PART)):
+            yield pa.Table.from_batches(several).combine_chunks()
 
 
 def json_parts(path: Path, *, name: str) -> Iterator[pa.Table]:

@@ -79,8 +79,9 @@ class Place:
     local_rank: int
 
 
-def world_from_environment(environment: Mapping[str, str] = os.environ) -> World:
+def world_from_environment(environment: Mapping[str, str] | None = None) -> World:
     """Join the other processes that RANK, WORLD_SIZE and MASTER_* speak of; without them, be alone."""
+    environment = os.environ if environment is None else environment
     place = place_of(environment)
     if place.size == 1:
         return Solo()
@@ -95,8 +96,9 @@ def world_from_environment(environment: Mapping[str, str] = os.environ) -> World
     return TorchWorld.join(place)
 
 
-def place_of(environment: Mapping[str, str] = os.environ) -> Place:
+def place_of(environment: Mapping[str, str] | None = None) -> Place:
     """Read this process's place from RANK, WORLD_SIZE and LOCAL_RANK; alone when RANK is not set."""
+    environment = os.environ if environment is None else environment
     if not environment.get("RANK"):
         return Place(rank=0, size=1, local_rank=0)
     rank = _number(environment, "RANK")
@@ -106,8 +108,9 @@ def place_of(environment: Mapping[str, str] = os.environ) -> Place:
     return Place(rank, size, local_rank=_number(environment, "LOCAL_RANK", default=rank))
 
 
-def available_cores(environment: Mapping[str, str] = os.environ) -> int:
+def available_cores(environment: Mapping[str, str] | None = None) -> int:
     """Count the cores this process may use: affinity, cut by a cgroup quota, shared with the ranks of this machine."""
+    environment = os.environ if environment is None else environment
     here = _number(environment, "LOCAL_WORLD_SIZE", least=1, default=1)
     return max(1, _cores(environment) // here)
 

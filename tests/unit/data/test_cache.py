@@ -10,7 +10,7 @@ from subprocess import PIPE, Popen
 import pyarrow as pa
 import pytest
 
-from burnish.data.cache import FeatureCache, cache_root
+from burnish.data.cache import FeatureCache, cache_root, open_cache
 from burnish.errors import DataError
 
 KEY = {"data": "abc", "split": "train", "encoder": {"tokenizer": "t1", "truncation": {"head": 128}}, "version": 1}
@@ -229,3 +229,9 @@ def test_the_root_comes_from_the_environment():
 def test_the_key_is_kept_readable(cache):
     cache.fetch(KEY, lambda: TABLE)
     assert json.loads((folder_of(cache) / "key.json").read_text())["key"] == KEY
+
+
+def test_the_environment_is_read_when_it_is_asked_for_even_if_another_mapping_took_its_place(monkeypatch):
+    monkeypatch.setattr("os.environ", {"BURNISH_CACHE": "/elsewhere"})
+    assert cache_root() == Path("/elsewhere")
+    assert open_cache().root == Path("/elsewhere")
