@@ -15,8 +15,9 @@ from burnish.spec.values import Profile
 def load_infer(folder: Path, experiment: Experiment, profile: Profile) -> tuple[Infer, Assets]:
     """Load weights, and the tokenizer if there is one, from an artifact's model folder."""
     precision = prepare(experiment.runtime)
-    network = experiment.model.load(folder, experiment.task.head(profile)).to(precision.device)
-    answer, memory = Inference(network, precision).infer, Memory()
+    head = experiment.task.head(profile)
+    network = experiment.model.load(folder, head).to(precision.device)
+    answer, memory = Inference(network, precision, head).infer, Memory()
     # A model without a tokenizer leaves no file of one, and makes its assets anew from nothing.
     has_tokenizer = (folder / DESCRIPTION).is_file()
     assets = TextAssets.load(folder) if has_tokenizer else experiment.model.assets()

@@ -36,6 +36,8 @@ class Prediction:
     confidence: float | None
     probabilities: Mapping[str, float]
     value: float | None = None
+    answer: Mapping[str, Any] | None = None
+    """What the task says of a row, where that is neither a class nor a number; `predicted` says it in words."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +80,10 @@ class Predictor:
     ) -> Outcome:
         """Predict a whole table, batched by length; one that is held in a file is never in memory as a whole."""
         if held is not None:
-            return self._outcome(encode_aside(self.encoder, table, held).table, progress)
-        return self._outcome(self.encoder.encode(table), progress)
+            return self._outcome(encode_aside(self.encoder, table, held).table, table, progress=progress)
+        return self._outcome(self.encoder.encode(table), table, progress=progress)
 
-    def _outcome(self, features: pa.Table, progress: Callable[[int, int], None]) -> Outcome:
+    def _outcome(self, features: pa.Table, table: pa.Table, *, progress: Callable[[int, int], None]) -> Outcome:
         lengths = features["length"].to_numpy()
         outputs = infer_all(
             self.infer,
@@ -90,7 +92,7 @@ class Predictor:
             draws=views(self.experiment),
             progress=progress,
         )
-        return self.task.decode(outputs, self.profile)
+        return self.task.decode(outputs, self.profile, table)
 
 
 def views(experiment: Experiment) -> list[Draw]:
@@ -113,6 +115,8 @@ def table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile)
 
 def as_predictions(outcome: Outcome) -> list[Prediction]:
     """Put an outcome into words."""
+    if outcome.answers is not None:
+        return [Prediction(None, None, {}, answer=each) for each in outcome.answers.to_pylist()]
     if outcome.kind == "regression":
         return [Prediction(None, None, {}, float(value)) for value in outcome.outputs]
     named = [dict(zip(outcome.labels, map(float, each), strict=True)) for each in outcome.outputs]

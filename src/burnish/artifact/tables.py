@@ -20,7 +20,9 @@ _ROWS_AT_ONCE = 10_000
 
 
 def prediction_columns(outcome: Outcome) -> dict[str, pa.Array]:
-    """Give `predicted`, and for classes `confidence` and `probabilities` (one number a class)."""
+    """Give `predicted`, and for classes `confidence` and `probabilities` (one number a class); or the task's own."""
+    if outcome.answers is not None:
+        return {name: outcome.answers[name].combine_chunks() for name in outcome.answers.column_names}
     predicted = words(outcome.decisions, outcome)
     if outcome.kind == "regression":
         return {"predicted": pa.array(predicted, pa.float64())}

@@ -39,7 +39,9 @@ def infer_all(
     fitting: Fitting = plainly,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> dict[str, "Array"]:
-    """Give logits, rows, parts and labels of every feature, once for each draw; the order means nothing.
+    """Give answers, rows, parts, labels and places of every feature, once for each draw; the order means nothing.
+
+    An answer is that of a feature, or of one scored place in it, beside which the others are repeated.
 
     Processes take whole batches of the plan in turn, and each gets everything: the numbers are those of one process,
     for the rounding of a matrix product may depend on the batch it is computed in.
@@ -63,9 +65,18 @@ def infer_all(
 
 
 def _piece(infer: Infer, batch: "Batch", parts: "Array") -> dict[str, "Array"]:
-    kept = {name: batch[name] for name in ("row", "label") if name in batch}
+    kept = {name: batch[name] for name in batch if name in ("row", "label") or name.startswith("at_")}
     # A part's number keeps windows and views of one row in one order, however batches were cut.
-    return {"logits": infer(batch), "part": parts, **kept}
+    beside = {"part": parts, **kept}
+    if "scored" in batch:
+        beside = {name: _at_places(values, batch["scored"]) for name, values in beside.items()}
+    return {"logits": infer(batch), **beside}
+
+
+def _at_places(values: "Array", scored: "Array") -> "Array":
+    if values.shape == scored.shape:
+        return values[scored]
+    return np.repeat(values, scored.sum(axis=1), axis=0)
 
 
 def _joined(pieces: Iterable[dict[str, "Array"]]) -> dict[str, "Array"]:

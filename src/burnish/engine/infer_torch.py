@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from burnish.spec.values import Head
+
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
 
 _NOT_INPUTS = ("label", "row", "weight")
+_BEST = 5
 
 
 @dataclass(frozen=True)
@@ -36,15 +39,31 @@ class Inference:
 
     network: nn.Module
     precision: Precision
+    head: Head | None = None
+    """What the network ends in; without it, whole answers are kept."""
 
     def infer(self, batch: "Batch") -> "Array":
-        """Give the logits of a batch, in float32."""
+        """Give what is kept of the answers to a batch, in float32."""
         self.network.eval()
+        tensors = self.precision.tensors(batch)
         with torch.inference_mode(), self.precision.scope():
-            logits: Tensor = self.network(inputs_of(self.precision.tensors(batch)))
-        return logits.float().cpu().numpy()
+            outputs = self.network(inputs_of(tensors))
+            logits: Tensor = (outputs if isinstance(outputs, Tensor) else outputs["logits"]).float()
+        if self.head is not None and self.head.answer == "likelihood":
+            logits = _likelihood(logits, tensors, best=int(self.head.options.get("best", _BEST)))
+        return logits.cpu().numpy()
 
 
 def inputs_of(batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
     """Leave out what a network must not see."""
-    return {name: tensor for name, tensor in batch.items() if name not in _NOT_INPUTS}
+    return {name: tensor for name, tensor in batch.items() if name not in _NOT_INPUTS and not name.startswith("at_")}
+
+
+def _likelihood(logits: Tensor, batch: Mapping[str, Tensor], *, best: int) -> Tensor:
+    """Give how unlikely each truth was and whether it was the first guess; without truth, the best guesses."""
+    if "label" not in batch:
+        found = logits.log_softmax(dim=-1).topk(best, dim=-1)
+        return torch.cat([found.indices.float(), found.values], dim=-1)
+    labels = batch["label"][batch["scored"]] if "scored" in batch else batch["label"]
+    unlikely = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
+    return torch.stack([unlikely, (logits.argmax(dim=-1) == labels).float()], dim=-1)

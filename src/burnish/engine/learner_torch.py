@@ -10,15 +10,15 @@ from torch import Tensor, nn
 
 from burnish.dist.world import Solo, World
 from burnish.engine.infer_torch import Inference, Precision, inputs_of
+from burnish.engine.losses_torch import Losses
 from burnish.engine.memory_torch import Memory, fitting
-from burnish.engine.objectives_torch import Loss
 from burnish.engine.recovery import BadStep, is_bad
-from burnish.spec.values import Objective, StepResult
+from burnish.spec.values import Head, Objective, StepResult
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
 
-_LABEL, _WEIGHT = "label", "weight"
+_LABEL = "label"
 
 
 class Learner:
@@ -28,7 +28,7 @@ class Learner:
         self,
         network: nn.Module,
         optimizer: torch.optim.Optimizer,
-        objective: Objective,
+        head: Head | Objective,
         *,
         precision: Precision,
         seed: int,
@@ -41,7 +41,8 @@ class Learner:
         self.network = network.to(precision.device)
         self.optimizer = optimizer
         self._precision = precision
-        self._loss = Loss(objective, precision.device)
+        self._head = head if isinstance(head, Head) else Head("any", 1, head)
+        self._losses = Losses(self._head.objective, self._head.terms, precision.device)
         self._seed = seed
         self._clip = clip
         self._world: World = world or Solo()
@@ -56,8 +57,8 @@ class Learner:
         """Learn from one global batch, cut into micro-batches; `step` counts from 0."""
         self.network.train()
         self._set_rates(factor)
-        weight = self._world.sum([sum((self._weight(batch) for batch in batches), 0.0)])[0]
-        total = self._memory.run(batches, lambda pieces: self._gradients(pieces, weight, step=step), step=step)
+        weights = self._world.sum([sum(each) for each in zip(*map(self._weights, batches), strict=True)])
+        total = self._memory.run(batches, lambda pieces: self._gradients(pieces, weights, step=step), step=step)
         self._world.sum_gradients(self._trained)
         result = self._result(batches, total, self._clipped_norm())
         if is_bad(result, loss_limit=self._loss_limit):
@@ -69,8 +70,8 @@ class Learner:
         return result
 
     def infer(self, batch: "Batch") -> "Array":
-        """Give the logits of a batch, in float32."""
-        return Inference(self.network, self._precision).infer(batch)
+        """Give what the head keeps of the answers to a batch, in float32."""
+        return Inference(self.network, self._precision, self._head).infer(batch)
 
     @property
     def learning_rate(self) -> float:
@@ -90,24 +91,23 @@ class Learner:
         """Give the averaged weights, in the order of the trained parameters."""
         return self._averages
 
-    def _weight(self, batch: "Batch") -> float:
-        given = {name: batch[name] for name in (_LABEL, _WEIGHT) if name in batch}
-        tensors = self._precision.tensors(given)
-        return float(self._loss.weight(tensors[_LABEL], tensors.get(_WEIGHT)))
+    def _weights(self, batch: "Batch") -> list[float]:
+        given = {name: batch[name] for name in self._losses.entries if name in batch}
+        return self._losses.weights(self._precision.tensors(given))
 
-    def _gradients(self, batches: Sequence["Batch"], weight: float, *, step: int) -> float:
+    def _gradients(self, batches: Sequence["Batch"], weights: Sequence[float], *, step: int) -> float:
         self.optimizer.zero_grad(set_to_none=True)
         total = 0.0
         for number, batch in enumerate(batches):
             self._seed_dropout(step, number)
             with fitting(batch):
-                total += self._backward(self._precision.tensors(batch), weight)
+                total += self._backward(self._precision.tensors(batch), weights)
         return total
 
-    def _backward(self, batch: Mapping[str, Tensor], weight: float) -> float:
+    def _backward(self, batch: Mapping[str, Tensor], weights: Sequence[float]) -> float:
         with self._precision.scope():
-            logits = self.network(inputs_of(batch))
-        loss = self._loss.sum(logits, batch[_LABEL], batch.get(_WEIGHT)) / weight
+            outputs = self.network(inputs_of(batch))
+        loss = self._losses.total(outputs, batch, weights=weights)
         loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         return float(loss.detach())
 

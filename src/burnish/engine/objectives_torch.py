@@ -17,23 +17,30 @@ class Loss:
 
     def weight(self, labels: Tensor, weights: Tensor | None = None) -> Tensor:
         """Give what these labels weigh; the loss of a step is divided by the weight of the whole global batch."""
+        if self._objective.name == "mean":
+            return labels.float().sum()
         each = torch.ones(labels.shape[0], device=labels.device) if weights is None else weights
         if self._class_weights is None or labels.ndim > 1:
             return each.sum()
         return (each * self._class_weights[labels]).sum()
 
-    def sum(self, logits: Tensor, labels: Tensor, weights: Tensor | None = None) -> Tensor:
+    def sum(
+        self, logits: Tensor, labels: Tensor, weights: Tensor | None = None, *, scored: Tensor | None = None
+    ) -> Tensor:
         """Give the loss summed over examples, in float32 whatever the network computes in.
 
-        Logits are [n, size], or [n, members, size] of an ensemble, whose loss is the mean of its members'.
+        Logits are [n, size], or [n, members, size] of an ensemble, whose loss is the mean of its members'. A span is
+        sought among the scored places of each example, for which alone there are logits.
         """
+        if self._objective.name == "span":
+            assert scored is not None, "a span lies among scored places"
+            return _weighted(_span(logits.float(), labels, scored), weights).sum()
         members = logits.shape[1] if logits.ndim == 3 else 1
         if logits.ndim == 3:
             logits, labels = logits.flatten(0, 1), labels.repeat_interleave(members, dim=0)
         each: Tensor = getattr(self, "_" + self._objective.name)(logits.float(), labels)
-        if weights is not None:
-            each = each * weights.repeat_interleave(members)
-        return each.sum() / members
+        repeated = None if weights is None else weights.repeat_interleave(members)
+        return _weighted(each, repeated).sum() / members
 
     def _cross_entropy(self, logits: Tensor, labels: Tensor) -> Tensor:
         return F.cross_entropy(
@@ -69,3 +76,23 @@ class Loss:
     def _quantile(self, logits: Tensor, labels: Tensor) -> Tensor:
         short = labels.float() - logits.squeeze(-1)
         return torch.maximum(self._objective.quantile * short, (self._objective.quantile - 1) * short)
+
+    def _in_batch(self, outputs: Tensor, _labels: Tensor) -> Tensor:
+        asked, given = outputs.chunk(2, dim=-1)
+        own = torch.arange(len(outputs), device=outputs.device)
+        return F.cross_entropy(asked @ given.T, own, reduction="none")
+
+    def _mean(self, losses: Tensor, labels: Tensor) -> Tensor:
+        return losses * labels.float()
+
+
+def _span(logits: Tensor, labels: Tensor, scored: Tensor) -> Tensor:
+    """Give the mean loss of start and end for each example; labels [n, 2] are places in the padded length."""
+    padded = logits.new_full((*scored.shape, 2), -torch.inf)
+    padded[scored] = logits
+    both = F.cross_entropy(padded.transpose(1, 2).flatten(0, 1), labels.flatten(), reduction="none")
+    return both.view(-1, 2).mean(dim=1)
+
+
+def _weighted(each: Tensor, weights: Tensor | None) -> Tensor:
+    return each if weights is None else each * weights

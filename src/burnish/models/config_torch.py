@@ -20,6 +20,7 @@ _PROBLEM_TYPES: Mapping[str, ProblemType] = {
     "binary_cross_entropy": "multi_label_classification",
     "mean_squared_error": "regression",
 }
+_LABELLED = ("sequence_classification", "token_classification", "question_answering")
 _OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
     "intermediate_size": ("hidden_dim", "d_inner", "n_inner", "ffn_dim", "encoder_ffn_dim", "d_ff")
 }
@@ -45,11 +46,14 @@ def network_config(options: Transformer, head: Head, *, assets: TextAssets) -> P
 
 def set_head(config: PretrainedConfig, head: Head) -> None:
     """Write the head into a config, so that the folder tells its labels to any reader."""
+    if head.kind not in _LABELLED:
+        return
     labels = head.labels if len(head.labels) == head.size else [f"LABEL_{index}" for index in range(head.size)]
     config.num_labels = head.size
     config.id2label = dict(enumerate(labels))
     config.label2id = {label: index for index, label in enumerate(labels)}
-    config.problem_type = _PROBLEM_TYPES[head.objective.name]
+    if head.kind == "sequence_classification":
+        config.problem_type = _PROBLEM_TYPES[head.objective.name]
 
 
 def _new_config(options: Transformer) -> PretrainedConfig:

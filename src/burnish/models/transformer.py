@@ -14,7 +14,7 @@ from burnish.spec.component import Component
 
 if TYPE_CHECKING:
     from burnish.data.tokens import TextAssets
-    from burnish.models.transformer_torch import TransformerNetwork
+    from burnish.models.network_torch import TransformerNetwork
     from burnish.spec.protocols import Assets
     from burnish.spec.values import Head
 
@@ -69,7 +69,14 @@ class Transformer(Component):
     """Fine-tune any encoder or decoder that `transformers` knows, or train one from nothing."""
 
     shorthand = "name"
-    heads: ClassVar[tuple[str, ...]] = ("sequence_classification",)
+    heads: ClassVar[tuple[str, ...]] = (
+        "sequence_classification",
+        "token_classification",
+        "question_answering",
+        "multiple_choice",
+        "masked_lm",
+        "causal_lm",
+    )
 
     name: str | None = None
     """A name on the hub, a folder, or package:module/folder."""

@@ -1,52 +1,26 @@
-"""Builds, saves and loads the network of a transformer: tensors in, logits out."""
+"""Builds, saves and loads the network of a transformer, whatever it ends in."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor, nn
-from transformers import AutoConfig, AutoModelForSequenceClassification, PretrainedConfig, PreTrainedModel
+from transformers import AutoConfig, PretrainedConfig, PreTrainedModel
 
 from burnish.data.tokens import TextAssets
 from burnish.models import layers_torch
 from burnish.models.attention_torch import asked_of_transformers, settle_attention
 from burnish.models.config_torch import network_config, set_head
 from burnish.models.dropout_torch import use_lean_dropout
+from burnish.models.heads_torch import kind_of
 from burnish.models.lora_torch import add_adapters, merged
+from burnish.models.network_torch import TransformerNetwork
 from burnish.models.place import refusal, weights_folder
 from burnish.models.quiet_torch import quiet, refusing
-from burnish.models.tokenizer_torch import knows_segments
 from burnish.models.transformer import Transformer
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
-
-_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
-
-
-class TransformerNetwork(nn.Module):
-    """Map a batch of tensors to logits [n, size], using the entries that the model takes."""
-
-    def __init__(self, model: PreTrainedModel, *, layer_decay: float | None = None) -> None:
-        super().__init__()
-        self.model = model
-        self.layer_decay = layer_decay
-        self.inputs = accepted_inputs(model)
-
-    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits; entries such as labels are left alone."""
-        taken = {name: batch[name] for name in self.inputs if name in batch}
-        logits: Tensor = self.model(**taken, return_dict=True).logits
-        return logits
-
-    def parameter_groups(self, *, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:
-        """Group what learns: `params`, `lr`, `weight_decay`, `name`."""
-        return layers_torch.parameter_groups(
-            self, learning_rate=learning_rate, weight_decay=weight_decay, layer_decay=self.layer_decay
-        )
 
 
 def build_network(options: Transformer, head: Head, *, assets: Assets) -> TransformerNetwork:
@@ -54,15 +28,16 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
     if not isinstance(assets, TextAssets):
         raise TypeError(f"a transformer reads tokens, and got {type(assets).__name__}")
     config = network_config(options, head, assets=assets)
+    kind = kind_of(head)
     if options.pretrained:
-        model, fresh = _pretrained(options, config)
+        model, fresh = _pretrained(options, config, auto=kind.auto)
     else:
-        model, fresh = _random(options, config), set()
+        model, fresh = _random(options, config, auto=kind.auto), set()
     if options.lora is not None:
         add_adapters(model, options.lora, fresh=fresh | _head_names(model))
     layers_torch.freeze(model, options.freeze)
     use_lean_dropout(model)
-    return TransformerNetwork(model, layer_decay=options.layer_decay)
+    return kind.network(model, head, layer_decay=options.layer_decay)
 
 
 def save_network(network: TransformerNetwork, directory: Path) -> None:
@@ -78,22 +53,16 @@ def load_network(directory: Path, head: Head, *, options: Transformer) -> Transf
     with refusing(f"the config in {directory} could not be loaded"):
         config = AutoConfig.from_pretrained(directory, trust_remote_code=options.trust_remote_code)
     set_head(config, head)
-    model, fresh = _read(directory, config, options=options, name=str(directory))
+    kind = kind_of(head)
+    model, fresh = _read(directory, config, options=options, name=str(directory), auto=kind.auto)
     if fresh:
         raise refusal(f"{directory} does not hold all weights of this model: {_some(fresh)} are missing")
-    return TransformerNetwork(model, layer_decay=options.layer_decay)
+    return kind.network(model, head, layer_decay=options.layer_decay)
 
 
-def accepted_inputs(model: PreTrainedModel) -> tuple[str, ...]:
-    """Name the entries of a batch that a model takes."""
-    known = inspect.signature(model.forward).parameters
-    segments = knows_segments(model.config)
-    return tuple(name for name in _INPUTS if name in known and (segments or name != "token_type_ids"))
-
-
-def _random(options: Transformer, config: PretrainedConfig) -> PreTrainedModel:
+def _random(options: Transformer, config: PretrainedConfig, *, auto: Any) -> PreTrainedModel:
     with refusing("model: no network can be made of this config"):
-        model: PreTrainedModel = AutoModelForSequenceClassification.from_config(  # type: ignore[no-untyped-call]  # as it is
+        model: PreTrainedModel = auto.from_config(
             config,
             trust_remote_code=options.trust_remote_code,
             attn_implementation=asked_of_transformers(options.attention),
@@ -103,12 +72,12 @@ def _random(options: Transformer, config: PretrainedConfig) -> PreTrainedModel:
     return model
 
 
-def _pretrained(options: Transformer, config: PretrainedConfig) -> tuple[PreTrainedModel, set[str]]:
+def _pretrained(options: Transformer, config: PretrainedConfig, *, auto: Any) -> tuple[PreTrainedModel, set[str]]:
     """Load weights, and name the parameters that had none; only those above the layers may lack them."""
     name = options.name or ""
     with quiet():
         folder = weights_folder(name, options.hub_copy, allow_pickle=options.allow_pickle_weights)
-    model, fresh = _read(folder, config, options=options, name=name)
+    model, fresh = _read(folder, config, options=options, name=name, auto=auto)
     prefix = f"{model.base_model_prefix}."
     lost = {key for key in fresh if key.startswith(prefix) and "pooler" not in key}
     if lost:
@@ -120,10 +89,10 @@ def _pretrained(options: Transformer, config: PretrainedConfig) -> tuple[PreTrai
 
 
 def _read(
-    folder: Path, config: PretrainedConfig, *, options: Transformer, name: str
+    folder: Path, config: PretrainedConfig, *, options: Transformer, name: str, auto: Any
 ) -> tuple[PreTrainedModel, set[str]]:
     with refusing(f"model.name: the weights of {name} could not be loaded"):
-        model, report = AutoModelForSequenceClassification.from_pretrained(
+        model, report = auto.from_pretrained(
             folder,
             config=config,
             trust_remote_code=options.trust_remote_code,

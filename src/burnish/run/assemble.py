@@ -181,7 +181,7 @@ def build_learner(
     return Learner(
         network,
         experiment.optimizer.build(network, groups),
-        head.objective,
+        head,
         precision=precision,
         seed=experiment.runtime.seed,
         clip=experiment.train.clip,

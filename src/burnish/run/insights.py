@@ -14,7 +14,7 @@ from burnish.spec.values import Outcome
 from burnish.tasks.table_slices import slices_of
 
 if TYPE_CHECKING:
-    from burnish.spec.values import Array
+    pass
 
 _REPEATS = 2
 _FEWEST_ROWS = 10
@@ -67,18 +67,8 @@ class Inspection:
         for value, mask in slices_of(self.table, column, derived=derived):
             inside = mask[self.outcome.rows]
             if int(inside.sum()) >= _FEWEST_ROWS:
-                scores = dict(_scores(_part(self.outcome, inside), self.metrics))
+                scores = dict(_scores(self.outcome.part(inside), self.metrics))
                 yield {"column": column, "value": value, "rows": int(inside.sum()), "scores": scores}
-
-
-def _part(outcome: Outcome, inside: "Array") -> Outcome:
-    return replace(
-        outcome,
-        rows=outcome.rows[inside],
-        outputs=outcome.outputs[inside],
-        decisions=outcome.decisions[inside],
-        truth=None if outcome.truth is None else outcome.truth[inside],
-    )
 
 
 def _scores(outcome: Outcome, metrics: Sequence[Metric]) -> Iterator[tuple[str, float | None]]:

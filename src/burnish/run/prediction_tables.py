@@ -1,7 +1,6 @@
 """Predictions beside the texts they were made of, some thousands of rows at a time."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,26 +17,15 @@ _SHOWN_CHARACTERS = 2000
 def prediction_tables(outcome: Outcome, rows: Rows, *, shown: Sequence[str]) -> Iterator[pa.Table]:
     """Put texts, truths and decisions side by side, in row order, some thousands at a time."""
     for start, part in in_parts(rows):
-        said = _between(outcome, start, start + len(part))
+        said = outcome.part(slice(*np.searchsorted(outcome.rows, [start, start + len(part)])))
         texts = pc.utf8_slice_codeunits(_shown(part.table, shown), 0, _SHOWN_CHARACTERS)
         columns: dict[str, Any] = {"row": said.rows, "text": texts.take(pa.array(said.rows - start))}
-        if said.truth is not None:
+        if said.truth is not None and said.answers is None:
             columns["truth"] = pa.array(words(said.truth, said))
         columns |= prediction_columns(said)
-        if said.outputs.ndim == 2:
+        if said.outputs.ndim == 2 and said.answers is None:
             columns["probabilities"] = pa.array(list(said.outputs))
         yield pa.table(columns)
-
-
-def _between(outcome: Outcome, start: int, end: int) -> Outcome:
-    which = slice(*np.searchsorted(outcome.rows, [start, end]))
-    return replace(
-        outcome,
-        rows=outcome.rows[which],
-        outputs=outcome.outputs[which],
-        decisions=outcome.decisions[which],
-        truth=None if outcome.truth is None else outcome.truth[which],
-    )
 
 
 def _shown(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:

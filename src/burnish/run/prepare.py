@@ -151,7 +151,7 @@ def request_of(experiment: Experiment, quarantine: Path | None) -> Request:
 
 def _parts(splits: Splits) -> dict[str, Rows]:
     parts = {"train": splits.train, "validation": splits.validation}
-    return parts if splits.test is None else {**parts, "test": splits.test}
+    return {**parts, **({} if splits.test is None else {"test": splits.test}), **splits.others}
 
 
 def _sound(rows: Rows, split: str, *, experiment: Experiment, encoder: Encoder, quarantine: Path | None) -> Rows:

@@ -48,7 +48,7 @@ class Scorer:
             fitting=fitting,
             progress=progress,
         )
-        return self.experiment.task.decode(outputs, self.prepared.profile)
+        return self.experiment.task.decode(outputs, self.prepared.profile, self.prepared.rows[split].table)
 
     def tally(self, outcome: Outcome) -> Tally:
         """Score an outcome by every metric."""

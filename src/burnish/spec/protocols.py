@@ -85,8 +85,11 @@ class Task(Protocol):
         """Turn rows into features and features into batches."""
         ...
 
-    def decode(self, outputs: Mapping[str, Array], profile: Profile) -> Outcome:
-        """Turn a network's raw outputs (`logits`, `row`, and `label` if known) into decisions, one entry a row."""
+    def decode(self, outputs: Mapping[str, Array], profile: Profile, table: pa.Table | None = None) -> Outcome:
+        """Turn a network's raw outputs (`logits`, `row`, `label` if known, `at_…`) into decisions, one entry a row.
+
+        `table` holds the rows that were predicted, for a task that must look at them again.
+        """
         ...
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
@@ -144,7 +147,11 @@ class Encoder(Protocol):
         ...
 
     def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: Draw) -> Batch:
-        """Build one padded batch from the features at these positions."""
+        """Build one padded batch from the features at these positions; every array has one entry a feature.
+
+        With `scored` (bool [n, length]) the network answers at those places only, and `label` has the same shape.
+        What begins with `at_` comes back beside the answers.
+        """
         ...
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ class Splits:
     """What the reader did: rows a split, rows skipped, how validation was carved."""
     fingerprint: str = ""
     """A digest of the bytes read and of every option that shapes the rows."""
+    others: Mapping[str, Rows] = field(default_factory=dict)
+    """Further sets to score by name, like `validation_mismatched`; never used for selection."""
 
 
 @dataclass(frozen=True)
@@ -97,15 +99,41 @@ class Objective:
     """A loss by name, with its numbers; the engine owns the arithmetic."""
 
     name: Literal[
-        "cross_entropy", "binary_cross_entropy", "mean_squared_error", "focal", "poisson", "gamma", "quantile"
+        "cross_entropy",
+        "binary_cross_entropy",
+        "mean_squared_error",
+        "focal",
+        "poisson",
+        "gamma",
+        "quantile",
+        "span",
+        "in_batch",
+        "mean",
     ]
-    """`poisson` and `gamma` take what the network gives as the logarithm of the mean."""
+    """`poisson` and `gamma` take what the network gives as the logarithm of the mean.
+
+    `span` takes scores of a start and an end at every scored place, and the two true places; `in_batch` two embeddings
+    side by side, of which those of the same example belong together; `mean` what is a loss already, and 1 or 0 for
+    whether it counts.
+    """
     class_weights: tuple[float, ...] | None = None
     label_smoothing: float = 0.0
     gamma: float = 2.0
     """How much `focal` turns away from what is already right."""
     quantile: float = 0.5
     """Which quantile is predicted, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """A further loss of a network that gives several outputs; each is averaged over what it counts itself."""
+
+    output: str
+    """The name of the output, beside `logits`."""
+    label: str
+    """The entry of a batch that holds the truth; a batch without it adds nothing."""
+    objective: Objective
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -135,6 +163,13 @@ class Head:
     labels: tuple[str, ...] = ()
     inputs: TableInputs | None = None
     """What the network is fed, when that is a table."""
+    terms: tuple[Term, ...] = ()
+    """Losses besides that of `logits`."""
+    answer: Literal["logits", "likelihood"] = "logits"
+    """What is kept of an answer: all of it; or, of a vocabulary, how likely the truth was and whether it came first,
+    and where there is no truth the ids and log-probabilities of the best guesses."""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """What else the builder of this kind must know; JSON values only."""
 
 
 @dataclass(frozen=True)
@@ -153,15 +188,28 @@ class Outcome:
     """Outputs beside the truth, one entry a row; `rows` makes the order irrelevant."""
 
     kind: str
-    """As in Profile: binary, multiclass, multilabel, regression."""
+    """As in Profile: binary, multiclass, multilabel, regression, tags, spans, choice, likelihood …"""
     rows: Array
     outputs: Array
-    """Probabilities [n, k]; for regression, values [n]."""
+    """Probabilities [n, k]; for regression, values [n]; otherwise some numbers a row that tell its answer apart."""
     decisions: Array
-    """Class indices [n], 0/1 [n, k] when multilabel, values [n] for regression."""
+    """Class indices [n], 0/1 [n, k] when multilabel, values [n] for regression; else objects [n]."""
     truth: Array | None
     """As `decisions`; None when labels are unknown."""
     labels: tuple[str, ...] = ()
+    answers: pa.Table | None = None
+    """What to show of each row where classes and numbers do not say it; `predicted` is among its columns."""
+
+    def part(self, which: Array | slice) -> Outcome:
+        """Give the outcome of some of the rows."""
+        return replace(
+            self,
+            rows=self.rows[which],
+            outputs=self.outputs[which],
+            decisions=self.decisions[which],
+            truth=None if self.truth is None else self.truth[which],
+            answers=None if self.answers is None else _taken(self.answers, which),
+        )
 
 
 @dataclass(frozen=True)
@@ -181,6 +229,13 @@ class StepResult:
     gradient_norm: float
     examples: int
     tokens: int
+
+
+def _taken(table: pa.Table, which: Array | slice) -> pa.Table:
+    if isinstance(which, slice):
+        start, end, _ = which.indices(table.num_rows)
+        return table.slice(start, end - start)
+    return table.filter(which) if which.dtype == bool else table.take(which)
 
 
 Ids = Sequence[int]

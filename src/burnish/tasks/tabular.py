@@ -142,7 +142,7 @@ class Tabular(Component):
         plan = TablePlan.from_json(profile.facts["table"])
         return TableEncoder(plan, profile, self.derived, self.target, self.weight, self.loss)
 
-    def decode(self, outputs: "Mapping[str, Array]", profile: Profile) -> Outcome:
+    def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
         """Average an ensemble, mend the probabilities, decide; or give numbers in the target's own unit."""
         from burnish.tasks.table_decoder import decode
 

@@ -12,6 +12,8 @@ from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, refuse_odd_classes, unknown_classes, weights_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from burnish.spec.values import Array
     from burnish.tasks.labels import LabelColumns
 
@@ -112,7 +114,7 @@ class TextClassification(Component):
             columns=self._label_columns(),
         )
 
-    def decode(self, outputs: "Mapping[str, Array]", profile: Profile) -> Outcome:
+    def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
         """Pool windows or views of a text, then decide."""
         from burnish.tasks.text_decoder import decode
 

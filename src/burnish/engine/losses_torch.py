@@ -1,0 +1,53 @@
+"""All the losses of a head over one batch: which output meets which truth, and what each is divided by."""
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch import Tensor
+
+from burnish.engine.objectives_torch import Loss
+from burnish.spec.values import Objective, Term
+
+_LOGITS, _LABEL, _WEIGHT, _SCORED = "logits", "label", "weight", "scored"
+Outputs = Tensor | Mapping[str, Tensor]
+
+
+class Losses:
+    """The objective of `logits` and any further terms, on one device."""
+
+    def __init__(self, objective: Objective, terms: Sequence[Term], device: torch.device) -> None:
+        self._terms = (Term(_LOGITS, _LABEL, objective), *terms)
+        self._losses = [Loss(term.objective, device) for term in self._terms]
+
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Name what of a batch decides how much it weighs."""
+        return (_WEIGHT, _SCORED, *(term.label for term in self._terms))
+
+    def weights(self, batch: Mapping[str, Tensor]) -> list[float]:
+        """Give what a batch weighs for each term."""
+        return [
+            float(loss.weight(*_truth(term, batch))) if term.label in batch else 0.0
+            for term, loss in zip(self._terms, self._losses, strict=True)
+        ]
+
+    def total(self, outputs: Outputs, batch: Mapping[str, Tensor], *, weights: Sequence[float]) -> Tensor:
+        """Give the batch's share of the loss of a global batch that weighs so much for each term."""
+        given = {_LOGITS: outputs} if isinstance(outputs, Tensor) else outputs
+        shares = [
+            loss.sum(given[term.output], *_truth(term, batch), scored=batch.get(_SCORED)) / (weight / term.weight)
+            for term, loss, weight in zip(self._terms, self._losses, weights, strict=True)
+            if term.label in batch and weight
+        ]
+        return torch.stack(shares).sum() if len(shares) > 1 else shares[0]
+
+
+def _truth(term: Term, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor | None]:
+    """Give the labels that a term's outputs meet one by one, and their weights."""
+    labels, scored = batch[term.label], batch.get(_SCORED)
+    weights = batch.get(_WEIGHT) if term.label == _LABEL else None
+    if scored is None or labels.shape != scored.shape or term.objective.name == "mean":
+        return labels, weights
+    if weights is not None and weights.ndim == 1:
+        weights = weights[:, None].expand_as(scored)
+    return labels[scored], None if weights is None else weights[scored]

@@ -1,0 +1,100 @@
+"""What a transformer can end in: the class of `transformers` that carries each head, and how it answers a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForMultipleChoice,
+    AutoModelForQuestionAnswering,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    PreTrainedModel,
+)
+
+from burnish.models.network_torch import TransformerNetwork
+from burnish.spec.values import Head
+
+
+class PlacesNetwork(TransformerNetwork):
+    """Answer at the scored places alone, so that a head, be it as wide as a vocabulary, computes nothing in vain."""
+
+    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+        super().__init__(model, head, layer_decay=layer_decay)
+        self._gather = _Gather()
+        model.base_model.register_forward_hook(self._gather)
+
+    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Give the logits of every scored place, one after the other."""
+        self._gather.scored = batch["scored"]
+        try:
+            return self.logits(self.run(batch))
+        finally:
+            self._gather.scored = None
+
+    def logits(self, outputs: Any) -> Tensor:
+        """Take [m, size] out of what the model gave for one long row of places."""
+        return outputs.logits[0]  # type: ignore[no-any-return]  # transformers' outputs are untyped
+
+
+class SpanNetwork(PlacesNetwork):
+    """Score every place as the start and as the end of an answer."""
+
+    def logits(self, outputs: Any) -> Tensor:
+        """Give start and end side by side."""
+        return torch.stack([outputs.start_logits[0], outputs.end_logits[0]], dim=-1)
+
+
+class ChoiceNetwork(TransformerNetwork):
+    """Score each choice of a question: inputs are [n, k, length], and `choices` tells which of them exist."""
+
+    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Give [n, k] logits, minus infinity where there is no choice."""
+        choices = batch["choices"]
+        # All that exist as questions of one choice each: no padding is read, and rows may differ in their number.
+        flat = {name: batch[name][choices][:, None] for name in self.inputs if name in batch}
+        found: Tensor = self.run(flat).logits.flatten()
+        logits = found.new_full(choices.shape, -torch.inf)
+        logits[choices] = found
+        return logits
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How a kind of head is built and asked."""
+
+    auto: Any
+    """The class of `transformers` that finds the model with this head."""
+    network: type[TransformerNetwork]
+
+
+def kind_of(head: Head) -> Kind:
+    """Give the way to build a head; architectures list the kinds that are here."""
+    return _KINDS[head.kind]
+
+
+class _Gather:
+    """Hand on, of what the layers below a head give, only the scored places."""
+
+    scored: Tensor | None = None
+
+    def __call__(self, _module: nn.Module, _inputs: object, outputs: Any) -> Any:
+        if self.scored is not None:
+            outputs.last_hidden_state = outputs.last_hidden_state[self.scored][None]
+        return outputs
+
+
+_KINDS = {
+    "sequence_classification": Kind(AutoModelForSequenceClassification, TransformerNetwork),
+    "token_classification": Kind(AutoModelForTokenClassification, PlacesNetwork),
+    "question_answering": Kind(AutoModelForQuestionAnswering, SpanNetwork),
+    "multiple_choice": Kind(AutoModelForMultipleChoice, ChoiceNetwork),
+    "masked_lm": Kind(AutoModelForMaskedLM, PlacesNetwork),
+    "causal_lm": Kind(AutoModelForCausalLM, PlacesNetwork),
+}
