@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.options import Limit, Portion, SplitPlan
+from burnish.data.options import NAMES, Limit, Portion, SplitPlan
 from burnish.data.rows import codes, demand, keep, numbered
 from burnish.data.splits import Numbers, carve, carve_groups, sample
 from burnish.errors import DataError
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Rows, Splits
 
-NAMES = ("train", "validation", "test")
 SPELLINGS: Mapping[str, str] = {
     **dict.fromkeys(["train", "training", "tr"], "train"),
     **dict.fromkeys(["validation", "valid", "val", "dev", "development", "eval"], "validation"),
@@ -39,7 +38,8 @@ def arrange(parts: Mapping[str, Rows], *, plan: SplitPlan, limit: Limit, request
     note = _origin(divided, plan)
     divided, carved = _carved(divided, plan, request=request)
     _refuse_crossing(divided, plan.group)
-    limited = {name: _limited(divided[name], name, limit, request=request) for name in NAMES if name in divided}
+    names = [name for name in NAMES if name in divided] + [name for name in parts if name not in NAMES]
+    limited = {name: _limited({**parts, **divided}[name], name, limit, request=request) for name in names}
     for name, rows in limited.items():
         if len(rows) == 0:
             raise DataError(f"the {name} split has no rows; look at data.filter and data.split")
@@ -50,7 +50,8 @@ def finish(arranged: Arranged, *, facts: Mapping[str, object], fingerprint: str)
     """Put the value together that the run goes on with."""
     parts = arranged.parts
     counted = {"rows": {name: len(rows) for name, rows in parts.items()}, "validation": arranged.note}
-    return Splits(parts["train"], parts["validation"], parts.get("test"), {**counted, **facts}, fingerprint)
+    others = {name: rows for name, rows in parts.items() if name not in NAMES}
+    return Splits(parts["train"], parts["validation"], parts.get("test"), {**counted, **facts}, fingerprint, others)
 
 
 def _by_column(rows: Rows, column: str) -> dict[str, Rows]:
@@ -178,9 +179,10 @@ def _members(rows: Rows, group: tuple[str, ...]) -> set[tuple[object, ...]]:
 
 
 def _limited(rows: Rows, name: str, limit: Limit, *, request: DataRequest) -> Rows:
-    size: int | None = getattr(limit, name)
+    split = name if name in NAMES else "validation"
+    size: int | None = getattr(limit, split)
     if size is None or size >= len(rows):
         return rows
     # a class that train lost could not be told in validation, whose rows would be refused for it
     classes = _classes(rows, request.stratify) if name == "train" else None
-    return keep(rows, sample(len(rows), size, seed=request.seed, purpose=1 + NAMES.index(name), classes=classes))
+    return keep(rows, sample(len(rows), size, seed=request.seed, purpose=1 + NAMES.index(split), classes=classes))

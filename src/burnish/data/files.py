@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from burnish.data.options import Limit, Names, SplitPlan, Values
+from burnish.data.options import FURTHER, Limit, Names, SplitPlan, Values
 from burnish.spec.component import Component
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Splits
@@ -28,6 +28,8 @@ class Files(Component):
     """Paths, globs, `package:module/file` addresses or URLs."""
     validation: Names = ()
     test: Names = ()
+    also: Annotated[Mapping[str, Names], FURTHER] = {}
+    """Further sets to score when the run is over, by name, like `validation_de: de.jsonl`; never used to choose."""
     format: Format = "auto"
     """By default what the suffix says, after .gz or .zst."""
     header: Literal["auto"] | bool = "auto"

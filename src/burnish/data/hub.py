@@ -1,8 +1,9 @@
 """Rows from a data set by its hub name, through the `datasets` package."""
 
 from collections.abc import Mapping
+from typing import Annotated
 
-from burnish.data.options import Limit, SplitPlan, Values
+from burnish.data.options import FURTHER, Limit, SplitPlan, Values
 from burnish.spec.component import Component
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Splits
@@ -24,6 +25,8 @@ class Hub(Component):
     """By default the one called validation, valid or dev, if there is one."""
     test: str | None = None
     """By default the one called test, if there is one and its labels are known."""
+    also: Annotated[Mapping[str, str], FURTHER] = {}
+    """Further splits to score when the run is over, by a name of one's own, like `validation_de: validation`."""
     split: SplitPlan = SplitPlan()
     limit: Limit = Limit()
     filter: Mapping[str, Values] = {}

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from burnish.data.address import DataFile, find
-from burnish.data.arrange import NAMES, arrange, finish
+from burnish.data.arrange import arrange, finish
 from burnish.data.faults import judge, settle_all
 from burnish.data.files import Files
+from burnish.data.options import NAMES
 from burnish.data.read import Reading, read
 from burnish.data.rows import join, matching
 from burnish.errors import DataError
@@ -36,10 +37,12 @@ def load_files(options: Files, request: DataRequest) -> Splits:
 def _find(options: Files) -> dict[str, list[DataFile]]:
     found: dict[str, list[DataFile]] = {}
     problems: list[str] = []
-    for name in NAMES:
-        for written in getattr(options, name):
+    asked = {name: (f"data.{name}", getattr(options, name)) for name in NAMES}
+    asked |= {name: (f"data.also.{name}", paths) for name, paths in options.also.items()}
+    for name, (option, paths) in asked.items():
+        for written in paths:
             try:
-                found.setdefault(name, []).extend(find(written, base=options.dir, option=f"data.{name}"))
+                found.setdefault(name, []).extend(find(written, base=options.dir, option=option))
             except DataError as error:
                 problems.append(str(error))
     if problems:

@@ -1,7 +1,7 @@
 """Goes from GLUE's published files, or its hub copy, to splits with one set of column names and labels."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -29,6 +29,8 @@ class _Layout:
     """Names for files that come without a header."""
     dev: str = "dev"
     hub_dev: str = "validation"
+    also: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Further sets by name: the file's stem and the hub's split."""
 
 
 _PAIR = {"sentence1": "sentence1", "sentence2": "sentence2", "label": "label"}
@@ -52,6 +54,7 @@ _LAYOUTS: Mapping[str, _Layout] = {
         {},
         dev="dev_matched",
         hub_dev="validation_matched",
+        also={"validation_mismatched": ("dev_mismatched", "validation_mismatched")},
     ),
     "qqp": _Layout(
         {"question1": "question1", "question2": "question2", "is_duplicate": "label"},
@@ -74,7 +77,7 @@ def load_glue(options: Glue, request: DataRequest) -> Splits:
     """Read train and dev, and give them the hub's column names and the published labels."""
     layout = _LAYOUTS[options.set]
     splits = _from_files(options, layout, request) if options.dir is not None else _from_hub(options, layout, request)
-    for rows in (splits.train, splits.validation):
+    for rows in (splits.train, splits.validation, *splits.others.values()):
         demand(rows, request.columns, why="task")
     return splits
 
@@ -84,6 +87,7 @@ def _from_files(options: Glue, layout: _Layout, request: DataRequest) -> Splits:
     source = Files(
         train=(_file(options.dir, "train", glue_set=options.set),),
         validation=(_file(options.dir, layout.dev, glue_set=options.set),),
+        also=_further(options.dir, layout),
         format="tsv",
         header=not layout.header,
         columns=layout.header,
@@ -95,16 +99,28 @@ def _from_files(options: Glue, layout: _Layout, request: DataRequest) -> Splits:
     return _mapped(source.load(published), lambda rows: _renamed(rows, layout))
 
 
-def _file(directory: str, stem: str, *, glue_set: str) -> str:
-    names = [f"{stem}.tsv{ending}" for ending in ("", ".gz", ".zst")]
-    for name in names:
+def _further(directory: str, layout: _Layout) -> dict[str, tuple[str, ...]]:
+    """Give those of the further sets that the folder has."""
+    found = {name: _location(directory, stem) for name, (stem, _) in layout.also.items()}
+    return {name: (location,) for name, location in found.items() if location is not None}
+
+
+def _location(directory: str, stem: str) -> str | None:
+    for ending in ("", ".gz", ".zst"):
         try:
-            return find(name, base=directory, option="data.dir")[0].location
+            return find(f"{stem}.tsv{ending}", base=directory, option="data.dir")[0].location
         except DataError:
             continue
+    return None
+
+
+def _file(directory: str, stem: str, *, glue_set: str) -> str:
+    location = _location(directory, stem)
+    if location is not None:
+        return location
     where = "" if is_url(directory) or Path(directory).expanduser().is_dir() else ", and there is no such folder"
     raise DataError(
-        f"data.dir: {directory} has no {names[0]} (nor .gz, .zst){where}; "
+        f"data.dir: {directory} has no {stem}.tsv (nor .gz, .zst){where}; "
         f"GLUE's {glue_set} is published as train.tsv and {_LAYOUTS[glue_set].dev}.tsv, and both are needed"
     )
 
@@ -115,7 +131,8 @@ def _renamed(rows: Rows, layout: _Layout) -> Rows:
 
 
 def _from_hub(options: Glue, layout: _Layout, request: DataRequest) -> Splits:
-    source = Hub(name=_HUB_NAME, config=options.set, validation=layout.hub_dev, limit=options.limit)
+    also = {name: split for name, (_, split) in layout.also.items()}
+    source = Hub(name=_HUB_NAME, config=options.set, validation=layout.hub_dev, also=also, limit=options.limit)
     columns = tuple(layout.columns.values())
     asked = _Request(request.seed, "label", columns, request.quarantine)
     return _mapped(source.load(asked), lambda rows: _relabelled(rows, layout, columns))
@@ -135,4 +152,5 @@ def _published(column: pa.ChunkedArray, labels: Mapping[str, str]) -> pa.Chunked
 
 def _mapped(splits: Splits, change: Callable[[Rows], Rows]) -> Splits:
     # test has no published labels, so nothing could be scored on it
-    return replace(splits, train=change(splits.train), validation=change(splits.validation), test=None)
+    others = {name: change(rows) for name, rows in splits.others.items()}
+    return replace(splits, train=change(splits.train), validation=change(splits.validation), test=None, others=others)

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.arrange import NAMES, arrange, finish
+from burnish.data.arrange import arrange, finish
 from burnish.data.hub import Hub
+from burnish.data.options import NAMES
 from burnish.data.rows import fingerprint, from_file, matching
 from burnish.errors import BurnishError, DataError
 from burnish.extras import require
@@ -54,17 +55,18 @@ def _first_line(error: Exception) -> str:
 
 
 def _chosen(found: Mapping[str, Any], options: Hub) -> dict[str, Any]:
-    asked = {name: getattr(options, name) for name in NAMES if getattr(options, name) is not None}
+    asked = {name: getattr(options, name) for name in NAMES if getattr(options, name) is not None} | dict(options.also)
     for name, split in asked.items():
         if split not in found:
-            raise DataError(f"data.{name}: {options.name} has no split `{split}`; it has {', '.join(map(str, found))}")
+            option = f"data.also.{name}" if name in options.also else f"data.{name}"
+            raise DataError(f"{option}: {options.name} has no split `{split}`; it has {', '.join(map(str, found))}")
     if len(set(asked.values())) < len(asked):
         raise DataError(f"data: {options.name} must give each of {', '.join(asked)} from a split of its own")
     for name, usual in _USUAL.items():
         free = [split for split in usual if split in found and split not in asked.values()]
         if name not in asked and free and not _is_carved(name, options):
             asked[name] = free[0]
-    return {name: found[asked[name]] for name in NAMES if name in asked}
+    return {name: found[asked[name]] for name in (*NAMES, *options.also) if name in asked}
 
 
 def _is_carved(name: str, options: Hub) -> bool:

@@ -1,13 +1,17 @@
 """The options that every data source shares: portions, how to split, how many rows to take."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, PositiveInt
+from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, PositiveInt
 from pydantic_core import CoreSchema, core_schema
 
 from burnish.spec.component import Component
 
+NAMES = ("train", "validation", "test")
+_KNOWN = ", ".join(NAMES)
+T = TypeVar("T")
 _WANTED = 'must be a share like "10%" or 0.1, or a number of rows like 500'
 
 
@@ -57,6 +61,13 @@ def _portion(value: object) -> Portion:
     raise ValueError(_WANTED)
 
 
+def _further(value: Mapping[str, T]) -> Mapping[str, T]:
+    odd = [name for name in value if not name.isidentifier() or name in NAMES]
+    if odd:
+        raise ValueError(f"names a further set {odd[0]!r}; a name is a word like validation_de, and none of {_KNOWN}")
+    return value
+
+
 def _listed(value: object) -> object:
     return (value,) if isinstance(value, str | int | float) else value
 
@@ -72,6 +83,8 @@ Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 """One name or several."""
 Values = Annotated[tuple[str, ...], BeforeValidator(_texts)]
 """One value or several, as text."""
+FURTHER = AfterValidator(_further)
+"""Checks the names of sets to score besides validation and test."""
 
 
 class SplitPlan(Component):
@@ -94,4 +107,5 @@ class Limit(Component):
 
     train: PositiveInt | None = None
     validation: PositiveInt | None = None
+    """Of the further sets too."""
     test: PositiveInt | None = None

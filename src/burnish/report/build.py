@@ -41,6 +41,8 @@ def score_baselines(
     note: Callable[[str], None],
 ) -> dict[str, Mapping[str, Score]]:
     """Score simple models on the rows that the run's own model was scored on, or on some thousands of them."""
+    if outcome.answers is not None:
+        return {}  # words in a bag say nothing of places, spans or choices
     beside = _beside_a_table if "table" in prepared.profile.facts else _beside_texts
     found = beside(experiment, prepared, outcome=outcome, split=split, note=note)
     return {name: Tally(metrics, [each]).scored() for name, each in found.items()}

@@ -123,7 +123,9 @@ def _whole_numbers(counts: Mapping[Any, Any]) -> dict[str, int]:
 
 def _predictions(folder: Path, profile: Mapping[str, Any]) -> dict[str, Predictions]:
     kind, labels = str(profile.get("kind", "")), tuple(map(str, profile.get("labels") or ()))
-    found = {split: read_predictions(folder / f"{split}.parquet", kind=kind, labels=labels) for split in _SPLITS}
+    further = sorted(path.stem for path in folder.glob("*.parquet") if path.stem not in _SPLITS)
+    splits = (*_SPLITS, *further)
+    found = {split: read_predictions(folder / f"{split}.parquet", kind=kind, labels=labels) for split in splits}
     return {split: part for split, part in found.items() if part is not None}
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from burnish.errors import CheckpointError
+from burnish.errors import CheckpointError, DataError
 from burnish.run.directory import RunDirectory, read_json
 from burnish.spec.values import Outcome, Profile
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
+
+
+_COMPARED = ("binary", "multiclass", "multilabel", "regression")
 
 
 def read_outcome(directory: RunDirectory, split: str) -> Outcome:
@@ -19,8 +22,13 @@ def read_outcome(directory: RunDirectory, split: str) -> Outcome:
 
     path = directory.predictions / f"{split}.parquet"
     try:
-        table = pq.read_table(path)
         profile = _profile(directory)
+        if profile.kind not in _COMPARED:
+            raise DataError(
+                f"{directory.path} says {profile.kind} of its rows, and only runs that give classes or numbers can be "
+                f"compared row by row; their scores stand side by side in `burnish runs ls`"
+            )
+        table = pq.read_table(path)
         truth = table["truth"].to_pylist() if "truth" in table.column_names else None
         return Outcome(
             kind=profile.kind,

@@ -28,6 +28,7 @@ def _from_split(predictor: Predictor, split: str | None) -> tuple[str, Rows]:
     held = {"train": splits.train, "validation": splits.validation, "test": splits.test}
     there = {name: rows for name, rows in held.items() if rows is not None}
     chosen = split or list(there)[-1]
+    there |= splits.others
     if chosen not in there:
         raise DataError(f"the data of this model has no {chosen} split; it has {', '.join(there)}")
     return chosen, there[chosen]

@@ -115,3 +115,12 @@ def test_a_model_from_nothing_needs_only_a_tokenizer(root: Path, tiny_bert: Path
     size = "model.size={hidden_size: 16, num_hidden_layers: 1, num_attention_heads: 2, intermediate_size: 32}"
     overrides = ["model={type: transformer, pretrained: false}", f"model.tokenizer={tiny_bert}", size]
     assert run(root, None, rows, task="kind: binary", overrides=overrides).reason == "finished"
+
+
+def test_further_sets_are_scored_beside_validation_and_test(tmp_path: Path, tiny_bert: Path) -> None:
+    rows = [{"text": f"a {word(n)} film", "label": n % 2} for n in range(64)]
+    (tmp_path / "mixed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[:12]))
+    found = run(tmp_path, tiny_bert, rows, task="", overrides=[f"data.also.mixed={tmp_path / 'mixed.jsonl'}"])
+    assert {*found.scores} == {"validation", "test", "mixed"}
+    assert (tmp_path / "run" / "predictions" / "mixed.parquet").is_file()
+    assert "mixed" in (tmp_path / "run" / "report.html").read_text()

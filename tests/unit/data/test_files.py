@@ -211,3 +211,18 @@ def test_many_classes_of_few_rows_stay_in_train(tmp_path: Path) -> None:
     path.write_text("text,label\n" + "".join(f"text {row},{label}\n" for row, label in enumerate(labels)))
     splits = Files(train=str(path)).load(Asked(stratify="label"))
     assert set(column(splits.validation, "label")) <= set(column(splits.train, "label"))
+
+
+def test_further_sets_are_read_by_name_and_limited_like_validation(reviews: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.csv"
+    other.write_text(reviews.read_text())
+    options = Files(train=(str(reviews),), also={"validation_de": (str(other),)}, limit={"validation": 3})
+    splits = options.load(Asked(stratify="label", columns=("text",)))
+    assert {name: len(rows) for name, rows in splits.others.items()} == {"validation_de": 3}
+    assert splits.others["validation_de"].places.describe(0).startswith(str(other))
+
+
+@pytest.mark.parametrize("name", ["test", "a b", "../up"])
+def test_a_further_set_must_have_a_name_of_its_own(name: str) -> None:
+    with pytest.raises(ValueError, match="names a further set"):
+        Files(train=("a.csv",), also={name: ("b.csv",)})

@@ -94,3 +94,9 @@ def test_broken_rows_follow_the_policy(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"train\.tsv:3: has 2 fields, and 6 are right here"):
         load("qqp", folder)
     assert len(load("qqp", folder, bad_rows="skip", max_bad_share=0.5).train) == 1
+
+
+def test_mnli_brings_the_mismatched_pairs_beside_the_matched_ones(tmp_path: Path) -> None:
+    splits = load("mnli", publish(tmp_path, "mnli", stems=("train", "dev_matched", "dev_mismatched")))
+    assert [*splits.others] == ["validation_mismatched"]
+    assert splits.others["validation_mismatched"].table.column_names == ["premise", "hypothesis", "label"]
