@@ -27,7 +27,9 @@ def test_processes_of_one_machine_talk_over_loopback() -> None:
 
 SPEAKING = """
 import os, sys
-print(os.environ["RANK"], os.environ["WORLD_SIZE"], os.environ["LOCAL_WORLD_SIZE"], *sys.argv[1:], flush=True)
+told = [os.environ["RANK"], os.environ["WORLD_SIZE"], os.environ["LOCAL_WORLD_SIZE"], *sys.argv[1:]]
+# in one write: what two processes print into one pipe in several could mix
+os.write(1, (" ".join(told) + "\\n").encode())
 sys.exit(int(sys.argv[1]))
 """
 
