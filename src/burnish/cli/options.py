@@ -22,6 +22,7 @@ Processes = Annotated[
     typer.Option("--processes", metavar="N", min=1, help="How many processes of this machine share each batch."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the outcome.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or its name under runs/.")]
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="A run directory, its name under runs/, or an artifact.")]
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from burnish.cli.console import console_for
-from burnish.cli.options import Configs, Experiment, Json, Overrides, Processes, Run
+from burnish.cli.options import Configs, Experiment, Json, Overrides, Processes, Quiet, Run
 from burnish.cli.outcome import exit_code_of, finish
 
 
@@ -30,7 +30,7 @@ def train(
         Then | None, typer.Option("--then", metavar="evaluate", help="Score the test split afterwards, or validation.")
     ] = None,
     is_json: Json = False,
-    is_quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the outcome.")] = False,
+    is_quiet: Quiet = False,
 ) -> None:
     """Train an experiment; into a directory that holds the same experiment, go on with it."""
     from burnish.commands.train import train as command
@@ -49,12 +49,12 @@ def train(
     raise typer.Exit(exit_code_of(result))
 
 
-def resume(run: Run, *, processes: Processes = 1, is_json: Json = False) -> None:
+def resume(run: Run, *, processes: Processes = 1, is_json: Json = False, is_quiet: Quiet = False) -> None:
     """Go on with a run that was interrupted, from its newest good checkpoint."""
     from burnish.commands.resume import resume as command
     from burnish.run.directory import find_run
 
-    with console_for(is_json=is_json) as console:
+    with console_for(is_json=is_json, is_quiet=is_quiet) as console:
         result = command(find_run(run).path, processes=processes, watch=console.watch)
     finish(result, is_json=is_json)
     raise typer.Exit(exit_code_of(result))
