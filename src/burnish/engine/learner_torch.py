@@ -57,7 +57,7 @@ class Learner:
         """Learn from one global batch, cut into micro-batches; `step` counts from 0."""
         self.network.train()
         self._set_rates(factor)
-        weights = self._world.sum([sum(each) for each in zip(*map(self._weights, batches), strict=True)])
+        weights = self._world.sum(self._losses.added(map(self._weights, batches)))
         total = self._memory.run(batches, lambda pieces: self._gradients(pieces, weights, step=step), step=step)
         self._world.sum_gradients(self._trained)
         result = self._result(batches, total, self._clipped_norm())

@@ -1,6 +1,6 @@
 """All the losses of a head over one batch: which output meets which truth, and what each is divided by."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -30,6 +30,10 @@ class Losses:
             float(loss.weight(*_truth(term, batch))) if term.label in batch else 0.0
             for term, loss in zip(self._terms, self._losses, strict=True)
         ]
+
+    def added(self, several: Iterable[Sequence[float]]) -> list[float]:
+        """Add up what some batches weigh; none, as a process may have of a small global batch, weigh 0."""
+        return [sum(each) for each in zip([0.0] * len(self._terms), *several, strict=True)]
 
     def total(self, outputs: Outputs, batch: Mapping[str, Tensor], *, weights: Sequence[float]) -> Tensor:
         """Give the batch's share of the loss of a global batch that weighs so much for each term."""
