@@ -10,7 +10,7 @@ from burnish.spec.component import Component
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Splits
 
-Format = Literal["auto", "csv", "tsv", "jsonl", "json", "parquet", "arrow", "text", "folders"]
+Format = Literal["auto", "csv", "tsv", "jsonl", "json", "parquet", "arrow", "text", "folders", "conll"]
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "id_label_alpha_text": ("id", "label", "alpha", "text"),
     "id_alpha_label_text_a_text_b": ("id", "alpha", "label", "text_a", "text_b"),
@@ -18,7 +18,7 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 
 
 class Files(Component):
-    """Read CSV, TSV, JSON, Parquet, Arrow, text or class folders, and split the rows."""
+    """Read CSV, TSV, JSON, Parquet, Arrow, text, CoNLL columns or class folders, and split the rows."""
 
     shorthand = "train"
 
@@ -35,13 +35,13 @@ class Files(Component):
     header: Literal["auto"] | bool = "auto"
     """Whether the first line of a CSV or TSV file names its columns; `auto`: unless `columns` does."""
     columns: Names = ()
-    """Names for the columns of a CSV or TSV file without a header."""
+    """Names for the columns of a CSV or TSV file without a header, or of a CoNLL file."""
     layout: Literal["id_label_alpha_text", "id_alpha_label_text_a_text_b"] | None = None
     """A TSV file without header or quoting whose columns are these; further ones are dropped."""
     quoting: bool | None = None
     """Whether double quotes enclose fields; by default yes in CSV and no in TSV, where they are plain text."""
     delimiter: str | None = None
-    """What stands between fields; by default a comma in CSV and a tab in TSV."""
+    """What stands between fields; by default a comma in CSV, a tab in TSV, and blanks in CoNLL columns."""
     split: SplitPlan = SplitPlan()
     limit: Limit = Limit()
     filter: Mapping[str, Values] = {}

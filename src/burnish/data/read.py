@@ -13,6 +13,7 @@ from burnish.data.contents import digest, local, unpacked
 from burnish.data.faults import BadRow
 from burnish.data.files import LAYOUTS, Files
 from burnish.data.read_columnar import read_arrow, read_parquet
+from burnish.data.read_conll import read_conll
 from burnish.data.read_delimited import read_delimited
 from burnish.data.read_json import read_json, read_json_lines
 from burnish.data.read_text import read_folders, read_lines, text_files
@@ -28,6 +29,7 @@ SUFFIXES = {
     **dict.fromkeys([".json"], "json"),
     **dict.fromkeys([".parquet", ".pq"], "parquet"),
     **dict.fromkeys([".arrow", ".feather", ".ipc"], "arrow"),
+    **dict.fromkeys([".conll", ".iob", ".iob2", ".bio"], "conll"),
     **dict.fromkeys([".txt", ".text", ".raw"], "text"),
 }
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -102,6 +104,8 @@ def _parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[
         return read_parquet(buffer, name=name), []
     if kind == "arrow":
         return read_arrow(buffer, name=name), []
+    if kind == "conll":
+        return read_conll(buffer, name=name, columns=options.columns, delimiter=options.delimiter)
     readers: dict[str, Callable[..., tuple[Rows, list[BadRow]]]] = {
         "jsonl": read_json_lines,
         "json": read_json,

@@ -35,6 +35,9 @@ def _ways(name: str, like: object) -> Iterator[Files]:
     yield Files(train=(name,))
     if isinstance(like, Files) and _has_own_columns(like):
         yield Files(train=(name,), **{key: getattr(like, key) for key in _SHAPE})
+    if isinstance(like, Files) and like.format == "conll":
+        yield Files(train=(name,), format="conll", columns=like.columns, delimiter=like.delimiter)
+        yield Files(train=(name,), format="conll", delimiter=like.delimiter)  # words alone, to be tagged
 
 
 def _has_own_columns(options: Files) -> bool:
