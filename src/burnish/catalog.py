@@ -70,6 +70,8 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "recall": Entry(f"{_METRICS}.classification:Recall"),
         "matthews": Entry(f"{_METRICS}.classification:Matthews"),
         "confusion": Entry(f"{_METRICS}.classification:Confusion"),
+        "entities": Entry(f"{_METRICS}.tagging:Entities"),
+        "token_accuracy": Entry(f"{_METRICS}.tagging:TokenAccuracy"),
         "log_loss": Entry(f"{_METRICS}.probabilistic:LogLoss"),
         "calibration_error": Entry(f"{_METRICS}.probabilistic:CalibrationError"),
         "roc_auc": Entry(f"{_METRICS}.ranking:RocAuc"),

@@ -1,0 +1,77 @@
+"""Counts, row by row, the chunks and the words that were tagged rightly, and scores them."""
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+import numpy as np
+
+from burnish.errors import ConfigError, Problem
+from burnish.metrics.chunks import Chunks, Marks, chunks_of, marks_of
+from burnish.metrics.decisions import Counts
+from burnish.metrics.sums import Array, dot, known_truth, over_set
+from burnish.spec.values import Outcome
+
+_SHOWN = 10
+_RATES: dict[str, Callable[[Counts], Array]] = {"f1": Counts.f1, "precision": Counts.precision, "recall": Counts.recall}
+
+
+def entity_scores(outcome: Outcome, weights: Array | None) -> Iterator[tuple[str | None, dict[str, Array]]]:
+    """Give F1, precision and recall of all types (None), then of each type by its name."""
+    counts, types = count_entities(outcome)
+    whole = Counts(counts.hits.sum(axis=1), counts.predicted.sum(axis=1), counts.actual.sum(axis=1))
+    for kind, rows in [(None, whole), *((name, counts.only(at)) for at, name in enumerate(types))]:
+        yield kind, {name: over_set(outcome, weights, _rate(rows, rate)) for name, rate in _RATES.items()}
+
+
+def count_entities(outcome: Outcome) -> tuple[Counts, tuple[str, ...]]:
+    """Count each row's chunks by type, [n, types], and name the types; a bootstrap then only weighs rows."""
+    marks = marks_of(outcome.labels)
+    if marks is None:
+        shown = ", ".join(outcome.labels[:_SHOWN])
+        sentence = f"metrics: entities needs tags such as B-PER, I-PER and O, and the tags are {shown}"
+        raise ConfigError([Problem(sentence)])
+    truth, lengths = flat(known_truth(outcome))
+    said, said_lengths = flat(outcome.decisions)
+    assert np.array_equal(lengths, said_lengths), "every word has a tag"
+    return _counted(chunks_of(said, lengths, marks), chunks_of(truth, lengths, marks), lengths, marks), marks.names
+
+
+def token_accuracy(outcome: Outcome, weights: Array | None) -> Array:
+    """Average what is right over words, not rows."""
+    truth, lengths = flat(known_truth(outcome))
+    is_right = flat(outcome.decisions)[0] == truth
+    row_of = np.repeat(np.arange(len(lengths)), lengths)
+    right = np.bincount(row_of, weights=is_right, minlength=len(lengths))
+    words = lengths.astype(np.float64)
+    return over_set(outcome, weights, lambda part: dot(part, right) / dot(part, words))
+
+
+def flat(rows: Array) -> tuple[Array, Array]:
+    """Put the tags of all rows one after the other, and tell how many each has."""
+    lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    return np.fromiter(chain.from_iterable(rows), dtype=np.int64, count=int(lengths.sum())), lengths
+
+
+def _rate(rows: Counts, rate: Callable[[Counts], Array]) -> Callable[[Array], Array]:
+    return lambda part: rate(Counts(dot(part, rows.hits), dot(part, rows.predicted), dot(part, rows.actual)))
+
+
+def _counted(said: Chunks, true: Chunks, lengths: Array, marks: Marks) -> Counts:
+    size = (len(lengths), len(marks.names))
+    row_of = np.repeat(np.arange(len(lengths)), lengths)
+    codes = _codes(said, len(row_of), num_types=size[1]), _codes(true, len(row_of), num_types=size[1])
+    is_hit = codes[0][true.starts] == codes[1][true.starts]
+    hits = Chunks(true.starts[is_hit], true.ends[is_hit], true.types[is_hit])
+    return Counts(*(_table(chunks, row_of, size=size) for chunks in (hits, said, true)))
+
+
+def _codes(chunks: Chunks, num_words: int, *, num_types: int) -> Array:
+    """Write at the first word of each chunk a number that tells its end and type."""
+    codes = np.full(num_words, -1, dtype=np.int64)
+    codes[chunks.starts] = chunks.ends * max(1, num_types) + chunks.types
+    return codes
+
+
+def _table(chunks: Chunks, row_of: Array, *, size: tuple[int, int]) -> Array:
+    keys = row_of[chunks.starts] * size[1] + chunks.types
+    return np.bincount(keys, minlength=size[0] * size[1]).reshape(size).astype(np.float64)
