@@ -18,6 +18,7 @@ _OPTIM = "burnish.optim"
 CATALOG: Mapping[str, Mapping[str, Entry]] = {
     "tasks": {
         "text_classification": Entry("burnish.tasks.text_classification:TextClassification"),
+        "token_classification": Entry("burnish.tasks.token_classification:TokenClassification"),
         "tabular": Entry("burnish.tasks.tabular:Tabular"),
     },
     "data": {

@@ -133,6 +133,9 @@ def _predict_file(target: str, *, source: str, out: Path, is_json: bool) -> None
 
 
 def _answer(prediction: "Prediction") -> tuple[str, str]:
+    if prediction.answer is not None:
+        confidence = prediction.answer.get("confidence")
+        return str(prediction.answer["predicted"]), "" if confidence is None else figure(confidence)
     if prediction.label is None:
         return ("-" if prediction.value is None else figure(prediction.value)), ""
     label = prediction.label if isinstance(prediction.label, str) else ", ".join(prediction.label) or "(none)"

@@ -46,6 +46,12 @@ def pad(texts: Sequence[Ragged], template: Template, padding: Padding) -> dict[s
     return batch
 
 
+def token_places(lengths: Array, template: Template, padding: Padding, *, width: int) -> Array:
+    """Tell where the tokens of single texts stand in the flattened rectangle that `pad` gives."""
+    begins = width - lengths - template.num_special if padding.side == "left" else np.zeros_like(lengths)
+    return positions(np.arange(len(lengths)) * width + begins + len(template.pieces[0]), lengths)
+
+
 def _width(lengths: Array, padding: Padding) -> int:
     longest = max(1, int(lengths.max(initial=0)))
     width = -(-longest // padding.multiple) * padding.multiple

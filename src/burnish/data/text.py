@@ -43,7 +43,7 @@ class TextCodec:
     truncation: Truncation
 
     def __post_init__(self) -> None:
-        problems = [*self._problems()]
+        problems = [*length_problems(self.assets, self.template, self.max_length, num_texts=len(self._columns))]
         if problems:
             raise ConfigError(problems)
 
@@ -85,7 +85,7 @@ class TextCodec:
         texts = [gather(features[side], indices) for side in self._sides]
         if self.truncation.is_random:
             texts = self._drawn(texts, pick(features["row"], indices), draw)
-        return pad(texts, self._template, self._padding(pad_to_multiple))
+        return pad(texts, self.template, padding_of(self.assets, multiple=pad_to_multiple))
 
     @property
     def _columns(self) -> tuple[str, ...]:
@@ -96,32 +96,13 @@ class TextCodec:
         return _SIDES[: len(self._columns)]
 
     @cached_property
-    def _template(self) -> Template:
+    def template(self) -> Template:
+        """How texts are wrapped in special tokens."""
         return template_of(self.assets.tokenizer, num_texts=len(self._columns))
 
     @property
     def _room(self) -> int:
-        return self.max_length - self._template.num_special
-
-    def _padding(self, multiple: int) -> Padding:
-        assets = self.assets
-        return Padding(
-            assets.pad_id,
-            segment=assets.pad_type_id if assets.uses_segments else None,
-            side=assets.padding_side,
-            multiple=multiple,
-            max_width=assets.max_positions,
-        )
-
-    def _problems(self) -> Iterator[Problem]:
-        least = self._template.num_special + len(self._columns)
-        most = self.assets.max_positions
-        if self.max_length < least:
-            reason = f"the tokenizer adds {self._template.num_special} special tokens"
-            yield Problem(f"task.max_length must be at least {least}, got {self.max_length}", (reason,))
-        if most is not None and self.max_length > most:
-            reason = "the model cannot read more positions"
-            yield Problem(f"task.max_length must be at most {most}, got {self.max_length}", (reason,))
+        return self.max_length - self.template.num_special
 
     def _features(self, texts: Sequence[Ragged], *, first_row: int) -> pa.Table:
         sizes = total_lengths(texts)
@@ -133,7 +114,7 @@ class TextCodec:
         kept = np.minimum(total_lengths(texts), self._room)
         numbers = {
             "row": pa.array(first_row + source, pa.int64()),
-            "length": pa.array(kept + self._template.num_special, pa.int32()),
+            "length": pa.array(kept + self.template.num_special, pa.int32()),
             "tokens": pa.array(sizes[source], pa.int32()),
             "dropped": pa.array(dropped[source], pa.int32()),
         }
@@ -151,6 +132,29 @@ class TextCodec:
             for side, windows in zip(lists, chosen, strict=True):
                 side[place] = side[place][windows[0]]
         return [from_lists(side) for side in lists]
+
+
+def padding_of(assets: TextAssets, *, multiple: int = 1) -> Padding:
+    """Say how the batches of a model are filled up."""
+    return Padding(
+        assets.pad_id,
+        segment=assets.pad_type_id if assets.uses_segments else None,
+        side=assets.padding_side,
+        multiple=multiple,
+        max_width=assets.max_positions,
+    )
+
+
+def length_problems(assets: TextAssets, template: Template, max_length: int, *, num_texts: int) -> Iterator[Problem]:
+    """Say why a limit leaves no room for a token of each text, or is more than the model can read."""
+    least = template.num_special + num_texts
+    most = assets.max_positions
+    if max_length < least:
+        reason = f"the tokenizer adds {template.num_special} special tokens"
+        yield Problem(f"task.max_length must be at least {least}, got {max_length}", (reason,))
+    if most is not None and max_length > most:
+        reason = "the model cannot read more positions"
+        yield Problem(f"task.max_length must be at most {most}, got {max_length}", (reason,))
 
 
 def drop_report(features: pa.Table) -> dict[str, float]:

@@ -13,6 +13,7 @@ from burnish.report.collect import collect
 from burnish.report.linear import sample
 from burnish.report.page import render
 from burnish.report.table_baselines import table_baselines
+from burnish.report.tag_baselines import tag_baselines
 from burnish.report.texts import Texts
 from burnish.report.trees_baseline import boosted_trees
 from burnish.run.directory import RunDirectory, read_json, write_json, write_text
@@ -21,6 +22,7 @@ from burnish.run.result import ScoreSheet, sheet_from_json, sheet_to_json
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Growing, Metric
 from burnish.spec.values import Outcome, Score
+from burnish.tasks.token_classification import TokenClassification
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,9 +43,7 @@ def score_baselines(
     note: Callable[[str], None],
 ) -> dict[str, Mapping[str, Score]]:
     """Score simple models on the rows that the run's own model was scored on, or on some thousands of them."""
-    if outcome.answers is not None:
-        return {}  # words in a bag say nothing of places, spans or choices
-    beside = _beside_a_table if "table" in prepared.profile.facts else _beside_texts
+    beside = _beside_a_table if "table" in prepared.profile.facts else _BESIDE.get(outcome.kind, _beside_nothing)
     found = beside(experiment, prepared, outcome=outcome, split=split, note=note)
     return {name: Tally(metrics, [each]).scored() for name, each in found.items()}
 
@@ -75,6 +75,25 @@ def _beside_texts(
         seed=seed,
         note=note,
     )
+
+
+def _beside_tags(
+    experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
+) -> dict[str, Outcome]:
+    task = experiment.task
+    return tag_baselines(task, prepared, outcome=outcome, split=split) if isinstance(task, TokenClassification) else {}
+
+
+def _beside_nothing(
+    experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
+) -> dict[str, Outcome]:
+    return {}
+
+
+_BESIDE = {
+    **dict.fromkeys(["binary", "multiclass", "multilabel", "regression"], _beside_texts),
+    "tags": _beside_tags,
+}
 
 
 def add_baselines(directory: RunDirectory, found: Mapping[str, Mapping[str, Score]]) -> None:

@@ -65,7 +65,7 @@ class Predictions:
 
     def label_counts(self) -> dict[str, int]:
         """Count the rows of each label."""
-        if self.kind == "regression":
+        if self.kind not in ("binary", "multiclass", "multilabel"):
             return {}
         counts = Counter(label for true in self.truth for label in _names(true, kind=self.kind))
         return {label: counts[label] for label in (*self.labels, *(set(counts) - set(self.labels)))}

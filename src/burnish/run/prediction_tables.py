@@ -31,7 +31,7 @@ def prediction_tables(outcome: Outcome, rows: Rows, *, shown: Sequence[str]) -> 
 def _shown(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
     """Give what tells a row to a reader: its text, or of a table its first few cells with their names."""
     large = pa.large_string()
-    cells = [table[name].cast(large) for name in columns]
+    cells = [_as_text(table[name]) for name in columns]
     if len(cells) == 1:
         return cells[0]
     named = [
@@ -39,3 +39,9 @@ def _shown(table: pa.Table, columns: Sequence[str]) -> pa.ChunkedArray:
         for name, cell in zip(columns, cells, strict=True)
     ]
     return pc.binary_join_element_wise(*named, pa.scalar(", ", large))
+
+
+def _as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_list(column.type) and not pa.types.is_nested(column.type.value_type):
+        column = pc.binary_join(column.cast(pa.list_(pa.string())), " ")
+    return column.cast(pa.large_string())

@@ -11,8 +11,9 @@ from burnish.spec.values import Outcome, Profile
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
-
 _COMPARED = ("binary", "multiclass", "multilabel", "regression")
+_OWN_COLUMNS = {"tags": ("tags", "true_tags")}
+"""By kind, the columns of what was said and of what is true, where these are neither classes nor numbers."""
 
 
 def read_outcome(directory: RunDirectory, split: str) -> Outcome:
@@ -23,12 +24,14 @@ def read_outcome(directory: RunDirectory, split: str) -> Outcome:
     path = directory.predictions / f"{split}.parquet"
     try:
         profile = _profile(directory)
-        if profile.kind not in _COMPARED:
+        if profile.kind not in (*_COMPARED, *_OWN_COLUMNS):
             raise DataError(
-                f"{directory.path} says {profile.kind} of its rows, and only runs that give classes or numbers can be "
-                f"compared row by row; their scores stand side by side in `burnish runs ls`"
+                f"{directory.path} says {profile.kind} of its rows, and only runs that give classes, tags, choices or "
+                f"numbers can be compared row by row; their scores stand side by side in `burnish runs ls`"
             )
         table = pq.read_table(path)
+        if profile.kind in _OWN_COLUMNS:
+            return _own_outcome(table, profile)
         truth = table["truth"].to_pylist() if "truth" in table.column_names else None
         return Outcome(
             kind=profile.kind,
@@ -40,6 +43,27 @@ def read_outcome(directory: RunDirectory, split: str) -> Outcome:
         )
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path} does not hold the predictions of this run, so it cannot be compared") from error
+
+
+def _own_outcome(table: Any, profile: Profile) -> Outcome:
+    """Rebuild answers that are neither classes nor numbers from the columns in which their task wrote them."""
+    said, true = _OWN_COLUMNS[profile.kind]
+    return Outcome(
+        kind=profile.kind,
+        rows=table["row"].to_numpy(),
+        outputs=table["confidence"].to_numpy(),
+        decisions=_entries(table[said].to_pylist(), profile),
+        truth=_entries(table[true].to_pylist(), profile) if true in table.column_names else None,
+        labels=profile.labels,
+    )
+
+
+def _entries(values: list[Any], profile: Profile) -> Array:
+    import numpy as np
+
+    numbers = {label: number for number, label in enumerate(profile.labels)}
+    rows = (tuple(numbers[tag] for tag in tags) for tags in values)
+    return np.fromiter(rows, dtype=object, count=len(values))
 
 
 def _profile(directory: RunDirectory) -> Profile:
