@@ -19,6 +19,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
     "tasks": {
         "text_classification": Entry("burnish.tasks.text_classification:TextClassification"),
         "token_classification": Entry("burnish.tasks.token_classification:TokenClassification"),
+        "multiple_choice": Entry("burnish.tasks.multiple_choice:MultipleChoice"),
         "tabular": Entry("burnish.tasks.tabular:Tabular"),
     },
     "data": {

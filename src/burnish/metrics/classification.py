@@ -24,8 +24,8 @@ class Accuracy(Component):
         return ("accuracy",)
 
     def applies(self, kind: str) -> bool:
-        """Score classes and label sets."""
-        return kind in (*CLASSES, "multilabel")
+        """Score classes, label sets and choices."""
+        return kind in (*CLASSES, "multilabel", "choice")
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""

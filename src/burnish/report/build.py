@@ -1,6 +1,7 @@
 """Finishes a run's record: baselines beside its scores, and the page that shows it all."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -84,6 +85,13 @@ def _beside_tags(
     return tag_baselines(task, prepared, outcome=outcome, split=split) if isinstance(task, TokenClassification) else {}
 
 
+def _beside_choices(
+    experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
+) -> dict[str, Outcome]:
+    usual = np.bincount(prepared.features["train"]["label"].to_numpy()).argmax()
+    return {"majority": replace(outcome, decisions=np.full_like(outcome.decisions, usual), answers=None)}
+
+
 def _beside_nothing(
     experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
 ) -> dict[str, Outcome]:
@@ -93,6 +101,7 @@ def _beside_nothing(
 _BESIDE = {
     **dict.fromkeys(["binary", "multiclass", "multilabel", "regression"], _beside_texts),
     "tags": _beside_tags,
+    "choice": _beside_choices,
 }
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from burnish.spec.values import Array
 
 _COMPARED = ("binary", "multiclass", "multilabel", "regression")
-_OWN_COLUMNS = {"tags": ("tags", "true_tags")}
+_OWN_COLUMNS = {"tags": ("tags", "true_tags"), "choice": ("choice", "true_choice")}
 """By kind, the columns of what was said and of what is true, where these are neither classes nor numbers."""
 
 
@@ -61,6 +61,8 @@ def _own_outcome(table: Any, profile: Profile) -> Outcome:
 def _entries(values: list[Any], profile: Profile) -> Array:
     import numpy as np
 
+    if profile.kind == "choice":
+        return np.asarray(values)
     numbers = {label: number for number, label in enumerate(profile.labels)}
     rows = (tuple(numbers[tag] for tag in tags) for tags in values)
     return np.fromiter(rows, dtype=object, count=len(values))
