@@ -8,12 +8,14 @@ import pyarrow as pa
 
 from burnish.data.contents import text_body
 from burnish.data.faults import BadRow
+from burnish.data.read_columnar import refuse_twins
 from burnish.data.rows import from_file
 from burnish.data.scan import decoded, lost_byte
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
 WORDS, TAGS, DOCUMENT = "words", "tags", "document"
+UNNAMED = "_"
 _NEW_DOCUMENT = "-DOCSTART-"
 _SHOWN = 2000
 
@@ -34,9 +36,11 @@ def read_conll(
 ) -> tuple[Rows, list[BadRow]]:
     """Give every sentence as a row of lists, one list a column, and those with a line of too few or too many cells.
 
-    Without `columns`, the first one is `words` and the last one, if there are several, `tags`.
+    Without `columns`, the first one is `words` and the last one, if there are several, `tags`; one that is called _ is
+    left out.
     """
     text = decoded(text_body(buffer, name=name).to_pybytes()).replace("\r\n", "\n")
+    refuse_twins([column for column in columns if column != UNNAMED], name=name)
     sentences = list(_sentences(text, name=name, delimiter=delimiter))
     if not sentences:
         raise DataError(f"{name} holds no sentence")
@@ -52,8 +56,8 @@ def _sentences(text: str, *, name: str, delimiter: str | None) -> Iterator[_Sent
     document: str | None = None
     open_one: _Sentence | None = None
     for line, written in enumerate([*text.split("\n"), ""], start=1):
-        cells = written.split(delimiter) if written.strip() else []
-        is_new_document = bool(cells) and cells[0] == _NEW_DOCUMENT
+        cells = _cells(written, delimiter)
+        is_new_document = written.startswith(_NEW_DOCUMENT)
         if (not cells or is_new_document) and open_one is not None:
             yield open_one
             open_one = None
@@ -63,6 +67,15 @@ def _sentences(text: str, *, name: str, delimiter: str | None) -> Iterator[_Sent
             open_one = open_one or _Sentence(document, line)
             open_one.cells.append(cells)
             open_one.written.append(written)
+
+
+def _cells(written: str, delimiter: str | None) -> list[str]:
+    """Cut a line at blanks; other white space, such as one that does not break, may stand within a word."""
+    if not written.strip(" \t"):
+        return []
+    if delimiter is not None:
+        return written.split(delimiter)
+    return [cell for cell in written.replace("\t", " ").split(" ") if cell]
 
 
 def _fault(sentence: _Sentence, *, name: str, width: int) -> BadRow | None:
@@ -78,7 +91,7 @@ def _fault(sentence: _Sentence, *, name: str, width: int) -> BadRow | None:
 def _named(columns: Sequence[str], width: int) -> list[str | None]:
     """Name the columns that are kept; those between words and tags are not, unless the options name them."""
     if columns:
-        return list(columns)
+        return [None if column == UNNAMED else column for column in columns]
     return [WORDS, *[None] * (width - 2), TAGS] if width > 1 else [WORDS]
 
 

@@ -47,6 +47,18 @@ def test_columns_may_be_named_and_delimited() -> None:
     assert rows.table.column_names == ["id", "words", "tags", "document"]
 
 
+def test_a_column_may_be_left_out_and_none_named_twice() -> None:
+    rows, _ = read("1 EU x B-ORG\n", columns=("_", "words", "_", "tags"))
+    assert rows.table.column_names == ["words", "tags", "document"]
+    with pytest.raises(DataError, match="words"):
+        read("EU B-ORG\n", columns=("words", "words"))
+
+
+def test_a_blank_that_does_not_break_is_part_of_its_word() -> None:
+    rows, _ = read("10\u00a0000 B-NUM\n")
+    assert rows.table["words"].to_pylist() == [["10\u00a0000"]]
+
+
 def test_words_alone_can_be_read() -> None:
     rows, _ = read("EU\nrejects\n\nPeter")
     assert rows.table.column_names == ["words", "document"]
