@@ -16,7 +16,7 @@ import pyarrow as pa
 from tokenizers import Tokenizer
 
 from burnish.data.ragged import pack
-from burnish.errors import CheckpointError, DataError
+from burnish.errors import CheckpointError, ConfigError, DataError, Problem
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
@@ -88,6 +88,13 @@ class TextAssets:
 
 
 _OPTIONS = ("pad_id", "pad_type_id", "padding_side", "max_positions", "uses_segments")
+
+
+def demand_tokenizer(assets: object) -> TextAssets:
+    """Give what a model brings to read text with; refuse one that brings nothing."""
+    if not isinstance(assets, TextAssets):
+        raise ConfigError([Problem("model must bring a tokenizer to read text; this one does not")])
+    return assets
 
 
 def tokenize(

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from burnish.spec.values import Outcome, Profile
 from burnish.tasks.choice_rows import ChoiceColumns
+from burnish.tasks.probabilities import softmax
 from burnish.tasks.tag_rows import Items
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def decode(
 ) -> Outcome:
     """Give the likeliest choice of each row; what is no choice has probability 0."""
     order = np.argsort(outputs["row"], kind="stable")
-    shares = _softmax(outputs["logits"][order].astype(np.float64))
+    shares = softmax(outputs["logits"][order].astype(np.float64))
     decisions = shares.argmax(axis=1)
     truth = outputs["label"][order] if "label" in outputs else None
     rows = outputs["row"][order]
@@ -42,8 +43,3 @@ def _answers(shares: "Array", decisions: "Array", truth: "Array | None", options
     offsets = pa.array(np.append(0, np.cumsum(options.lengths)), pa.int32())
     columns["probabilities"] = pa.ListArray.from_arrays(offsets, pa.array(shares[is_there]))
     return pa.table(columns)
-
-
-def _softmax(logits: "Array") -> "Array":
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from burnish.errors import DataError
 from burnish.spec.values import RowFault
+from burnish.tasks.column_types import is_list
 from burnish.tasks.labels import as_text
 from burnish.tasks.tag_rows import Items, items_of
 
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 LabelForm = Literal["number", "letter", "text"]
 _LETTERS = pa.array([chr(ord("A") + number) for number in range(26)])
-_LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)
 
 
@@ -43,7 +43,7 @@ class ChoiceColumns:
 
     def options(self, table: pa.Table) -> Items:
         """Give the choices of every row."""
-        if len(self.choices) == 1 and _is_list(table.schema.field(self.choices[0]).type):
+        if len(self.choices) == 1 and is_list(table.schema.field(self.choices[0]).type):
             return items_of(table[self.choices[0]], name=self.choices[0])
         return _side_by_side([_as_text(table, name) for name in self.choices])
 
@@ -133,7 +133,7 @@ def _whole_numbers(column: pa.Array) -> pa.Array:
 
 def _as_text(table: pa.Table, name: str) -> pa.Array:
     column = table[name].combine_chunks()
-    if _is_list(column.type) and not pa.types.is_nested(column.type.value_type):
+    if is_list(column.type) and not pa.types.is_nested(column.type.value_type):
         return pc.fill_null(pc.binary_join(column.cast(pa.list_(pa.string())), " "), "")
     if not any(is_text(column.type) for is_text in _TEXTS):
         raise DataError(f"task: the column `{name}` holds {column.type}, and text or a list of texts is needed")
@@ -159,7 +159,3 @@ def _side_by_side(columns: Sequence[pa.Array]) -> Items:
 
 def _is_blank(texts: pa.Array) -> "Array":
     return np.asarray(pc.equal(pc.utf8_trim_whitespace(texts), "").to_numpy(zero_copy_only=False), dtype=bool)
-
-
-def _is_list(kind: pa.DataType) -> bool:
-    return any(is_list(kind) for is_list in _LISTS)

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.spec.values import RowFault
+from burnish.tasks.column_types import is_list
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
@@ -27,7 +28,7 @@ class LabelColumns:
 
     def guess_kind(self, table: pa.Table) -> str:
         """Tell binary, multiclass, multilabel or regression from the training rows."""
-        if len(self.names) > 1 or self.separator is not None or _is_list(table[self.names[0]]):
+        if len(self.names) > 1 or self.separator is not None or is_list(table[self.names[0]].type):
             return "multilabel"
         distinct = pc.drop_null(pc.unique(as_text(table[self.names[0]])))
         numbers = _as_numbers(distinct)
@@ -105,11 +106,11 @@ class LabelColumns:
 
     def _flat(self, table: pa.Table) -> pa.Array:
         column = table[self.names[0]]
-        return self._lists(table).flatten() if self.separator or _is_list(column) else as_text(column)
+        return self._lists(table).flatten() if self.separator or is_list(column.type) else as_text(column)
 
     def _lists(self, table: pa.Table) -> pa.Array:
         column = table[self.names[0]].combine_chunks()
-        if _is_list(column):
+        if is_list(column.type):
             return column.cast(pa.list_(pa.string()))
         parts = pc.split_pattern(pc.fill_null(as_text(column), ""), pattern=self.separator or ";")
         trimmed = pc.utf8_trim_whitespace(parts.flatten())
@@ -123,11 +124,6 @@ def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     if pa.types.is_dictionary(whole.type):
         whole = whole.dictionary_decode()
     return pc.utf8_trim_whitespace(pc.cast(whole, pa.string()))
-
-
-def _is_list(column: pa.ChunkedArray | pa.Array) -> bool:
-    kind = column.type
-    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind))
 
 
 def _without_blanks(lists: pa.ListArray) -> pa.ListArray:

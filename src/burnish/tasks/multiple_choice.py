@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, PositiveInt, SkipValidation, field_validator, model_validator
 
-from burnish.errors import ConfigError, DataError, Problem
+from burnish.errors import DataError
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
@@ -86,12 +86,10 @@ class MultipleChoice(Component):
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise and cut each choice with its context."""
         from burnish.data.text import TextCodec
-        from burnish.data.tokens import TextAssets
+        from burnish.data.tokens import demand_tokenizer
         from burnish.tasks.choice_encoder import CHOICE, CONTEXT, ChoiceEncoder
 
-        if not isinstance(assets, TextAssets):
-            raise ConfigError([Problem("model must bring a tokenizer to read text; this one does not")])
-        codec = TextCodec(assets, CONTEXT, CHOICE, self.max_length, self.truncation)
+        codec = TextCodec(demand_tokenizer(assets), CONTEXT, CHOICE, self.max_length, self.truncation)
         return ChoiceEncoder(codec, profile, self._columns())
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:

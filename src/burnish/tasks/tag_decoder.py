@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from burnish.data.ragged import Ragged, pack
 from burnish.spec.values import Outcome, Profile
+from burnish.tasks.probabilities import softmax
 from burnish.tasks.tag_answers import Said, answers
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | N
     """Give the likeliest tag of each word, whatever the order and the windows it came in."""
     order = np.lexsort((outputs["at_word"], outputs["row"]))
     row_of = outputs["row"][order]
-    shares = _softmax(outputs["logits"][order].astype(np.float64))
+    shares = softmax(outputs["logits"][order].astype(np.float64))
     rows = np.unique(row_of) if table is None else np.arange(table.num_rows)
     lengths = np.bincount(np.searchsorted(rows, row_of), minlength=len(rows))
     said = pack(shares.argmax(axis=1), lengths)
@@ -38,11 +39,6 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | N
 def as_rows(lists: Ragged) -> "Array":
     """Give lists of unlike length as an array with one tuple a row, which can be compared."""
     return np.fromiter((tuple(lists[row].tolist()) for row in range(len(lists))), dtype=object, count=len(lists))
-
-
-def _softmax(logits: "Array") -> "Array":
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True)) if len(logits) else logits
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
 
 
 def _means(shares: "Array", lengths: "Array") -> "Array":

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.errors import DataError
+from burnish.tasks.column_types import is_list
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
 _WORD = re.compile(r"\w+(?:[-.,:/@]\w+)*|[^\w\s]")
 """A run of letters and digits, joined marks within it kept; every other mark is a word of its own."""
-_LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Items:
 
 def items_of(column: pa.ChunkedArray | pa.Array, *, name: str) -> Items:
     """Read a column of lists; a row without a list has no items."""
-    if not any(is_list(column.type) for is_list in _LISTS):
+    if not is_list(column.type):
         raise DataError(
             f"task: the column `{name}` holds {column.type}, and a list is needed in each row, like "
             '["EU", "rejects"]; for files of CoNLL columns set data.format: conll'

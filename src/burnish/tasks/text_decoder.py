@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from burnish.spec.values import Outcome, Profile
+from burnish.tasks.probabilities import softmax
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
@@ -33,8 +34,7 @@ def _activate(logits: "Array", kind: str) -> "Array":
         return np.asarray(logits[:, 0])
     if kind == "multilabel":
         return np.asarray(np.exp(-np.logaddexp(0, -logits)))
-    shifted = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+    return softmax(logits)
 
 
 def _pool(values: "Array", starts: "Array", how: str) -> "Array":

@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 
 from burnish.data.ragged import pick
 from burnish.data.text import TextCodec
-from burnish.data.tokens import TextAssets
-from burnish.errors import ConfigError, Problem
+from burnish.data.tokens import demand_tokenizer
 from burnish.spec.protocols import Assets, Truncation
 from burnish.spec.values import Draw, Profile, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_labels, refuse_other_than_text
@@ -42,9 +41,7 @@ class TextEncoder:
         columns: LabelColumns,
     ) -> "TextEncoder":
         """Put a tokenizer, a profile and a task's options together."""
-        if not isinstance(assets, TextAssets):
-            raise ConfigError([Problem("model must bring a tokenizer to read text; this one does not")])
-        return cls(TextCodec(assets, text, pair, max_length, truncation), profile, columns)
+        return cls(TextCodec(demand_tokenizer(assets), text, pair, max_length, truncation), profile, columns)
 
     @property
     def key(self) -> Mapping[str, object]:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from burnish.errors import ConfigError, Problem
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
@@ -82,15 +81,13 @@ class TokenClassification(Component):
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Cut words into tokens, sentences into windows, and label."""
-        from burnish.data.tokens import TextAssets
+        from burnish.data.tokens import demand_tokenizer
         from burnish.tasks.tag_encoder import TagEncoder
 
-        if not isinstance(assets, TextAssets):
-            raise ConfigError([Problem("model must bring a tokenizer to read text; this one does not")])
         options = {
             name: getattr(self, name) for name in ("words", "tags", "max_length", "stride", "label_on", "impossible")
         }
-        return TagEncoder(assets, profile, **options)
+        return TagEncoder(demand_tokenizer(assets), profile, **options)
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
         """Give the likeliest tag of every word, and the entities they mark."""
