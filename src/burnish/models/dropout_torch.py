@@ -23,7 +23,7 @@ def lean_dropout(values: Tensor, p: float) -> Tensor:
     if values.device.type != "cpu" or p > 1.0 - 1.0 / _LEVELS:
         return functional.dropout(values, p=p)  # accelerators draw in parallel; and a byte cannot say "nearly all"
     kept = torch.empty_like(values, requires_grad=False)
-    torch.ge(_bytes(values.numel()).view(values.shape), _threshold(p), out=kept)
+    torch.ge(random_bytes(values.numel()).view(values.shape), kept_level(p), out=kept)
     return values * kept.mul_(1.0 / (1.0 - p))
 
 
@@ -35,12 +35,14 @@ def use_lean_dropout(network: nn.Module) -> None:
                 setattr(module, name, LeanDropout(child.p))
 
 
-def _bytes(number: int) -> Tensor:
+def random_bytes(number: int) -> Tensor:
+    """Draw bytes from torch's generator, eight at a time."""
     words = torch.empty(-(-number // 8), dtype=torch.int64).random_(_LOWEST, None)
     return words.view(torch.int8)[:number]
 
 
-def _threshold(p: float) -> int:
+def kept_level(p: float) -> int:
+    """Give the least byte, as signed, whose element is kept."""
     # A byte knows only 256 levels: the level is rounded up or down at random, so that each element has exactly `p`.
     levels = p * _LEVELS
     whole = int(levels)

@@ -13,6 +13,7 @@ from burnish.models import layers_torch
 from burnish.models.attention_torch import asked_of_transformers, settle_attention
 from burnish.models.config_torch import network_config, set_head
 from burnish.models.dropout_torch import use_lean_dropout
+from burnish.models.first_token_torch import answer_from_first_token
 from burnish.models.heads_torch import kind_of
 from burnish.models.lora_torch import add_adapters, merged
 from burnish.models.network_torch import TransformerNetwork
@@ -21,6 +22,8 @@ from burnish.models.quiet_torch import quiet, refusing
 from burnish.models.transformer import Transformer
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
+
+_CLASSIFIES = "sequence_classification"
 
 
 def build_network(options: Transformer, head: Head, *, assets: Assets) -> TransformerNetwork:
@@ -33,6 +36,8 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
         model, fresh = _pretrained(options, config, auto=kind.auto)
     else:
         model, fresh = _random(options, config, auto=kind.auto), set()
+    if head.kind == _CLASSIFIES:
+        answer_from_first_token(model)
     if options.lora is not None:
         add_adapters(model, options.lora, fresh=fresh | _head_names(model))
     layers_torch.freeze(model, options.freeze)
@@ -57,6 +62,8 @@ def load_network(directory: Path, head: Head, *, options: Transformer) -> Transf
     model, fresh = _read(directory, config, options=options, name=str(directory), auto=kind.auto)
     if fresh:
         raise refusal(f"{directory} does not hold all weights of this model: {_some(fresh)} are missing")
+    if head.kind == _CLASSIFIES:
+        answer_from_first_token(model)
     return kind.network(model, head, layer_decay=options.layer_decay)
 
 
