@@ -10,6 +10,9 @@ from burnish.spec.experiment import Runtime
 
 def prepare(runtime: Runtime) -> Precision:
     """Set threads and determinism for this process and give what to compute in."""
+    # An average of gradients that no longer come halves on and on into numbers which a processor treats in software:
+    # one sweep of AdamW over the embeddings of 30,000 words was seen to take 14 times as long.
+    torch.set_flush_denormal(True)  # before any threads are made, which begin with what their maker has
     torch.set_num_threads(runtime.threads or available_cores())
     torch.use_deterministic_algorithms(runtime.deterministic, warn_only=True)
     # Filling what is about to be overwritten only guards against reading it too early, at the price of every buffer.
