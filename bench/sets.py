@@ -42,8 +42,8 @@ def data_sets(shared: Path, folder: Path) -> list[DataSet]:
     """Give the sets to measure; `folder` holds what has to be made up."""
     return [
         _sst2(shared, folder),
-        _imdb(shared, folder, max_length=256, rows=512),
-        _imdb(shared, folder, max_length=512, rows=256),
+        _imdb(shared, folder, max_length=256, rows=256),
+        _imdb(shared, folder, max_length=512, rows=128),
     ]
 
 

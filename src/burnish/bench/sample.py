@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from burnish.data.batches import padded_sizes, plan_epoch, spread
 from burnish.dist.world import available_cores
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import read_plan
 from burnish.run.prepare import prepare
 from burnish.run.scoring import Scorer
-from burnish.spec.experiment import Experiment
+from burnish.spec.experiment import Batching, Experiment
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
@@ -53,15 +54,26 @@ def sample_of(request: Mapping[str, Any]) -> Sample:
     experiment = read_plan(directory)
     prepared = prepare(experiment, directory, tell=lambda _sentence: None, is_recorded=False)
     features = prepared.features["train"]
-    chosen = chosen_rows(len(features), request["rows"])
+    lengths = features["length"].to_numpy()
+    chosen = chosen_rows(lengths, request["rows"], batching=experiment.train.batch)
     part = replace(prepared, features={**prepared.features, "train": features.take(chosen)})
     return Sample(Scorer(experiment, part), len(features))
 
 
-def chosen_rows(total: int, rows: int) -> "Array":
-    """Choose rows by chance, in their order; all of them when there are no more."""
-    chosen: Array = np.sort(np.random.default_rng(_SEED).permutation(total)[:rows])
-    return chosen
+def chosen_rows(lengths: "Array", rows: int, *, batching: Batching) -> "Array":
+    """Choose rows, in their order; all of them when there are no more.
+
+    Whole batches are taken, short and long ones as often as in an epoch of the whole data set: rows drawn one by one
+    would be less alike in length than those that meet in a batch there, and padding would cost more than it does.
+    """
+    if len(lengths) <= rows:
+        return np.arange(len(lengths))
+    random = np.random.default_rng(_SEED)
+    plan = plan_epoch(lengths, seed=_SEED, epoch=0, batching=batching)
+    count = max(1, round(rows * len(plan) / len(lengths)))
+    taken = np.concatenate([plan[which] for which in spread(padded_sizes(plan, lengths), count)])
+    others = np.setdiff1d(np.arange(len(lengths)), taken)
+    return np.sort(np.concatenate([random.permutation(taken), random.permutation(others)])[:rows])
 
 
 def num_threads(experiment: Experiment) -> int:

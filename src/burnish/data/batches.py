@@ -74,8 +74,20 @@ def evaluation_size(lengths: Array) -> int:
 def padding_waste(plan: Sequence[Array], lengths: Array) -> float:
     """Tell which share of a plan's padded tokens is padding."""
     lengths = np.asarray(lengths)
-    padded = sum(int(lengths[batch].max()) * len(batch) for batch in plan)
+    padded = sum(padded_sizes(plan, lengths))
     return 1.0 - sum(int(lengths[batch].sum()) for batch in plan) / padded if padded else 0.0
+
+
+def padded_sizes(plan: Sequence[Array], lengths: Array) -> list[int]:
+    """Count the tokens of each batch, padding included."""
+    return [int(lengths[batch].max()) * len(batch) for batch in plan]
+
+
+def spread(sizes: Sequence[int], count: int) -> list[int]:
+    """Choose `count` places whose sizes stand for all: the middles of equal shares of the sorted sizes."""
+    order = np.argsort(sizes, kind="stable")
+    count = min(count, len(order))
+    return [int(order[int((share + 0.5) * len(order) / count)]) for share in range(count)]
 
 
 class Cursor(TypedDict):

@@ -2,14 +2,14 @@
 
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from burnish.artifact.predictor import views
-from burnish.data.batches import BatchStream, evaluation_plan, evaluation_size, plan_epoch
+from burnish.data.batches import BatchStream, evaluation_plan, evaluation_size, padded_sizes, plan_epoch, spread
 from burnish.dist.world import Solo
 from burnish.engine.feed import micro_batches, total_steps
 from burnish.engine.grower_torch import Grower
@@ -73,7 +73,7 @@ class Rehearsal:
         lengths = self.prepared.features["train"]["length"].to_numpy()
         runtime, policy = self.experiment.runtime, self.experiment.train
         plan = plan_epoch(lengths, seed=runtime.seed, epoch=0, batching=policy.batch)
-        sizes = [int(lengths[batch].max()) * len(batch) for batch in plan]
+        sizes = padded_sizes(plan, lengths)
         draw = Draw(seed=runtime.seed, epoch=0, is_training=True)
 
         def take(which: int) -> None:
@@ -90,19 +90,12 @@ class Rehearsal:
         lengths = self.prepared.features[split]["length"].to_numpy()
         plan = evaluation_plan(lengths, examples=evaluation_size(lengths))
         draws = views(self.experiment)
-        sizes = [int(lengths[batch].max()) * len(batch) for batch in plan]
+        sizes = padded_sizes(plan, lengths)
 
         def take(which: int) -> None:
             self.learner.infer(self.prepared.collate(split)(plan[which], draws[0]))
 
         return _mean_seconds(take, spread(sizes, _EVALUATIONS)) * len(plan) * len(draws)
-
-
-def spread(sizes: Sequence[int], count: int) -> list[int]:
-    """Choose `count` places whose sizes stand for all: the middles of equal shares of the sorted sizes."""
-    order = np.argsort(sizes, kind="stable")
-    count = min(count, len(order))
-    return [int(order[int((share + 0.5) * len(order) / count)]) for share in range(count)]
 
 
 def _mean_seconds(take: Callable[[int], object], chosen: Iterable[int]) -> float:

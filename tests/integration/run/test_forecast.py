@@ -3,15 +3,11 @@
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from burnish.commands.plan import plan
 from burnish.commands.train import train
 from burnish.errors import BurnishError
-from burnish.run.forecast import spread
 from burnish.spec.events import Evaluated, Event, Started
 from tests.project import Project, make_project
 
@@ -48,18 +44,6 @@ def test_what_cannot_fit_is_a_problem(project: Project) -> None:
 def test_bad_data_is_refused_as_in_training(project: Project) -> None:
     with pytest.raises(BurnishError, match="nowhere"):
         plan(project.config, overrides=["task.text=nowhere"])
-
-
-@given(st.lists(st.integers(1, 10_000), min_size=1, max_size=300), st.integers(1, 20))
-def test_the_chosen_batches_stand_for_all(sizes: list[int], count: int) -> None:
-    chosen = spread(sizes, count)
-    assert len(set(chosen)) == len(chosen) == min(count, len(sizes))
-    if len(sizes) <= count:
-        assert sorted(chosen) == list(range(len(sizes)))
-    ordered = np.sort(sizes)
-    share = -(-len(sizes) // len(chosen))
-    most = np.abs(np.diff(np.concatenate([ordered[::share], ordered[-1:]]))).max(initial=0)
-    assert abs(np.mean([sizes[at] for at in chosen]) - ordered.mean()) <= most + 1e-9
 
 
 def test_the_command_line_tells_it_in_lines_and_as_json(

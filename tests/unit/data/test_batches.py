@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.data import batches as batches_module
-from burnish.data.batches import BatchStream, Cursor, evaluation_plan, padding_waste, plan_epoch
+from burnish.data.batches import BatchStream, Cursor, evaluation_plan, padding_waste, plan_epoch, spread
 from burnish.data.draws import generator
 from burnish.errors import CheckpointError, DataError
 from burnish.spec.experiment import Batching
@@ -234,3 +234,15 @@ def test_a_plan_takes_a_few_bytes_an_example():
     tracemalloc.stop()
     assert len(plan) == 6250
     assert held < 6 * len(lengths)
+
+
+@given(st.lists(st.integers(1, 10_000), min_size=1, max_size=300), st.integers(1, 20))
+def test_the_chosen_batches_stand_for_all(sizes: list[int], count: int) -> None:
+    chosen = spread(sizes, count)
+    assert len(set(chosen)) == len(chosen) == min(count, len(sizes))
+    if len(sizes) <= count:
+        assert sorted(chosen) == list(range(len(sizes)))
+    ordered = np.sort(sizes)
+    share = -(-len(sizes) // len(chosen))
+    most = np.abs(np.diff(np.concatenate([ordered[::share], ordered[-1:]]))).max(initial=0)
+    assert abs(np.mean([sizes[at] for at in chosen]) - ordered.mean()) <= most + 1e-9
