@@ -42,8 +42,8 @@ def data_sets(shared: Path, folder: Path) -> list[DataSet]:
     """Give the sets to measure; `folder` holds what has to be made up."""
     return [
         _sst2(shared, folder),
-        _imdb(shared, folder, max_length=256, rows=256),
-        _imdb(shared, folder, max_length=512, rows=128),
+        _imdb(shared, folder, max_length=256, rows=128, batch=16),
+        _imdb(shared, folder, max_length=512, rows=64, batch=8),
     ]
 
 
@@ -65,7 +65,7 @@ def _sst2(shared: Path, folder: Path) -> DataSet:
     return DataSet("SST-2", "glue/sst2", made, rows=1024, pad_to=128, note=f"{note}, made-up texts".lstrip(", "))
 
 
-def _imdb(shared: Path, folder: Path, *, max_length: int, rows: int) -> DataSet:
+def _imdb(shared: Path, folder: Path, *, max_length: int, rows: int, batch: int) -> DataSet:
     real = shared / "imdb" / "train.jsonl.gz"
     model, note = _weights(folder)
     path = real if real.is_file() else stand_in(folder / "imdb.jsonl", lengths=_LENGTHS["imdb"])
@@ -75,10 +75,11 @@ def _imdb(shared: Path, folder: Path, *, max_length: int, rows: int) -> DataSet:
         f"data.limit={{train: {_STAND_IN_ROWS}, validation: 100}}",
         f"model={model}",
         f"task.max_length={max_length}",
+        f"train.batch={batch}",  # so that what three trainers hold fits beside one another into some gigabytes
         "task.truncation=head",  # as a tokenizer truncates
     )
     note = note if real.is_file() else f"{note}, made-up texts".lstrip(", ")
-    return DataSet(f"IMDB-{max_length}", "imdb", overrides, rows=rows, note=note)
+    return DataSet(f"IMDB-{max_length}, batches of {batch}", "imdb", overrides, rows=rows, note=note)
 
 
 def _weights(folder: Path) -> tuple[str, str]:
