@@ -2,8 +2,8 @@
 
 python -m bench.run                     all of it: hours
 python -m bench.run --quick             a few minutes: one set, few rows, one round and no trials, to see that it works
-python -m bench.run --only training     one part: machine, training, evaluation, tokenising, startup, growth,
-                                        checkpoints or quality
+python -m bench.run --only training     one part: machine, training, evaluation, tokenising, startup, foresight,
+                                        growth, checkpoints or quality
 """
 
 import argparse
@@ -117,6 +117,7 @@ PARTS: dict[str, Callable[[argparse.Namespace, Path], Iterable[str]]] = {
     "evaluation": _on_sets("evaluation"),
     "tokenising": _on_sets("tokenising"),
     "startup": _startup,
+    "foresight": _on_sets("foresight"),
     "growth": _growth,
     "checkpoints": _checkpoints,
     "quality": _quality,

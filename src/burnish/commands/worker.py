@@ -16,6 +16,7 @@ from burnish.run.directory import RunDirectory, write_json
 from burnish.run.ending import COMPLETE, PREEMPTED, record, refusal
 from burnish.run.events_file import EventsFile, to_dict
 from burnish.run.lock import held
+from burnish.run.machine import peak_memory
 from burnish.run.plan import read_plan
 from burnish.run.saving import room_of
 from burnish.run.sinks import NoLog, Sinks
@@ -105,7 +106,8 @@ def _train(run: RunDirectory, world: World) -> int:
             _compare(run, trained, outcomes, sinks)
     sinks.close()
     if world.rank == 0:
-        record(run, reason, step=trained.ended.step, seconds=time.monotonic() - began)
+        seconds = time.monotonic() - began
+        record(run, reason, step=trained.ended.step, seconds=seconds, memory_bytes=peak_memory())
         write_page(run)
     world.barrier()  # a launcher that sees one process end may stop the others, and process 0 is still writing
     return 0 if reason in COMPLETE else PREEMPTED

@@ -5,7 +5,8 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers import AttentionInterface, PreTrainedModel
+from transformers import PreTrainedModel
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 
 from burnish.models.attention_torch import LEAN
 
@@ -22,7 +23,9 @@ def answer_from_first_token(model: PreTrainedModel) -> bool:
     if layer is None or model.config._attn_implementation not in _KNOWN_ATTENTION:
         return False
     expected = _logits(model)
-    layer.forward = MethodType(_forward, layer)  # type: ignore[method-assign]  # names of weights must stay as they are
+    layer.forward = MethodType(
+        _forward, layer
+    )  # in the same module, so that names of weights stay
     given = _logits(model)
     is_same = given.shape == expected.shape and torch.allclose(given, expected, atol=_TOLERANCE, rtol=_TOLERANCE)
     if not is_same:
@@ -33,7 +36,7 @@ def answer_from_first_token(model: PreTrainedModel) -> bool:
 def _forward(layer: Any, hidden: Tensor, attention_mask: Tensor | None = None, *_: Any, **__: Any) -> Tensor:
     """Do what a layer of BERT's kind does, for the first token."""
     seeing, first = layer.attention.self, hidden[:, :1]
-    attend = AttentionInterface()[seeing.config._attn_implementation]
+    attend = ALL_ATTENTION_FUNCTIONS[seeing.config._attn_implementation]
     seen, _weights = attend(
         seeing,
         _heads(seeing.query(first), seeing),
@@ -68,7 +71,7 @@ def _last_layer(model: PreTrainedModel) -> nn.Module | None:
 def _logits(model: PreTrainedModel) -> Tensor:
     """Answer two made-up texts, one of them padded, as an evaluation would."""
     was_training = model.training
-    model.eval()
+    model.eval()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
     ids = torch.arange(2 * 7).view(2, 7) % model.config.vocab_size
     mask = torch.ones_like(ids)
     mask[1, 4:] = 0

@@ -12,9 +12,10 @@ PREEMPTED = 75
 COMPLETE = ("finished", "early_stopping")
 
 
-def record(directory: RunDirectory, reason: str, *, step: int, seconds: float) -> None:
-    """Write down an ending without an error."""
-    write_json(directory.exit, {"reason": reason, "step": step, "seconds": round(seconds, 3)})
+def record(directory: RunDirectory, reason: str, *, step: int, seconds: float, memory_bytes: int) -> None:
+    """Write down an ending without an error, with the time this attempt took and the most memory it held at once."""
+    values = {"reason": reason, "step": step, "seconds": round(seconds, 3), "memory_bytes": memory_bytes}
+    write_json(directory.exit, values)
 
 
 def refusal(error: BurnishError) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """The measurements of `make bench` run, on a tiny model; what they say adds up."""
 
 import json
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,12 +10,18 @@ import numpy as np
 import pytest
 
 from bench import evaluation as evaluation_script
+from bench import foresight as foresight_script
 from bench import sets as sets_script
+from bench import startup as startup_script
 from bench import training as training_script
 from bench.machine import machine
 from bench.sets import DataSet, data_sets, tiny_sets
 from bench.tokenising import tokenising
 from burnish.bench import roof_torch
+from burnish.run.directory import RunDirectory
+from burnish.run.ending import record
+from burnish.spec.events import Ended, Started, Stepped
+from burnish.spec.forecast import Timing
 from tests.integration.bench.in_threads import started
 
 
@@ -51,6 +58,46 @@ def test_the_flags_of_a_peer_are_tried_unless_it_must_be_quick(
     tried = {"one": {"workers": 0}, "two": {"workers": 1}}
     chosen = [training_script.fastest_peer(each, stage, "train", tried) for each in (sets[0], sets[0].quick())]
     assert chosen == ["two", "one"]
+
+
+def test_what_a_plan_foresaw_is_set_against_what_the_run_took(
+    sets: list[DataSet], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = iter([100.0, 130.0])
+    timing = Timing(0.5, {"validation": 4.0})
+    foreseen = SimpleNamespace(seconds=24.0, timing=timing, footprint=SimpleNamespace(memory_bytes=2_000_000_000))
+
+    def train(_experiment: str, *, overrides: tuple[str, ...], directory: Path, watch: foresight_script.Watch) -> None:
+        assert "data.limit={train: 320, validation: 256}" in overrides  # forty batches of eight
+        watch.now = lambda: next(clock)
+        for event in (Started(0, 1, 40, {}), Stepped(1, 0.5, 1e-4, 1.0, 8, 80, 0.1, 0.5), Ended(40, "finished")):
+            watch(event)
+        record(RunDirectory(directory), "finished", step=40, seconds=40.0, memory_bytes=1_500_000_000)
+
+    monkeypatch.setattr(foresight_script, "plan", lambda *_, **__: foreseen)
+    monkeypatch.setattr(foresight_script, "train", train)
+    lines = list(foresight_script.foresight(sets, rounds=1, tell=lambda _sentence: None))
+    assert lines[-1] == "| tiny | 20.0 | 30.0 | 1.50 | 2.00 | 1.50 | 0.75 |"
+
+
+def test_start_up_is_told_in_multiples_of_an_empty_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    took = {"pass": 0.1, "import torch": 2.0, "--help": 0.2, "train.lenght=1 epoch": 0.3}
+    monkeypatch.setattr(startup_script, "_seconds", lambda command: took[command[-1]])
+    monkeypatch.setattr(startup_script, "first_step", lambda experiment: 6.0)
+    lines = list(startup_script.startup("mine", rounds=2, tell=lambda _sentence: None))
+    assert lines[-1] == (
+        "| first step of `burnish train mine` | 6.00 (6.00 to 6.00) | 60.0x (60.0 to 60.0) | 3.0x (3.0 to 3.0) |"
+    )
+    assert "| `burnish --help` | 0.20 (0.20 to 0.20) | 2.0x (2.0 to 2.0) | 0.1x (0.1 to 0.1) |" in lines
+
+
+def test_a_run_is_watched_to_its_first_step_and_one_without_any_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    says = "import sys; print({!r}, flush=True); sys.stdin.read() if {} else None"
+    monkeypatch.setattr(startup_script, "_BURNISH", [sys.executable, "-c", says.format('{"event": "stepped"}', True)])
+    assert startup_script.first_step("mine") > 0
+    monkeypatch.setattr(startup_script, "_BURNISH", [sys.executable, "-c", says.format('{"event": "ended"}', False)])
+    with pytest.raises(RuntimeError, match="ended before its first step"):
+        startup_script.first_step("mine")
 
 
 def test_evaluation_is_raced_on_rows_and_on_texts(sets: list[DataSet]) -> None:

@@ -1,9 +1,12 @@
 """Errors that cross from a worker to whoever started it."""
 
+from pathlib import Path
+
 import pytest
 
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
-from burnish.run.ending import error_of, refusal
+from burnish.run.directory import RunDirectory, read_json
+from burnish.run.ending import error_of, record, refusal
 
 
 @pytest.mark.parametrize("error", [DataError("rows.csv:3: no"), ConfigError([Problem("a.b must be 1", ("set by x",))])])
@@ -21,3 +24,9 @@ def test_an_error_of_another_version_is_still_told() -> None:
     again = error_of({"error": "FutureError", "message": "words"})
     assert type(again) is BurnishError
     assert str(again) == "words"
+
+
+def test_an_ending_tells_time_and_memory(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    record(run, "finished", step=7, seconds=1.23456, memory_bytes=5_000)
+    assert read_json(run.exit) == {"reason": "finished", "step": 7, "seconds": 1.235, "memory_bytes": 5_000}
