@@ -26,6 +26,10 @@ def train(
         Path | None, typer.Option("--dir", metavar="DIR", help="Where the run lives; by default runs/<experiment>.")
     ] = None,
     processes: Processes = 1,
+    is_calibrated: Annotated[
+        bool,
+        typer.Option("--calibrate", help="First time what the experiment leaves to the machine, and plan the fastest."),
+    ] = False,
     then: Annotated[
         Then | None, typer.Option("--then", metavar="evaluate", help="Score the test split afterwards, or validation.")
     ] = None,
@@ -43,6 +47,7 @@ def train(
             overrides=overrides or (),
             directory=directory or default_directory(experiment),
             processes=processes,
+            is_calibrated=is_calibrated,
             watch=console.watch,
         )
     finish(result, is_json=is_json, then=then)

@@ -58,10 +58,15 @@ def schema(*, registry: Registry | None = None) -> dict[str, Any]:
 
 
 def check(
-    name: str, *, configs: Sequence[str] = (), overrides: Sequence[str] = (), registry: Registry | None = None
+    name: str,
+    *,
+    configs: Sequence[str] = (),
+    measured: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    registry: Registry | None = None,
 ) -> Resolved:
     """Resolve an experiment and see that its parts fit together, or raise one ConfigError with every problem."""
-    resolved = load(name, configs=configs, overrides=overrides, registry=registry)
+    resolved = load(name, configs=configs, measured=measured, overrides=overrides, registry=registry)
     found = problems(resolved)
     if found:
         raise ConfigError(found)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from burnish.commands.calibrate import Measure, calibrated, open_choices, recorded
 from burnish.commands.config import check
 from burnish.errors import BurnishError
 from burnish.launch.local import run_worker
@@ -13,9 +14,10 @@ from burnish.launch.torchrun import run_workers
 from burnish.run.directory import RunDirectory, default_directory, read_json
 from burnish.run.ending import COMPLETE, PREEMPTED, died, error_of
 from burnish.run.events_file import from_dict
-from burnish.run.plan import settle_plan
+from burnish.run.plan import read_plan, settle_plan
 from burnish.run.result import RunResult, ScoreSheet, sheet_from_json
-from burnish.spec.events import Event
+from burnish.spec.events import Event, Noted
+from burnish.spec.experiment import Experiment
 
 _WORKER = "burnish.commands.worker"
 
@@ -27,13 +29,40 @@ def train(
     overrides: Sequence[str] = (),
     directory: Path | None = None,
     processes: int = 1,
+    is_calibrated: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
 ) -> RunResult:
-    """Train an experiment into a directory; go on where an earlier attempt of the same experiment stopped."""
+    """Train an experiment into a directory; go on where an earlier attempt of the same experiment stopped.
+
+    With `is_calibrated`, what the experiment leaves to the machine is measured first, and recorded in the plan.
+    """
     resolved = check(str(experiment), configs=[str(path) for path in configs], overrides=overrides)
     run = RunDirectory(directory or default_directory(str(experiment)))
+    if is_calibrated:
+        files = [str(path) for path in configs]
+        measured = _calibrated(resolved.experiment, run, partial(_timed, str(experiment), files, overrides, watch))
+        watch(Noted(0, f"taken on this machine: {', '.join(measured) or 'nothing is left to it'}"))
+        resolved = check(str(experiment), configs=files, measured=measured, overrides=overrides)
     settle_plan(run, resolved)
     return go_on(run, processes=processes, watch=watch)
+
+
+def _calibrated(experiment: Experiment, run: RunDirectory, measure: Measure) -> list[str]:
+    choices = open_choices(experiment)
+    return recorded(choices, read_plan(run)) if run.exists() else calibrated(choices, measure)
+
+
+def _timed(
+    experiment: str,
+    configs: Sequence[str],
+    overrides: Sequence[str],
+    watch: Callable[[Event], None],
+    tried: Sequence[str],
+) -> float:
+    from burnish.commands.plan import plan
+
+    files = [Path(path) for path in configs]
+    return plan(experiment, configs=files, overrides=[*overrides, *tried], watch=watch).timing.step_seconds
 
 
 def go_on(run: RunDirectory, *, processes: int, watch: Callable[[Event], None]) -> RunResult:

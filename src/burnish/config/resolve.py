@@ -43,11 +43,17 @@ class Resolved:
 
 
 def load(
-    name: str, *, configs: Sequence[str] = (), overrides: Sequence[str] = (), registry: Registry | None = None
+    name: str,
+    *,
+    configs: Sequence[str] = (),
+    measured: Sequence[str] = (),
+    overrides: Sequence[str] = (),
+    registry: Registry | None = None,
 ) -> Resolved:
     """Resolve an experiment by name or path; raise one ConfigError with every problem."""
     registry = registry or default_registry()
-    return resolve(layers(name, configs=configs, overrides=overrides, registry=registry), registry=registry)
+    stack = layers(name, configs=configs, measured=measured, overrides=overrides, registry=registry)
+    return resolve(stack, registry=registry)
 
 
 def resolve(stack: Sequence[Branch], *, registry: Registry) -> Resolved:

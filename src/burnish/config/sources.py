@@ -15,13 +15,16 @@ _SHOWN = 80
 _FLOW = ("[", "{", '"', "'")
 
 
-def layers(name: str, *, configs: Sequence[str], overrides: Sequence[str], registry: Registry) -> list[Branch]:
+def layers(
+    name: str, *, configs: Sequence[str], overrides: Sequence[str], registry: Registry, measured: Sequence[str] = ()
+) -> list[Branch]:
     """Read every layer, lowest first; raise one ConfigError for all that cannot be read."""
     problems: list[Problem] = []
     read: list[Branch] = []
     readers: list[Callable[[], Sequence[Branch]]] = [partial(experiment, name, registry=registry)]
     readers += [partial(_file, path) for path in configs]
-    readers += [partial(_override, text) for text in overrides]
+    readers += [partial(_override, text, said="measured on this machine") for text in measured]
+    readers += [partial(_override, text, said="on the command line") for text in overrides]
     for reader in readers:
         try:
             read.extend(reader())
@@ -40,13 +43,13 @@ def experiment(name: str, *, registry: Registry) -> list[Branch]:
     return [named, read_file(located.path, source=located.source)]
 
 
-def override(text: str) -> Branch:
+def override(text: str, *, said: str = "on the command line") -> Branch:
     """Read `key.path=value`: a value in brackets or quotes is YAML, any other is text as it stands."""
     path, equals, value = text.partition("=")
     keys = [key.strip() for key in spread(path).split(".")]
     if not equals or not all(keys):
         raise ConfigError([Problem(f"'{one_line(text)}' is no override; write key.path=value, like train.batch=16")])
-    node = _value(value.strip(), source=f"{_shown(text)} on the command line")
+    node = _value(value.strip(), source=f"{_shown(text)} {said}")
     for key in reversed(keys):
         node = Branch({key: node}, node.origin)
     assert isinstance(node, Branch)  # the loop ran at least once
@@ -57,8 +60,8 @@ def _file(path: str) -> list[Branch]:
     return [read_file(Path(path), source=path)]
 
 
-def _override(text: str) -> list[Branch]:
-    return [override(text)]
+def _override(text: str, *, said: str) -> list[Branch]:
+    return [override(text, said=said)]
 
 
 def _value(text: str, *, source: str) -> Node:

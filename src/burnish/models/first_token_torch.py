@@ -23,9 +23,7 @@ def answer_from_first_token(model: PreTrainedModel) -> bool:
     if layer is None or model.config._attn_implementation not in _KNOWN_ATTENTION:
         return False
     expected = _logits(model)
-    layer.forward = MethodType(
-        _forward, layer
-    )  # in the same module, so that names of weights stay
+    layer.forward = MethodType(_forward, layer)  # in the same module, so that names of weights stay
     given = _logits(model)
     is_same = given.shape == expected.shape and torch.allclose(given, expected, atol=_TOLERANCE, rtol=_TOLERANCE)
     if not is_same:

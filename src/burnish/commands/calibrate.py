@@ -1,0 +1,56 @@
+"""Times the ways of doing the same work on this machine, and names the fastest as options that a plan can fix."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from burnish.dist.world import available_cores
+from burnish.spec.experiment import Experiment
+
+_MARGIN = 1.05
+"""What another way must gain before it is taken: less than that is the weather."""
+
+Measure = Callable[[Sequence[str]], float]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """An option that was left open, and values of equal meaning; the first is what happens anyway."""
+
+    option: str
+    values: tuple[str, ...]
+
+
+def open_choices(experiment: Experiment, *, cores: int | None = None) -> list[Choice]:
+    """List what an experiment leaves to the machine; what it states is not measured."""
+    cores = available_cores() if cores is None else cores
+    choices = []
+    if getattr(experiment.model, "attention", None) == "auto":
+        choices.append(Choice("model.attention", ("auto", "sdpa")))
+    if experiment.runtime.threads is None and cores > 1:
+        choices.append(Choice("runtime.threads", (str(cores), str(cores // 2))))
+    return choices
+
+
+def calibrated(choices: Sequence[Choice], measure: Measure) -> list[str]:
+    """Time each choice with those before it settled, there and back; give the overrides that fix all of them."""
+    settled: list[str] = []
+    for choice in choices:
+        seconds: dict[str, float] = {}
+        for value in (*choice.values, *reversed(choice.values)):
+            took = measure([*settled, f"{choice.option}={value}"])
+            seconds[value] = min(took, seconds.get(value, took))
+        settled.append(f"{choice.option}={_taken(choice, seconds)}")
+    return settled
+
+
+def recorded(choices: Sequence[Choice], earlier: Experiment) -> list[str]:
+    """Give what an earlier attempt of the same run settled: bits follow from it, so it is never measured twice."""
+    values = {"model.attention": getattr(earlier.model, "attention", None), "runtime.threads": earlier.runtime.threads}
+    stated = ((choice.option, values[choice.option]) for choice in choices)
+    return [f"{option}={value}" for option, value in stated if value is not None]
+
+
+def _taken(choice: Choice, seconds: dict[str, float]) -> str:
+    usual = choice.values[0]
+    fastest = min(choice.values, key=lambda value: seconds[value])
+    return fastest if seconds[fastest] * _MARGIN < seconds[usual] else usual
