@@ -10,7 +10,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from burnish import __version__
-from burnish.cli import bench, cache, config, drill, evaluate, list, new, plan, predict, rerun, runs, train
+from burnish.cli import bench, cache, config, drill, evaluate, list, new, plan, predict, rerun, runs, tokenizer, train
 from burnish.errors import BurnishError
 
 INTERRUPTED = 130
@@ -38,6 +38,7 @@ app.command("rerun")(rerun.rerun)
 app.command("drill", short_help="Rehearse a crash, and prove that a resume loses nothing.")(drill.drill)
 app.command("bench", short_help="Measure speed here, beside Trainer's.")(bench.bench)
 app.add_typer(cache.app, name="cache")
+app.add_typer(tokenizer.app, name="tokenizer")
 
 
 def main() -> NoReturn:

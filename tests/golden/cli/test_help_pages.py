@@ -34,6 +34,8 @@ PAGES = [
     "cache ls",
     "cache why-miss",
     "cache prune",
+    "tokenizer",
+    "tokenizer train",
 ]
 
 
@@ -66,7 +68,7 @@ def test_every_verb_has_its_page() -> None:
     assert verbs | nested == set(PAGES) - {""}
 
 
-@pytest.mark.parametrize("group", ["", "config", "runs", "cache"])
+@pytest.mark.parametrize("group", ["", "config", "runs", "cache", "tokenizer"])
 def test_a_group_without_a_verb_prints_its_page(group: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*group.split(), "--help"]) == 0
     page = capsys.readouterr().out

@@ -1,0 +1,83 @@
+"""`burnish tokenizer`: tokenizers learned from your own texts."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from burnish.cli.counter import counting
+from burnish.cli.documents import print_document
+from burnish.cli.options import Json, print_help
+
+app = typer.Typer(
+    callback=print_help,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+    help="Learn tokenizers from your own texts.",
+)
+
+
+@app.command("train", short_help="Learn a tokenizer and write its folder.")
+def train(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE", help="Text, CSV, JSON lines, Parquet …; globs and package: addresses too."),
+    ] = None,
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")],
+    kind: Annotated[
+        Literal["wordpiece", "bpe", "unigram"], typer.Option("--kind", help="The algorithm; bpe works on bytes.")
+    ] = "wordpiece",
+    vocab_size: Annotated[int, typer.Option("--size", metavar="N", help="How many tokens, all counted.")] = 30_000,
+    lowercase: Annotated[
+        bool | None, typer.Option("--lower/--cased", help="Make letters small; by default unless bpe.")
+    ] = None,
+    frame: Annotated[
+        Literal["encoder", "decoder", "xlnet"] | None,
+        typer.Option("--frame", help="Which special tokens stand around a text; by default decoder for bpe."),
+    ] = None,
+    special: Annotated[
+        list[str] | None, typer.Option("--special", metavar="TOKEN", help="A token that is never cut; repeatable.")
+    ] = None,
+    min_frequency: Annotated[
+        int, typer.Option("--min-frequency", metavar="N", min=1, help="How often a token must be seen.")
+    ] = 2,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option("--column", metavar="COLUMN", help="The column to read; repeatable. By default text."),
+    ] = None,
+    experiment: Annotated[
+        str | None,
+        typer.Option(
+            "--experiment", "-e", metavar="EXPERIMENT", help="Read the training rows of this instead of files."
+        ),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace the folder if it is there.")] = False,
+    is_json: Json = False,
+) -> None:
+    """Learn a tokenizer from texts and write a folder that `model.tokenizer` takes and transformers loads."""
+    from burnish.commands.tokenizer import train as command
+
+    with counting("reading", is_silent=is_json) as progress:
+        learned = command(
+            files or (),
+            out=out,
+            experiment=experiment,
+            columns=columns or (),
+            kind=kind,
+            vocab_size=vocab_size,
+            lowercase=lowercase,
+            frame=frame,
+            special=special or (),
+            min_frequency=min_frequency,
+            force=force,
+            progress=progress,
+        )
+    if is_json:
+        print_document(learned)
+        return
+    print(
+        f"wrote {learned.path}: {learned.vocab_size:,} tokens from {learned.num_texts:,} texts, "
+        f"{learned.tokens_per_word:.2f} tokens a word\nuse it with\n  model.tokenizer={shlex.quote(str(learned.path))}"
+    )
