@@ -5,23 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from burnish.data.draws import GOLDEN, mixed
+
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 
 def lots(num_rows: int, *, seed: int, purpose: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Draw a lot for each row (splitmix64), so that no library's generator decides who is in which split."""
-    start = _mixed(np.array([(seed + int(_GOLDEN) * (purpose + 1)) % 2**64], dtype=np.uint64))
+    start = mixed(np.array([(seed + int(GOLDEN) * (purpose + 1)) % 2**64], dtype=np.uint64))
     with np.errstate(over="ignore"):
-        return _mixed(start + _GOLDEN * np.arange(1, num_rows + 1, dtype=np.uint64))
-
-
-def _mixed(state: np.ndarray[Any, np.dtype[np.uint64]]) -> np.ndarray[Any, np.dtype[np.uint64]]:
-    with np.errstate(over="ignore"):
-        state = (state ^ (state >> np.uint64(30))) * _MIX[0]
-        state = (state ^ (state >> np.uint64(27))) * _MIX[1]
-    return state ^ (state >> np.uint64(31))
+        return mixed(start + GOLDEN * np.arange(1, num_rows + 1, dtype=np.uint64))
 
 
 def sample(
