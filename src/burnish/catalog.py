@@ -21,6 +21,9 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "token_classification": Entry("burnish.tasks.token_classification:TokenClassification"),
         "multiple_choice": Entry("burnish.tasks.multiple_choice:MultipleChoice"),
         "tabular": Entry("burnish.tasks.tabular:Tabular"),
+        "masked_lm": Entry("burnish.tasks.masked_lm:MaskedLm"),
+        "pretraining": Entry("burnish.tasks.pretraining:Pretraining"),
+        "causal_lm": Entry("burnish.tasks.causal_lm:CausalLm"),
     },
     "data": {
         "files": Entry("burnish.data.files:Files"),
@@ -74,6 +77,8 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "confusion": Entry(f"{_METRICS}.classification:Confusion"),
         "entities": Entry(f"{_METRICS}.tagging:Entities"),
         "token_accuracy": Entry(f"{_METRICS}.tagging:TokenAccuracy"),
+        "perplexity": Entry(f"{_METRICS}.perplexity:Perplexity"),
+        "guess_accuracy": Entry(f"{_METRICS}.perplexity:GuessAccuracy"),
         "log_loss": Entry(f"{_METRICS}.probabilistic:LogLoss"),
         "calibration_error": Entry(f"{_METRICS}.probabilistic:CalibrationError"),
         "roc_auc": Entry(f"{_METRICS}.ranking:RocAuc"),

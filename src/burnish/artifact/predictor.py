@@ -16,7 +16,7 @@ from burnish.data.encode import encode_aside
 from burnish.engine.evaluate import Infer, infer_all
 from burnish.errors import CheckpointError, DataError, ServeError
 from burnish.spec.experiment import Experiment
-from burnish.spec.protocols import Encoder, ReadsRows, Task
+from burnish.spec.protocols import Encoder, PutsIntoWords, ReadsRows, Task
 from burnish.spec.values import Draw, Held, Outcome, Profile
 from burnish.storage import manifest
 
@@ -92,7 +92,8 @@ class Predictor:
             draws=views(self.experiment),
             progress=progress,
         )
-        return self.task.decode(outputs, self.profile, table)
+        outcome = self.task.decode(outputs, self.profile, table)
+        return self.encoder.put_into_words(outcome) if isinstance(self.encoder, PutsIntoWords) else outcome
 
 
 def views(experiment: Experiment) -> list[Draw]:

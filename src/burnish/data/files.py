@@ -10,7 +10,7 @@ from burnish.spec.component import Component
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Splits
 
-Format = Literal["auto", "csv", "tsv", "jsonl", "json", "parquet", "arrow", "text", "folders", "conll"]
+Format = Literal["auto", "csv", "tsv", "jsonl", "json", "parquet", "arrow", "text", "documents", "folders", "conll"]
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "id_label_alpha_text": ("id", "label", "alpha", "text"),
     "id_alpha_label_text_a_text_b": ("id", "alpha", "label", "text_a", "text_b"),
@@ -31,7 +31,7 @@ class Files(Component):
     also: Annotated[Mapping[str, Names], FURTHER] = {}
     """Further sets to score when the run is over, by name, like `validation_de: de.jsonl`; never used to choose."""
     format: Format = "auto"
-    """By default what the suffix says, after .gz or .zst."""
+    """By default what the suffix says, after .gz or .zst; `documents` is text with a blank line between documents."""
     header: Literal["auto"] | bool = "auto"
     """Whether the first line of a CSV or TSV file names its columns; `auto`: unless `columns` does."""
     columns: Names = ()

@@ -16,7 +16,7 @@ from burnish.data.read_columnar import read_arrow, read_parquet
 from burnish.data.read_conll import read_conll
 from burnish.data.read_delimited import read_delimited
 from burnish.data.read_json import read_json, read_json_lines
-from burnish.data.read_text import read_folders, read_lines, text_files
+from burnish.data.read_text import read_documents, read_folders, read_lines, text_files
 from burnish.data.scan import Dialect
 from burnish.data.stream import Large, is_large, stream
 from burnish.errors import DataError
@@ -110,6 +110,7 @@ def _parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[
         "jsonl": read_json_lines,
         "json": read_json,
         "text": read_lines,
+        "documents": read_documents,
     }
     return readers[kind](buffer, name=name)
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from burnish.data.contents import text_body
 from burnish.data.faults import BadRow
@@ -28,6 +29,17 @@ def read_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
     bad = [BadRow(name, number + 1, why, line[:_SHOWN]) for number, line, why in lost]
     table = pa.table({"text": pa.array(texts, type=pa.string())})
     return from_file(table, name=name, first_line=1, numbers=numbers), bad
+
+
+def read_documents(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
+    """Give every run of lines between blank ones as a row with the column `text`."""
+    rows, bad = read_lines(buffer, name=name)
+    first = np.flatnonzero(np.diff(rows.places.numbers, prepend=-2) > 1)
+    lines = pa.ListArray.from_arrays(
+        pa.array(np.append(first, len(rows)), pa.int32()), rows.table["text"].combine_chunks().cast(pa.string())
+    )
+    table = pa.table({"text": pc.binary_join(lines, "\n")})
+    return from_file(table, name=name, first_line=1, numbers=rows.places.numbers[first]), bad
 
 
 def lines_of(data: bytes) -> tuple[list[str], "Array", list[tuple[int, str, str]]]:

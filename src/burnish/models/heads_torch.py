@@ -12,6 +12,7 @@ from transformers import (
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForMultipleChoice,
+    AutoModelForPreTraining,
     AutoModelForQuestionAnswering,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
@@ -19,6 +20,7 @@ from transformers import (
 )
 
 from burnish.models.network_torch import TransformerNetwork
+from burnish.models.place import refusal
 from burnish.spec.values import Head
 
 
@@ -49,6 +51,28 @@ class SpanNetwork(PlacesNetwork):
     def logits(self, outputs: Any) -> Tensor:
         """Give start and end side by side."""
         return torch.stack([outputs.start_logits[0], outputs.end_logits[0]], dim=-1)
+
+
+class PretrainingNetwork(PlacesNetwork):
+    """Guess hidden tokens, and tell whether the second text follows the first."""
+
+    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+        super().__init__(model, head, layer_decay=layer_decay)
+        if not any(hasattr(model, name) for name in ("cls", "sop_classifier")):
+            raise refusal(
+                f"model: a {model.config.model_type} model has no output for pairs of texts, which task pretraining "
+                "needs; take bert or albert, or the task masked_lm"
+            )
+
+    def forward(self, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:  # type: ignore[override]  # two outputs
+        """Give the logits of every hidden place, and two of each pair."""
+        self._gather.scored = batch["scored"]
+        try:
+            outputs = self.run(batch)
+        finally:
+            self._gather.scored = None
+        pair = outputs.seq_relationship_logits if "seq_relationship_logits" in outputs else outputs.sop_logits
+        return {"logits": outputs.prediction_logits[0], "pair": pair}
 
 
 class ChoiceNetwork(TransformerNetwork):
@@ -97,4 +121,5 @@ _KINDS = {
     "multiple_choice": Kind(AutoModelForMultipleChoice, ChoiceNetwork),
     "masked_lm": Kind(AutoModelForMaskedLM, PlacesNetwork),
     "causal_lm": Kind(AutoModelForCausalLM, PlacesNetwork),
+    "pretraining": Kind(AutoModelForPreTraining, PretrainingNetwork),
 }

@@ -44,10 +44,19 @@ def local_folder(name: str, *, option: str = "model.name") -> Path | None:
         return _existing(_package_folder(name, option=option), name=name, option=option)
     path = Path(name).expanduser()
     if path.is_dir():
-        return path
+        return _model_inside(path)
     if _is_path(name) or not _HUB_NAME.match(name):
         return _existing(path, name=name, option=option)
     return None
+
+
+def _model_inside(path: Path) -> Path:
+    """Give the model's own folder of an artifact, or of the run that made it; any other folder as it is."""
+    if (path / "config.json").exists():
+        return path
+    return next(
+        (each for each in (path / "model", path / "artifact" / "model") if (each / "config.json").is_file()), path
+    )
 
 
 def config_folder(name: str, copy: HubCopy, *, option: str) -> Path:

@@ -76,6 +76,7 @@ class Transformer(Component):
         "multiple_choice",
         "masked_lm",
         "causal_lm",
+        "pretraining",
     )
 
     name: str | None = None

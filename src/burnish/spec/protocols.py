@@ -155,6 +155,15 @@ class Encoder(Protocol):
         ...
 
 
+@runtime_checkable
+class PutsIntoWords(Protocol):
+    """An encoder that can write ids in the answers to rows as words, for which it has the vocabulary."""
+
+    def put_into_words(self, outcome: Outcome) -> Outcome:
+        """Give the outcome with `answers` that people can read."""
+        ...
+
+
 class Assets(Protocol):
     """What a model brings besides weights: its tokenizer and its limits."""
 

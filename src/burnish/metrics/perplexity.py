@@ -1,0 +1,53 @@
+"""Scores of a language model: perplexity, and how often its first guess is right; every token counts the same."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from burnish.metrics.vocabulary import Better, Scale
+from burnish.spec.component import Component
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Outcome
+
+
+class Perplexity(Component):
+    """Among how many equally likely tokens the model is undecided, on average: exp of the mean loss of a token."""
+
+    better: ClassVar[Better] = "lower"
+    scale: ClassVar[Scale] = "value"
+
+    def names(self) -> tuple[str, ...]:
+        """Name the score."""
+        return ("perplexity",)
+
+    def applies(self, kind: str) -> bool:
+        """Score likelihoods of tokens."""
+        return kind == "likelihood"
+
+    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
+        """Score the whole set once a row of `weights`."""
+        from burnish.metrics.tokens import perplexity  # numpy, which checking a config must not load
+
+        return {"perplexity": perplexity(outcome, weights)}
+
+
+class GuessAccuracy(Component):
+    """The share of tokens that the model's first guess gets right."""
+
+    better: ClassVar[Better] = "higher"
+    scale: ClassVar[Scale] = "share"
+
+    def names(self) -> tuple[str, ...]:
+        """Name the score."""
+        return ("guess_accuracy",)
+
+    def applies(self, kind: str) -> bool:
+        """Score likelihoods of tokens."""
+        return kind == "likelihood"
+
+    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
+        """Score the whole set once a row of `weights`."""
+        from burnish.metrics.tokens import guess_accuracy  # numpy, which checking a config must not load
+
+        return {"guess_accuracy": guess_accuracy(outcome, weights)}
