@@ -22,6 +22,8 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "multiple_choice": Entry("burnish.tasks.multiple_choice:MultipleChoice"),
         "tabular": Entry("burnish.tasks.tabular:Tabular"),
         "masked_lm": Entry("burnish.tasks.masked_lm:MaskedLm"),
+        "permutation_lm": Entry("burnish.tasks.permutation_lm:PermutationLm"),
+        "replaced_tokens": Entry("burnish.tasks.replaced_tokens:ReplacedTokens"),
         "pretraining": Entry("burnish.tasks.pretraining:Pretraining"),
         "causal_lm": Entry("burnish.tasks.causal_lm:CausalLm"),
     },

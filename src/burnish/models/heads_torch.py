@@ -20,7 +20,9 @@ from transformers import (
 )
 
 from burnish.models.network_torch import TransformerNetwork
+from burnish.models.permutation_torch import PermutationNetwork
 from burnish.models.place import refusal
+from burnish.models.replaced_torch import ReplacedNetwork
 from burnish.spec.values import Head
 
 
@@ -121,5 +123,7 @@ _KINDS = {
     "multiple_choice": Kind(AutoModelForMultipleChoice, ChoiceNetwork),
     "masked_lm": Kind(AutoModelForMaskedLM, PlacesNetwork),
     "causal_lm": Kind(AutoModelForCausalLM, PlacesNetwork),
+    "permutation_lm": Kind(AutoModelForCausalLM, PermutationNetwork),
     "pretraining": Kind(AutoModelForPreTraining, PretrainingNetwork),
+    "replaced_tokens": Kind(AutoModelForPreTraining, ReplacedNetwork),
 }

@@ -26,6 +26,14 @@ class TransformerNetwork(nn.Module):
         self.layer_decay = layer_decay
         self.inputs = accepted_inputs(model)
 
+    @property
+    def parts(self) -> Mapping[str, PreTrainedModel]:
+        """Name further models that are saved beside the model, each in a folder of its name."""
+        return {}
+
+    def settle(self) -> None:
+        """Be told that all weights were read."""
+
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor | Mapping[str, Tensor]:
         """Give the logits; entries such as labels are left alone."""
         logits: Tensor = self.run(batch).logits

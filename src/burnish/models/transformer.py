@@ -76,7 +76,9 @@ class Transformer(Component):
         "multiple_choice",
         "masked_lm",
         "causal_lm",
+        "permutation_lm",
         "pretraining",
+        "replaced_tokens",
     )
 
     name: str | None = None

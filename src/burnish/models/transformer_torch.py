@@ -42,7 +42,11 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
         add_adapters(model, options.lora, fresh=fresh | _head_names(model))
     layers_torch.freeze(model, options.freeze)
     use_lean_dropout(model)
-    return kind.network(model, head, layer_decay=options.layer_decay)
+    network = kind.network(model, head, layer_decay=options.layer_decay)
+    if options.pretrained and network.parts:
+        allow_pickle = options.allow_pickle_weights
+        _read_parts(network, weights_folder(options.name or "", options.hub_copy, allow_pickle=allow_pickle))
+    return network
 
 
 def save_network(network: TransformerNetwork, directory: Path) -> None:
@@ -51,6 +55,8 @@ def save_network(network: TransformerNetwork, directory: Path) -> None:
     model.config.name_or_path = ""  # where the weights once came from is no part of what they are
     with refusing(f"the weights could not be written to {directory}"):
         model.save_pretrained(directory)
+        for name, part in network.parts.items():
+            part.save_pretrained(directory / name)
 
 
 def load_network(directory: Path, head: Head, *, options: Transformer) -> TransformerNetwork:
@@ -64,7 +70,19 @@ def load_network(directory: Path, head: Head, *, options: Transformer) -> Transf
         raise refusal(f"{directory} does not hold all weights of this model: {_some(fresh)} are missing")
     if head.kind == _CLASSIFIES:
         answer_from_first_token(model)
-    return kind.network(model, head, layer_decay=options.layer_decay)
+    network = kind.network(model, head, layer_decay=options.layer_decay)
+    _read_parts(network, directory)
+    return network
+
+
+def _read_parts(network: TransformerNetwork, directory: Path) -> None:
+    """Read what stands beside the model, if it is there."""
+    for name, part in network.parts.items():
+        if (directory / name).is_dir():
+            with refusing(f"the weights of {name} in {directory} could not be loaded"):
+                read = type(part).from_pretrained(directory / name, local_files_only=True, use_safetensors=True)
+            part.load_state_dict(read.state_dict())
+    network.settle()
 
 
 def _random(options: Transformer, config: PretrainedConfig, *, auto: Any) -> PreTrainedModel:

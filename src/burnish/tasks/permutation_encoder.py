@@ -1,0 +1,67 @@
+"""Blocks of text with an order in which some tokens are guessed: batches of a permutation language model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.draws import uniforms
+from burnish.spec.values import Draw, Outcome, RowFault, Rows
+from burnish.tasks.block_codec import IGNORED, matrix_of
+from burnish.tasks.masked_encoder import MaskedEncoder
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Batch
+
+
+@dataclass(frozen=True)
+class PermutationEncoder:
+    """Encode as a masked language model does, but hide nothing: the order says who may look at whom."""
+
+    masked: MaskedEncoder
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features."""
+        return self.masked.key
+
+    def faults(self, rows: Rows) -> list[RowFault]:
+        """List rows that hold the mask token."""
+        return self.masked.faults(rows)
+
+    def encode(self, table: pa.Table) -> pa.Table:
+        """Give blocks."""
+        return self.masked.encode(table)
+
+    def collate(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
+        """Choose tokens to guess, and `order` them: -1 for all others, which everyone may look at."""
+        batch = dict(self.masked.collate(features, indices, draw))
+        if "label" not in batch:
+            # Places to fill in are all guessed at once.
+            return {**batch, "order": np.where(batch["scored"], 0, -1)}
+        codec = self.masked.codec
+        texts = codec.gather(features, indices, draw)
+        plain, layout = codec.pad(texts)
+        _, chosen = self.masked.hide(texts, np.asarray(indices), draw)
+        order = layout.spread(_ranks(chosen, np.asarray(indices), draw), fill=-1)
+        assert batch["label"].shape == plain["input_ids"].shape, "the same tokens give the same rectangle"
+        truth = layout.spread(matrix_of(texts), fill=IGNORED)
+        return {**batch, **plain, "order": order, "label": np.where(batch["scored"], truth, IGNORED)}
+
+    def put_into_words(self, outcome: Outcome) -> Outcome:
+        """Write guessed ids as tokens."""
+        return self.masked.put_into_words(outcome)
+
+
+def _ranks(chosen: Array, numbers: Array, draw: Draw) -> Array:
+    """Draw an order of the chosen places of each example, from 0; -1 elsewhere."""
+    seed, epoch = (draw.seed, draw.epoch) if draw.is_training else (0, draw.view)
+    lots = uniforms(numbers, chosen.shape[1], seed=seed, purpose="permutation", epoch=epoch)
+    order = np.argsort(np.where(chosen, lots, 2.0), axis=1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(order.shape[1]), order.shape), axis=1)
+    return np.where(chosen, ranks, -1)
