@@ -10,6 +10,7 @@ from burnish.data.rows import demand, join
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
+_PLAIN_TEXT = (".txt", ".text", ".raw")
 _SHAPE = ("header", "columns", "layout", "quoting", "delimiter")
 
 
@@ -30,6 +31,8 @@ def read_file(name: str, *, columns: Sequence[str], like: object = None) -> Rows
 
 def _ways(name: str, like: object) -> Iterator[Files]:
     """Give the ways to read, a header first: if it names the columns, it is to be believed."""
+    if isinstance(like, Files) and like.format == "documents" and name.removesuffix(".gz").endswith(_PLAIN_TEXT):
+        yield Files(train=(name,), format="documents")
     if isinstance(like, Files) and (like.delimiter or like.quoting is not None):
         yield Files(train=(name,), delimiter=like.delimiter, quoting=like.quoting)
     yield Files(train=(name,))

@@ -15,7 +15,8 @@ from burnish.data.masks import Choice, Fates, Key
 from burnish.data.ragged import Ragged
 from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Draw, Outcome, RowFault, Rows
-from burnish.tasks.block_codec import IGNORED, BlockCodec, matrix_of, ragged_of, valid_of
+from burnish.tasks.block_codec import IGNORED, BlockCodec, Layout, matrix_of, ragged_of, valid_of
+from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.guesses import in_words
 from burnish.tasks.masking import Masking
 
@@ -41,6 +42,7 @@ class MaskedEncoder:
 
     def faults(self, rows: Rows) -> list[RowFault]:
         """List rows that hold the mask token, for which nothing is known to stand."""
+        refuse_other_than_text(rows.table, [self.codec.text])
         token = self.codec.vocabulary.assets.tokenizer.id_to_token(self.mask_id)
         column = rows.table[self.codec.text].cast(pa.large_string())
         holds = pc.fill_null(pc.match_substring(column, token), False).to_numpy()
@@ -57,15 +59,19 @@ class MaskedEncoder:
 
     def collate(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
         """Hide tokens by (seed, epoch, block, place); without training always the same."""
-        if not draw.is_training and bool(pc.any(features["asked"]).as_py()):
-            return self._asked(features, indices, draw)
+        if self.is_asked(features, draw):
+            return self.asked(features, indices, draw)
         texts = self.codec.gather(features, indices, draw)
         hidden, chosen = self.hide(texts, np.asarray(indices), draw)
-        batch, layout = self.codec.pad(hidden)
+        batch, layout = self.laid_out(hidden, texts, chosen)
+        return batch if draw.is_training else batch | self.codec.places(features, indices, layout)
+
+    def laid_out(self, shown: Ragged, texts: Ragged, chosen: Array) -> tuple[dict[str, Array], Layout]:
+        """Lay out what the model is shown, with the true tokens at the chosen places as labels."""
+        batch, layout = self.codec.pad(shown)
         scored = layout.spread(chosen, fill=False)
         truth = layout.spread(matrix_of(texts), fill=IGNORED)
-        batch |= {"scored": scored, "label": np.where(scored, truth, IGNORED)}
-        return batch if draw.is_training else batch | self.codec.places(features, indices, layout)
+        return batch | {"scored": scored, "label": np.where(scored, truth, IGNORED)}, layout
 
     def hide(self, texts: Ragged, numbers: Array, draw: Draw) -> tuple[Ragged, Array]:
         """Give texts with tokens replaced, and which are to be guessed, [n, longest]."""
@@ -89,7 +95,12 @@ class MaskedEncoder:
         """Write guessed ids as tokens."""
         return in_words(outcome, self.codec.vocabulary.assets.tokenizer)
 
-    def _asked(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
+    def is_asked(self, features: pa.Table, draw: Draw) -> bool:
+        """Tell whether these are texts to fill in."""
+        return not draw.is_training and bool(pc.any(features["asked"]).as_py())
+
+    def asked(self, features: pa.Table, indices: Array, draw: Draw) -> dict[str, Array]:
+        """Build a batch that asks for what stands behind the masks."""
         texts = self.codec.gather(features, indices, draw)
         batch, layout = self.codec.pad(texts)
         scored = layout.is_text & (batch["input_ids"] == self.mask_id)

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from burnish.data.draws import uniforms
 from burnish.spec.values import Draw, Outcome, RowFault, Rows
-from burnish.tasks.block_codec import IGNORED, matrix_of
 from burnish.tasks.masked_encoder import MaskedEncoder
 
 if TYPE_CHECKING:
@@ -39,18 +38,16 @@ class PermutationEncoder:
 
     def collate(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
         """Choose tokens to guess, and `order` them: -1 for all others, which everyone may look at."""
-        batch = dict(self.masked.collate(features, indices, draw))
-        if "label" not in batch:
-            # Places to fill in are all guessed at once.
-            return {**batch, "order": np.where(batch["scored"], 0, -1)}
-        codec = self.masked.codec
-        texts = codec.gather(features, indices, draw)
-        plain, layout = codec.pad(texts)
-        _, chosen = self.masked.hide(texts, np.asarray(indices), draw)
-        order = layout.spread(_ranks(chosen, np.asarray(indices), draw), fill=-1)
-        assert batch["label"].shape == plain["input_ids"].shape, "the same tokens give the same rectangle"
-        truth = layout.spread(matrix_of(texts), fill=IGNORED)
-        return {**batch, **plain, "order": order, "label": np.where(batch["scored"], truth, IGNORED)}
+        masked = self.masked
+        if masked.is_asked(features, draw):
+            batch = masked.asked(features, indices, draw)
+            return {**batch, "order": np.where(batch["scored"], 0, -1)}  # all are guessed at once
+        numbers = np.asarray(indices)
+        texts = masked.codec.gather(features, indices, draw)
+        _, chosen = masked.hide(texts, numbers, draw)
+        batch, layout = masked.laid_out(texts, texts, chosen)
+        batch["order"] = layout.spread(_ranks(chosen, numbers, draw), fill=-1)
+        return batch if draw.is_training else batch | masked.codec.places(features, indices, layout)
 
     def put_into_words(self, outcome: Outcome) -> Outcome:
         """Write guessed ids as tokens."""

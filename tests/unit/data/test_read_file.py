@@ -131,3 +131,10 @@ def test_the_headerless_layouts_are_one_option(tmp_path: Path, layout: str, data
 def test_a_delimiter_can_be_chosen(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_bytes(CSV.replace(b",", b";"))
     assert load(tmp_path / "a.csv", delimiter=";").rows.table.equals(TABLE)
+
+
+def test_documents_are_what_stands_between_blank_lines(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("\none\ntwo\n\n  \nthree\n\nfour\nfive\n")
+    rows = load(tmp_path / "a.txt", format="documents").rows
+    assert rows.table["text"].to_pylist() == ["one\ntwo", "three", "four\nfive"]
+    assert [rows.places.describe(row).rpartition(":")[2] for row in range(3)] == ["2", "6", "8"]

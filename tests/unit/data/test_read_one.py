@@ -50,3 +50,10 @@ def test_a_broken_row_of_a_file_without_header_is_told_as_such(path: Path) -> No
     path.write_text("1,x\n0,y,z\n")
     with pytest.raises(DataError, match=r"1 of 2 rows of .*rows.csv cannot be used\n.*:2: has 3 fields"):
         texts(path, like=Files(train="a.csv", header=False, columns=("label", "text")))
+
+
+def test_text_is_read_as_documents_if_the_training_files_were(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n\nthree\n")
+    like = Files(train=("b.txt",), format="documents")
+    assert len(read_file(str(tmp_path / "a.txt"), columns=("text",), like=like)) == 2
+    assert len(read_file(str(tmp_path / "a.txt"), columns=("text",))) == 3

@@ -68,3 +68,11 @@ def test_pickled_weights_are_refused_unless_asked_for(tmp_path: Path) -> None:
 def test_a_folder_without_weights_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"holds no weights .* set model.pretrained to false"):
         weights_folder(str(tmp_path), HubCopy(), allow_pickle=True)
+
+
+@pytest.mark.parametrize("inside", ["", "model", "artifact/model"])
+def test_a_run_or_its_artifact_stands_for_the_model_inside(tmp_path, inside):
+    folder = tmp_path / inside
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text("{}")
+    assert local_folder(str(tmp_path)) == folder
