@@ -58,13 +58,13 @@ class Choice:
         first = can & ~np.pad(can, ((0, 0), (1, 0)))[:, :-1]
         units = np.maximum(np.cumsum((begins & can) | first, axis=1) - 1, 0)
         if self.spans == "single":
-            return units
+            return np.asarray(units)
         lengths = self._lengths(key.uniforms(units.shape[1] + 1, _LENGTHS))
         ends = np.cumsum(lengths, axis=1)
         turns = np.zeros((len(units), units.shape[1] + 1), dtype=np.int64)
         rows, places = np.nonzero(ends <= units.shape[1])
         np.add.at(turns, (rows, ends[rows, places]), 1)
-        return np.take_along_axis(np.cumsum(turns, axis=1), units, axis=1)
+        return np.asarray(np.take_along_axis(np.cumsum(turns, axis=1), units, axis=1))
 
     def _lengths(self, chances: Array) -> Array:
         """Draw the lengths of spans, of which the first begins somewhere inside a span."""
@@ -76,7 +76,7 @@ class Choice:
             lengths = 1 + np.searchsorted(weights / weights[-1], chances[:, 1:], side="right")
         lengths = np.minimum(lengths, self.max_span)
         lengths[:, 0] = np.ceil(lengths[:, 0] * (1 - chances[:, 0]))
-        return lengths
+        return np.asarray(lengths)
 
 
 @dataclass(frozen=True)

@@ -70,15 +70,13 @@ def _fitting(lengths: Array, rows: Array, *, room: int) -> tuple[Array, Array]:
 def _firsts(lengths: Array, rows: Array, *, room: int) -> Array:
     """Name the sentence that each stretch begins with: all rows are walked through side by side."""
     ends = np.cumsum(lengths)
-    starts = ends - lengths
-    fits = np.searchsorted(ends, starts + room, side="right")
-    following = np.minimum(fits, np.searchsorted(rows, rows, side="right"))
+    following = np.searchsorted(ends, ends - lengths + room, side="right")
+    owner = np.append(rows, -1)
     walking = np.flatnonzero(np.diff(rows, prepend=-1))
     found = [walking]
     while len(walking):
-        stepped = following[walking]
-        ongoing = (stepped < len(rows)) & (np.append(rows, -1)[stepped] == rows[walking])
-        walking = stepped[ongoing]
+        # A walk that leaves its row ends there: the next row has begun one of its own.
+        walking = following[walking][owner[following[walking]] == owner[walking]]
         found.append(walking)
     return np.sort(np.concatenate(found))
 

@@ -71,7 +71,8 @@ class Lattice:
             if text[start:end] in number
         ]
         edges = np.array(found, dtype=np.int64).reshape(-1, 4)
-        return cls(*edges.T, np.array([len(text) for text in texts], dtype=np.int64))
+        word, start, end, piece = edges.T
+        return cls(word, start, end, piece, np.array([len(text) for text in texts], dtype=np.int64))
 
     def without_whole(self, lengths: Array) -> Lattice:
         """Leave out the edges that are a whole word: what is left are the other ways to write it."""
@@ -153,7 +154,7 @@ def _first_counts(lattice: Lattice, counts: Array, *, num_pieces: int) -> Array:
 
 def _normalised(counts: Array) -> Array:
     with np.errstate(divide="ignore"):
-        return np.log(counts) - np.log(counts.sum())
+        return np.asarray(np.log(counts) - np.log(counts.sum()))
 
 
 def _most_needed(expected: Array, gain: Array, *, alive: Array, always: Array, keep: int) -> Array:

@@ -16,8 +16,6 @@ from burnish.spec.values import Outcome
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
-KIND = "likelihood"
-
 
 def decode(outputs: Mapping[str, Array], *, num_rows: int | None) -> Outcome:
     """Add up the tokens of each row, or collect the guesses at its places, whatever order they came in."""
@@ -32,7 +30,7 @@ def in_words(outcome: Outcome, tokenizer: Tokenizer) -> Outcome:
     if outcome.answers is not None:
         return outcome
     best = [[_listed(place, tokenizer) for place in places] for places in outcome.decisions]
-    firsts = [", ".join(place[0]["token"] for place in places) for places in best]
+    firsts = [", ".join(str(place[0]["token"]) for place in places) for places in best]
     kind = pa.list_(pa.list_(pa.struct([("token", pa.string()), ("probability", pa.float64())])))
     return replace(outcome, answers=pa.table({"predicted": firsts, "guesses": pa.array(best, kind)}))
 
@@ -43,7 +41,7 @@ def _likelihoods(rows: Array, answers: Array, count: int) -> Outcome:
     sums[:, TOKENS] = np.bincount(rows, minlength=count)
     sums[:, RIGHT] = np.bincount(rows, weights=answers[:, 1], minlength=count)
     return Outcome(
-        kind=KIND,
+        kind="likelihood",
         rows=np.arange(count),
         outputs=sums,
         decisions=sums[:, RIGHT].astype(np.int64),
@@ -76,7 +74,7 @@ def _guesses(rows: Array, answers: Array, count: int) -> Outcome:
     firsts = np.zeros((count, answers.shape[1] // 2))
     seen, where = np.unique(rows, return_index=True)
     firsts[seen] = answers[where, answers.shape[1] // 2 :]
-    return Outcome(kind=KIND, rows=np.arange(count), outputs=firsts, decisions=decisions, truth=None)
+    return Outcome(kind="likelihood", rows=np.arange(count), outputs=firsts, decisions=decisions, truth=None)
 
 
 def _listed(place: Array, tokenizer: Tokenizer) -> list[dict[str, object]]:

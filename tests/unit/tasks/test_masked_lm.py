@@ -57,6 +57,14 @@ def test_special_tokens_and_padding_are_never_hidden() -> None:
     assert (batch["input_ids"][:, 0] == assets().tokenizer.token_to_id("[CLS]")).all()
 
 
+def test_special_tokens_inside_a_text_are_never_hidden() -> None:
+    made = encoder(join=" [SEP]", masking=Masking(probability=0.9, masked=1.0, random=0.0))
+    _, batch = everything(made, TRAIN)
+    separator = assets().tokenizer.token_to_id("[SEP]")
+    assert separator not in batch["label"]
+    assert (batch["input_ids"] == separator).sum() == len(LINES) + len(batch["input_ids"])
+
+
 def test_whole_words_are_hidden_whole() -> None:
     made = encoder(masking=Masking(probability=0.4, whole_words=True), pack=False)
     _, batch = everything(made, TRAIN)
