@@ -8,6 +8,7 @@ from torch import nn
 from burnish.engine.evaluate import infer_all
 from burnish.engine.infer_torch import Precision
 from burnish.engine.learner_torch import Learner
+from burnish.engine.losses_torch import Losses
 from burnish.spec.values import Draw, Head, Objective, Term
 
 CPU = Precision(torch.device("cpu"), is_bf16=False)
@@ -76,6 +77,12 @@ def test_a_batch_without_a_label_adds_nothing_to_its_term():
     with torch.no_grad():
         places = nn.functional.cross_entropy(Places()(tensors)["logits"], tensors["label"][tensors["scored"]])
     assert learner().step([alone], step=0, factor=1.0).loss == pytest.approx(float(places), rel=1e-6)
+
+
+def test_a_process_without_a_share_of_a_batch_adds_a_zero_for_every_term():
+    losses = Losses(HEAD.objective, HEAD.terms, CPU.device)
+    assert losses.added([]) == [0.0, 0.0]
+    assert losses.added([[1.0, 2.0], [3.0, 0.0]]) == [4.0, 2.0]
 
 
 def test_answers_at_places_come_back_beside_their_rows_and_places():
