@@ -26,7 +26,8 @@ class ReplacedNetwork(TransformerNetwork):
                 "needs; take electra, or the task masked_lm"
             )
         super().__init__(model, head, layer_decay=layer_decay)
-        self.generator = ElectraForMaskedLM(_smaller(model.config, float(head.options["generator_size"])))
+        smaller = _smaller(model.config, float(head.options["generator_size"]))
+        self.generator = ElectraForMaskedLM(smaller)  # type: ignore[no-untyped-call]  # as it is
         self._share_embeddings()
         use_lean_dropout(self.generator)
 
