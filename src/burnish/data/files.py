@@ -36,8 +36,11 @@ class Files(Component):
     """Whether the first line of a CSV or TSV file names its columns; `auto`: unless `columns` does."""
     columns: Names = ()
     """Names for the columns of a CSV or TSV file without a header, or of a CoNLL file."""
-    layout: Literal["id_label_alpha_text", "id_alpha_label_text_a_text_b"] | None = None
-    """A TSV file without header or quoting whose columns are these; further ones are dropped."""
+    layout: Literal["id_label_alpha_text", "id_alpha_label_text_a_text_b", "squad"] | None = None
+    """A TSV file without header or quoting whose columns are these, further ones dropped; or SQuAD's JSON.
+
+    A JSON file of that shape is read so without being told.
+    """
     quoting: bool | None = None
     """Whether double quotes enclose fields; by default yes in CSV and no in TSV, where they are plain text."""
     delimiter: str | None = None
@@ -80,8 +83,9 @@ class Files(Component):
 
     @model_validator(mode="after")
     def _layout_alone(self) -> "Files":
-        if self.layout and (self.columns or self.header is True or self.format not in ("auto", "tsv")):
-            raise ValueError("`layout` means a TSV file without header: give no `columns`, `header` or other `format`")
+        own, kind = ("json", "a JSON file") if self.layout == "squad" else ("tsv", "a TSV file without header")
+        if self.layout and (self.columns or self.header is True or self.format not in ("auto", own)):
+            raise ValueError(f"`layout` means {kind}: give no `columns`, `header` or other `format`")
         return self
 
     def load(self, request: DataRequest) -> Splits:

@@ -4,6 +4,7 @@ import hashlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -69,7 +70,7 @@ def format_of(file: DataFile, options: Files) -> str:
             raise DataError(f"data.format: folders needs a local directory, and {file.name} is none")
         return "folders"
     if options.layout:
-        return "tsv"
+        return "json" if options.layout == "squad" else "tsv"
     if options.format != "auto":
         return options.format
     kind = SUFFIXES.get(file.suffix)
@@ -108,7 +109,7 @@ def _parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[
         return read_conll(buffer, name=name, columns=options.columns, delimiter=options.delimiter)
     readers: dict[str, Callable[..., tuple[Rows, list[BadRow]]]] = {
         "jsonl": read_json_lines,
-        "json": read_json,
+        "json": partial(read_json, layout=options.layout),
         "text": read_lines,
         "documents": read_documents,
     }

@@ -10,6 +10,7 @@ import pyarrow.json
 
 from burnish.data.contents import count, is_utf8, text_body
 from burnish.data.faults import BadRow
+from burnish.data.read_squad import is_squad, read_squad
 from burnish.data.rows import from_file
 from burnish.data.scan import decoded, lost_byte
 from burnish.errors import DataError
@@ -30,21 +31,27 @@ def read_json_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]
     return _exact(body, name=name)
 
 
-def read_json(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
-    """Give the rows of a document: a list of objects, one list under a key, columns of values, or JSON lines."""
+def read_json(buffer: pa.Buffer, *, name: str, layout: str | None = None) -> tuple[Rows, list[BadRow]]:
+    """Give the rows of a document: a list of objects, one under a key, columns, JSON lines, or SQuAD's articles."""
     body = text_body(buffer, name=name)
     data = body.to_pybytes()
-    if _is_lines(data):
+    if layout is None and _is_lines(data):
         return read_json_lines(buffer, name=name)
+    document = _parsed(data, name=name)
+    if layout == "squad" or is_squad(document):
+        return read_squad(document, name=name)
+    return from_file(_document_table(document, name=name), name=name, first_line=0), []
+
+
+def _parsed(data: bytes, *, name: str) -> object:
     try:
-        document = json.loads(data, object_pairs_hook=_object)
+        return json.loads(data, object_pairs_hook=_object)
     except (json.JSONDecodeError, _Unfit, RecursionError) as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise DataError(f"{name}{line}: {_reason(error)}") from error
     except UnicodeDecodeError as error:
         line_number = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{name}:{line_number}: {lost_byte(decoded(data))}") from error
-    return from_file(_document_table(document, name=name), name=name, first_line=0), []
 
 
 def objects_of(body: pa.Buffer, *, kinds: pa.Schema | None = None) -> pa.Table | None:
