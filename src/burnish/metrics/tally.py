@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pyarrow as pa
 
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.metrics.sums import Array, sets_at_once
@@ -72,6 +73,7 @@ def joined(outcomes: Sequence[Outcome]) -> Outcome:
         decisions=np.concatenate([part.decisions for part in outcomes])[order],
         truth=np.concatenate(truths)[order] if truths else None,
         labels=outcomes[0].labels,
+        answers=_answers(outcomes, order),
     )
 
 
@@ -106,6 +108,11 @@ def _draw(random: np.random.Generator, num_rows: int) -> Array:
 def _all_scores(metrics: Sequence[Metric], outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
     applicable = [metric for metric in metrics if metric.applies(outcome.kind)]
     return {name: value for metric in applicable for name, value in metric.scores(outcome, weights).items()}
+
+
+def _answers(outcomes: Sequence[Outcome], order: Array) -> pa.Table | None:
+    tables = [part.answers for part in outcomes if part.answers is not None]
+    return pa.concat_tables(tables).take(pa.array(order)) if len(tables) == len(outcomes) else None
 
 
 def _refuse_double_names(metrics: Sequence[Metric]) -> None:

@@ -1,0 +1,95 @@
+"""Scores of answers over a whole set: judged once a row, then weighed."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from burnish.metrics.answer_rules import exact_match, f1
+from burnish.metrics.sums import Array, dot, known_truth, mean, over_set, ratio
+from burnish.spec.values import Outcome
+
+Rule = Callable[[str, tuple[str, ...]], float]
+NULL_ODDS = 1
+"""The column of the outputs that tells how much better no answer is than the best one."""
+
+
+def mean_f1(outcome: Outcome, weights: Array | None) -> Array:
+    """Average the F1 of each answer."""
+    each = judged(outcome.decisions, known_truth(outcome), f1)
+    return over_set(outcome, weights, lambda part: mean(part, each))
+
+
+def mean_exact_match(outcome: Outcome, weights: Array | None) -> Array:
+    """Average what is right."""
+    each = judged(outcome.decisions, known_truth(outcome), exact_match)
+    return over_set(outcome, weights, lambda part: mean(part, each))
+
+
+def by_answerability(outcome: Outcome, weights: Array | None) -> tuple[Array, Array, Array]:
+    """Give F1 and exact match of the questions with an answer, and F1 of those without."""
+    truth = known_truth(outcome)
+    has = has_answer(truth).astype(np.float64)
+    partial = judged(outcome.decisions, truth, f1)
+    exact = judged(outcome.decisions, truth, exact_match)
+    return (
+        over_set(outcome, weights, lambda part: mean(part * has, partial)),
+        over_set(outcome, weights, lambda part: mean(part * has, exact)),
+        over_set(outcome, weights, lambda part: mean(part * (1 - has), partial)),
+    )
+
+
+def at_best_threshold(outcome: Outcome, weights: Array | None) -> tuple[Array, Array]:
+    """Give F1 and exact match with the threshold that is best for each set."""
+    if not len(outcome.rows):
+        nothing = over_set(outcome, weights, lambda part: part.sum(axis=1))
+        return nothing, nothing
+    partial, exact = (_best(outcome, weights, rule) for rule in (f1, exact_match))
+    return partial, exact
+
+
+def _best(outcome: Outcome, weights: Array | None, rule: Rule) -> Array:
+    order = np.argsort(outcome.outputs[:, NULL_ODDS], kind="stable")
+    gain = _gain_of_answering(outcome, rule)[order]
+    open_ones = (~has_answer(known_truth(outcome))).astype(np.float64)
+
+    def compute(part: Array) -> Array:
+        unanswered = dot(part, open_ones)
+        answered = unanswered[:, None] + np.cumsum(part[:, order] * gain, axis=1)
+        return ratio(np.maximum(unanswered, answered.max(axis=1)), part.sum(axis=1))
+
+    return over_set(outcome, weights, compute)
+
+
+def best_threshold(outcome: Outcome) -> float:
+    """Find above which odds a question is best left unanswered, by F1: halfway between two that were seen."""
+    odds = outcome.outputs[:, NULL_ODDS]
+    order = np.argsort(odds, kind="stable")
+    ordered = odds[order]
+    won = np.concatenate([[0.0], np.cumsum(_gain_of_answering(outcome, f1)[order])])
+    # No threshold lies between questions of the same odds.
+    won[1:-1][ordered[1:] == ordered[:-1]] = -np.inf
+    edges = np.concatenate([[ordered[0] - 1.0], ordered, [ordered[-1] + 1.0]])
+    answered = int(np.argmax(won))
+    return float(edges[answered] + edges[answered + 1]) / 2
+
+
+def _gain_of_answering(outcome: Outcome, rule: Rule) -> Array:
+    """Give what is won by answering each question instead of leaving it open; where that is right, it is lost."""
+    truth, best = known_truth(outcome), best_answers(outcome)
+    return np.where(has_answer(truth), judged(best, truth, rule), -(best != "").astype(np.float64))
+
+
+def judged(answers: Array, truth: Array, rule: Rule) -> Array:
+    """Score every row by a rule of its own."""
+    return np.array([rule(said, right) for said, right in zip(answers, truth, strict=True)], dtype=np.float64)
+
+
+def has_answer(truth: Array) -> Array:
+    """Tell which questions have an answer."""
+    return np.array([len(right) > 0 for right in truth], dtype=bool)
+
+
+def best_answers(outcome: Outcome) -> Array:
+    """Give the best answer of every row, whatever the threshold says of it."""
+    assert outcome.answers is not None, "spans come with a table of answers"
+    return np.asarray(outcome.answers["best_answer"].to_numpy(zero_copy_only=False))
