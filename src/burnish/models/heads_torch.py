@@ -23,6 +23,7 @@ from burnish.models.network_torch import TransformerNetwork
 from burnish.models.permutation_torch import PermutationNetwork
 from burnish.models.place import refusal
 from burnish.models.replaced_torch import ReplacedNetwork
+from burnish.models.span_beam_torch import AutoBeam, BeamNetwork
 from burnish.spec.values import Head
 
 
@@ -120,6 +121,7 @@ _KINDS = {
     "sequence_classification": Kind(AutoModelForSequenceClassification, TransformerNetwork),
     "token_classification": Kind(AutoModelForTokenClassification, PlacesNetwork),
     "question_answering": Kind(AutoModelForQuestionAnswering, SpanNetwork),
+    "question_answering_beam": Kind(AutoBeam, BeamNetwork),
     "multiple_choice": Kind(AutoModelForMultipleChoice, ChoiceNetwork),
     "masked_lm": Kind(AutoModelForMaskedLM, PlacesNetwork),
     "causal_lm": Kind(AutoModelForCausalLM, PlacesNetwork),

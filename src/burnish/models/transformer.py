@@ -73,6 +73,7 @@ class Transformer(Component):
         "sequence_classification",
         "token_classification",
         "question_answering",
+        "question_answering_beam",
         "multiple_choice",
         "masked_lm",
         "causal_lm",
