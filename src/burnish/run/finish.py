@@ -24,9 +24,9 @@ def finish(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], N
     """Score every split but train with the best weights, and on process 0 write scores, predictions, the artifact."""
     step = put_best_in_place(trained, directory, tell=tell)
     with trained.learner.averaged():
-        trained = refined(trained)
+        trained, known = refined(trained)
         outcomes = {
-            split: trained.scorer.outcome(split, trained.learner.infer, fitting=trained.fitting)
+            split: known.get(split) or trained.scorer.outcome(split, trained.learner.infer, fitting=trained.fitting)
             for split in trained.prepared.features
             if split != "train"
         }
@@ -42,17 +42,21 @@ def finish(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], N
     return outcomes
 
 
-def refined(trained: Trained) -> Trained:
-    """Let the task fit to the validation rows what comes after the network; the first process's fit holds for all."""
+def refined(trained: Trained) -> tuple[Trained, dict[str, Outcome]]:
+    """Let the task fit to the validation rows what comes after the network; the first process's fit holds for all.
+
+    Where there was nothing to fit, what was predicted for it still holds and is given too.
+    """
     task, scorer = trained.experiment.task, trained.scorer
     if not isinstance(task, Refines):
-        return trained
-    profile = task.refine(
-        scorer.outcome("validation", trained.learner.infer, fitting=trained.fitting), trained.prepared.profile
-    )
+        return trained, {}
+    outcome = scorer.outcome("validation", trained.learner.infer, fitting=trained.fitting)
+    profile = task.refine(outcome, trained.prepared.profile)
+    if profile is trained.prepared.profile:
+        return trained, {"validation": outcome}
     profile = replace(profile, facts=scorer.world.gather(dict(profile.facts))[0])
     prepared = replace(trained.prepared, profile=profile)
-    return replace(trained, prepared=prepared, scorer=replace(scorer, prepared=prepared))
+    return replace(trained, prepared=prepared, scorer=replace(scorer, prepared=prepared)), {}
 
 
 def write_scores(
