@@ -20,6 +20,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "text_classification": Entry("burnish.tasks.text_classification:TextClassification"),
         "token_classification": Entry("burnish.tasks.token_classification:TokenClassification"),
         "multiple_choice": Entry("burnish.tasks.multiple_choice:MultipleChoice"),
+        "question_answering": Entry("burnish.tasks.question_answering:QuestionAnswering"),
         "tabular": Entry("burnish.tasks.tabular:Tabular"),
         "masked_lm": Entry("burnish.tasks.masked_lm:MaskedLm"),
         "permutation_lm": Entry("burnish.tasks.permutation_lm:PermutationLm"),

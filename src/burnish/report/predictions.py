@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from burnish.metrics.answer_rules import ANSWERS_JOINED_BY, exact_match
 from burnish.metrics.confidence import reliability
 from burnish.metrics.sums import Array
 from burnish.report.data import Calibration, Matrix, Mistake, Residuals
@@ -49,7 +50,7 @@ class Predictions:
         confidence = self._confidence()
         if confidence is None or self.kind == "regression":
             return None
-        right = np.asarray([true == said for true, said in zip(self.truth, self.predicted, strict=True)])
+        right = np.asarray([self._is_right(*pair) for pair in zip(self.truth, self.predicted, strict=True)])
         known = np.isfinite(confidence)
         return Calibration(self.split, reliability(confidence[known], right[known].astype(np.float64)))
 
@@ -87,9 +88,14 @@ class Predictions:
         if self.kind == "regression":
             errors = np.asarray(self.predicted, float) - np.asarray(self.truth, float)
             return np.asarray(np.nan_to_num(np.abs(errors), nan=np.inf))
-        wrong = np.asarray([true != said for true, said in zip(self.truth, self.predicted, strict=True)], float)
+        wrong = np.asarray([not self._is_right(*pair) for pair in zip(self.truth, self.predicted, strict=True)], float)
         confidence = self._confidence()
         return np.asarray(wrong if confidence is None else wrong * np.nan_to_num(confidence, nan=1.0))
+
+    def _is_right(self, true: object, said: object) -> bool:
+        if self.kind != "spans":
+            return true == said
+        return exact_match(str(said), tuple(str(true).split(ANSWERS_JOINED_BY))) > 0
 
     def _confidence(self) -> Array | None:
         if "confidence" not in self.table.column_names:

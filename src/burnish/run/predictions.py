@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from burnish.spec.values import Array
 
 _COMPARED = ("binary", "multiclass", "multilabel", "regression")
-_OWN_COLUMNS = {"tags": ("tags", "true_tags"), "choice": ("choice", "true_choice")}
+_OWN_COLUMNS = {
+    "tags": ("tags", "true_tags"),
+    "choice": ("choice", "true_choice"),
+    "spans": ("predicted", "true_answers"),
+}
 """By kind, the columns of what was said and of what is true, where these are neither classes nor numbers."""
 
 
@@ -26,8 +30,8 @@ def read_outcome(directory: RunDirectory, split: str) -> Outcome:
         profile = _profile(directory)
         if profile.kind not in (*_COMPARED, *_OWN_COLUMNS):
             raise DataError(
-                f"{directory.path} says {profile.kind} of its rows, and only runs that give classes, tags, choices or "
-                f"numbers can be compared row by row; their scores stand side by side in `burnish runs ls`"
+                f"{directory.path} says {profile.kind} of its rows, and only runs that give classes, tags, choices, "
+                f"answers or numbers can be compared row by row; their scores stand side by side in `burnish runs ls`"
             )
         table = pq.read_table(path)
         if profile.kind in _OWN_COLUMNS:
@@ -51,11 +55,21 @@ def _own_outcome(table: Any, profile: Profile) -> Outcome:
     return Outcome(
         kind=profile.kind,
         rows=table["row"].to_numpy(),
-        outputs=table["confidence"].to_numpy(),
+        outputs=_own_outputs(table),
         decisions=_entries(table[said].to_pylist(), profile),
         truth=_entries(table[true].to_pylist(), profile) if true in table.column_names else None,
         labels=profile.labels,
+        answers=table if profile.kind == "spans" else None,
     )
+
+
+def _own_outputs(table: Any) -> Array:
+    import numpy as np
+
+    confidence: Array = table["confidence"].to_numpy()
+    if "null_odds" not in table.column_names:
+        return confidence
+    return np.stack([confidence, table["null_odds"].to_numpy()], axis=1)
 
 
 def _entries(values: list[Any], profile: Profile) -> Array:
@@ -63,6 +77,9 @@ def _entries(values: list[Any], profile: Profile) -> Array:
 
     if profile.kind == "choice":
         return np.asarray(values)
+    if profile.kind == "spans":
+        answers = (each if isinstance(each, str) else tuple(each) for each in values)
+        return np.fromiter(answers, dtype=object, count=len(values))
     numbers = {label: number for number, label in enumerate(profile.labels)}
     rows = (tuple(numbers[tag] for tag in tags) for tags in values)
     return np.fromiter(rows, dtype=object, count=len(values))

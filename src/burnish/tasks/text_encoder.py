@@ -58,7 +58,7 @@ class TextEncoder:
         """List rows with an empty text or a label that is none."""
         refuse_other_than_text(rows.table, self._texts)
         refuse_other_than_labels(rows.table, self.columns.names, kind=self.profile.kind)
-        empty = [fault for name in self._texts for fault in _empty(rows.table[name], name)]
+        empty = [fault for name in self._texts for fault in empty_texts(rows.table[name], name)]
         return [*empty, *self._labels(rows.table)[1]]
 
     def encode(self, table: pa.Table) -> pa.Table:
@@ -91,7 +91,8 @@ class TextEncoder:
         return self.columns.class_indices(table, self.profile.labels)
 
 
-def _empty(column: pa.ChunkedArray, name: str) -> list[RowFault]:
+def empty_texts(column: pa.ChunkedArray, name: str) -> list[RowFault]:
+    """List the rows in which a column holds nothing but blanks."""
     text = column.cast(pa.large_string())
     blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(pc.fill_null(text, ""))), 0)
     return [RowFault(int(row), f"{name} is empty") for row in np.flatnonzero(blank.to_numpy())]

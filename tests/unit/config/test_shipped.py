@@ -38,7 +38,8 @@ except ConfigError as error:
 def test_the_promised_experiments_are_there() -> None:
     glue = [f"glue/{each}" for each in ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb", "wnli")]
     tables = {"demo/taxi", "taxi/tips", "taxi/fare", "adult", "california_housing"}
-    assert {"demo/reviews", "imdb", "conll2003", "swag", "dream", *glue, *tables} <= set(NAMES)
+    texts = {"conll2003", "swag", "dream", "squad", "squad/v2", "squad/beam"}
+    assert {"demo/reviews", "imdb", *texts, *glue, *tables} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -51,7 +52,7 @@ def test_it_resolves_and_its_canonical_form_loads_back(name: str, tmp_path: File
     assert fingerprint(again, registry=REGISTRY) == fingerprint(resolved.experiment, registry=REGISTRY)
 
 
-@pytest.mark.parametrize("name", ["demo/reviews", "glue/sst2", "glue/stsb", "imdb", "conll2003", "dream"])
+@pytest.mark.parametrize("name", ["demo/reviews", "glue/sst2", "glue/stsb", "imdb", "conll2003", "dream", "squad/v2"])
 def test_it_resolves_to_its_golden_file(name: str) -> None:
     resolved = load(name, registry=REGISTRY)
     golden = GOLDEN / f"{name.replace('/', '-')}.yaml"

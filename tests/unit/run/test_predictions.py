@@ -7,6 +7,7 @@ import pytest
 
 from burnish.artifact.tables import prediction_columns, words
 from burnish.data.rows import from_file
+from burnish.metrics.answers import Answerability, AnswerF1, BestThreshold, ExactMatch
 from burnish.run.directory import RunDirectory, write_json
 from burnish.run.prediction_tables import prediction_tables
 from burnish.run.predictions import read_outcome
@@ -43,6 +44,21 @@ def test_what_was_written_as_words_is_read_as_numbers(tmp_path: Path, outcome: O
     assert (back.kind, back.labels) == (outcome.kind, outcome.labels)
     for name in ("rows", "outputs", "decisions", "truth"):
         np.testing.assert_array_equal(getattr(back, name), getattr(outcome, name))
+
+
+def test_answers_are_read_with_all_that_scores_them(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    columns = {"row": [0, 1], "predicted": ["Ann", ""], "confidence": [0.5, 0.75], "best_answer": ["Ann", "Bob"]}
+    table = pa.table({**columns, "null_odds": [-1.0, 2.0], "true_answers": [["Ann", "she"], []]})
+    run.predictions.mkdir()
+    pq.write_table(table, run.predictions / "test.parquet")
+    write_json(run.profile, {"kind": "spans", "labels": []})
+    back = read_outcome(run, "test")
+    assert back.decisions.tolist() == ["Ann", ""]
+    assert back.truth is not None
+    assert back.truth.tolist() == [("Ann", "she"), ()]
+    metrics = (AnswerF1(), ExactMatch(), Answerability(), BestThreshold())
+    assert [float(value[0]) for metric in metrics for value in metric.scores(back).values()] == [1.0] * 7
 
 
 def test_probabilities_as_lists_are_in_the_order_of_the_labels(tmp_path: Path) -> None:
