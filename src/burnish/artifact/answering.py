@@ -1,7 +1,7 @@
 """Answers a payload: its rows are read, predicted and written in the form that goes with theirs."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 import pyarrow as pa
@@ -10,7 +10,7 @@ from burnish.artifact.predictor import Predictor
 from burnish.artifact.tables import prediction_columns
 from burnish.data.codecs.columns import columns_of
 from burnish.data.codecs.decoded import DecodedRows, RowError
-from burnish.data.codecs.formats import decode, encode
+from burnish.data.codecs.formats import beside, decode, encode
 from burnish.data.codecs.names import FormatName
 from burnish.data.codecs.payload import DEFAULT_LIMITS, Limits
 
@@ -27,6 +27,8 @@ class Answered:
     """What is wrong with the rows that were skipped."""
     unused: tuple[str, ...]
     """Names in the payload that the model has no column for."""
+    beside: Mapping[str, bytes] = field(default_factory=dict)
+    """Further files that the format has, by name."""
 
 
 def answer(
@@ -42,8 +44,9 @@ def answer(
     rows = decode(payload, columns_of(predictor.task, predictor.profile), format=format, limits=limits)
     if bad_rows == "error":
         rows.refuse_errors()
-    body = encode(rows, _predicted(predictor, rows, progress=progress), format=format)
-    return Answered(body, rows.num_rows, rows.errors, rows.unused)
+    answers = _predicted(predictor, rows, progress=progress)
+    body = encode(rows, answers, format=format)
+    return Answered(body, rows.num_rows, rows.errors, rows.unused, beside(rows, answers, format=format))
 
 
 def _predicted(predictor: Predictor, rows: DecodedRows, *, progress: Callable[[int, int], None]) -> pa.Table:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +73,8 @@ def predict_payload(
     limits = Limits(payload_bytes=MAX_PAYLOAD_BYTES, rows=MAX_PAYLOAD_BYTES)
     answered = answer(predictor, payload, format=format, bad_rows=bad_rows, limits=limits, progress=progress)
     if out is not None:
-        _put(out, lambda temporary: temporary.write_bytes(answered.body))
+        for name, body in {**answered.beside, out.name: answered.body}.items():
+            _put(out.with_name(name), partial(_write_bytes, body))
     return answered
 
 
@@ -124,6 +126,10 @@ def _beside(table: "pa.Table", outcome: "Outcome") -> "pa.Table":
     for name, column in prediction_columns(outcome).items():
         table = table.append_column(free_name(name, table), column)
     return table
+
+
+def _write_bytes(body: bytes, path: Path) -> None:
+    path.write_bytes(body)
 
 
 def _write(table: "pa.Table", out: Path) -> None:

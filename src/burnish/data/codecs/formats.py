@@ -16,12 +16,14 @@ from burnish.data.codecs.example_rows import Examples
 from burnish.data.codecs.json_rows import Json, JsonLines
 from burnish.data.codecs.names import FormatName
 from burnish.data.codecs.payload import DEFAULT_LIMITS, Limits
+from burnish.data.codecs.squad import Squad
 from burnish.data.codecs.tfrecord import is_tfrecord
 from burnish.data.codecs.wire import WireError
 from burnish.errors import DataError
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _LOOKED_AT = 1 << 16
+_ALIKE = ({"csv", "csv_rows"}, {"json", "json_lists"}, {"json", "squad"})
 
 
 class RowCodec(Protocol):
@@ -43,6 +45,7 @@ CODECS: Mapping[FormatName, RowCodec] = {
     "csv": Csv(),
     "csv_rows": Csv(has_header=False),
     "example": Examples(),
+    "squad": Squad(),
 }
 
 
@@ -66,6 +69,12 @@ def encode(rows: DecodedRows, answers: pa.Table, *, format: FormatName) -> bytes
     return CODECS[format].encode(rows, answers)
 
 
+def beside(rows: DecodedRows, answers: pa.Table, *, format: FormatName) -> Mapping[str, bytes]:
+    """Write what a format puts into files of its own beside the answers, by name; most have nothing such."""
+    codec = CODECS[format]
+    return codec.beside(rows, answers) if isinstance(codec, Squad) else {}
+
+
 def looks_like(payload: bytes) -> FormatName | None:
     """Guess the format of bytes by how they begin; None if they tell nothing."""
     start = payload[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")
@@ -81,7 +90,7 @@ def looks_like(payload: bytes) -> FormatName | None:
 
 def _hint(payload: bytes, format: FormatName) -> str:
     guess = looks_like(payload)
-    if guess is None or guess == format or {guess, format} in ({"csv", "csv_rows"}, {"json", "json_lists"}):
+    if guess is None or guess == format or {guess, format} in _ALIKE:
         return ""
     return f"\n  it was read as `{format}`, and it looks like `{guess}`"
 

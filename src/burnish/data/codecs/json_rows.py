@@ -28,7 +28,7 @@ class Json:
 
     def decode(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> DecodedRows:
         """Read all rows of a document."""
-        document = _parsed(text_of(payload))
+        document = parse_document(text_of(payload))
         rows = _rows(document, columns)
         limits.check_rows(len(rows))
         return gather(rows, columns, read=_listed if self.are_lists else _named)
@@ -61,7 +61,8 @@ class _Broken:
     why: str
 
 
-def _parsed(text: str) -> Any:
+def parse_document(text: str) -> Any:
+    """Read one JSON document; refuse what is none, by line and column."""
     try:
         return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError as error:

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from burnish.errors import DataError
 
-FormatName = Literal["json", "jsonl", "json_lists", "csv", "csv_rows", "example"]
+FormatName = Literal["json", "jsonl", "json_lists", "csv", "csv_rows", "example", "squad"]
 FORMAT_NAMES: tuple[FormatName, ...] = get_args(FormatName)
 
 CONTENT_TYPES: Mapping[str, FormatName] = {
