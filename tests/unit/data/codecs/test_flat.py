@@ -1,0 +1,18 @@
+"""Nested columns fit into CSV cells."""
+
+import pyarrow as pa
+
+from burnish.data.codecs.flat import flat
+
+
+def test_probabilities_are_a_column_a_class_and_all_else_is_json() -> None:
+    answers = [{"text": ["Ann"], "answer_start": [0]}]
+    table = pa.table({"answers": answers, "probabilities": [{"a": 0.25, "b": 0.75}], "tags": [["x", "y"]]})
+    assert flat(table).to_pylist() == [
+        {
+            "answers": '{"text": ["Ann"], "answer_start": [0]}',
+            "probability_a": 0.25,
+            "probability_b": 0.75,
+            "tags": '["x", "y"]',
+        }
+    ]
