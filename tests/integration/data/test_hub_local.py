@@ -11,6 +11,7 @@ from burnish.data import load_hub as module
 from burnish.data.glue import Glue
 from burnish.data.hub import Hub
 from burnish.errors import DataError, MissingExtra
+from burnish.tasks.question_columns import read_answers
 from tests.data_request import Asked
 
 pytest.importorskip("datasets", reason="the extra `hub` is not installed")
@@ -119,3 +120,37 @@ def test_glue_from_the_hub_has_the_published_labels(monkeypatch: pytest.MonkeyPa
     splits = Glue(set="sst2").load(Asked(stratify="label", columns=("sentence", "label")))
     assert splits.train.table.to_pylist() == [{"sentence": "x", "label": "1"}, {"sentence": "y", "label": "0"}]
     assert splits.test is None
+
+
+QUESTIONS = """---
+dataset_info:
+  features:
+  - name: id
+    dtype: string
+  - name: question
+    dtype: string
+  - name: context
+    dtype: string
+  - name: answers
+    sequence:
+    - name: text
+      dtype: string
+    - name: answer_start
+      dtype: int32
+---
+"""
+
+
+def test_questions_of_the_hub_have_their_answers(tmp_path: Path) -> None:
+    folder = tmp_path / "questions"
+    (folder / "data").mkdir(parents=True)
+    (folder / "README.md").write_text(QUESTIONS)
+    answers = [{"text": ["Ann", "Bob"], "answer_start": [0, 8]}, {"text": [], "answer_start": []}] * 10
+    columns = {name: [f"{name} {row}" for row in range(20)] for name in ("id", "question", "context")}
+    for split in ("train", "validation"):
+        table = pa.table({**columns, "answers": answers})
+        pa.parquet.write_table(table, folder / "data" / f"{split}-00000-of-00001.parquet")
+    rows = hub(folder).load(Asked(columns=("question", "context", "answers"))).train
+    found = read_answers(rows.table["answers"], name="answers")
+    assert found.counts.tolist() == [2, 0] * 10
+    assert (found.texts[:2], found.starts[:2].tolist()) == (["Ann", "Bob"], [0, 8])
