@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -45,13 +46,23 @@ class Inference:
     def infer(self, batch: "Batch") -> "Array":
         """Give what is kept of the answers to a batch, in float32."""
         self.network.eval()
-        tensors = self.precision.tensors(batch)
+        given, num_rows = self._filled_up(batch)
+        tensors = self.precision.tensors(given)
         with torch.inference_mode(), self.precision.scope():
             outputs = self.network(inputs_of(tensors))
             logits: Tensor = (outputs if isinstance(outputs, Tensor) else outputs["logits"]).float()
         if self.head is not None and self.head.answer == "likelihood":
             logits = _likelihood(logits, tensors, best=int(self.head.options.get("best", _BEST)))
-        return logits.cpu().numpy()
+        return logits.cpu().numpy()[:num_rows]
+
+    def _filled_up(self, batch: "Batch") -> "tuple[Batch, int | None]":
+        """Repeat the last row until the number of rows is one that the network answers alike, whatever it is."""
+        together: int = getattr(self.network, "rows_together", 1)
+        if together == 1:
+            return batch, None
+        num_rows = len(next(iter(batch.values())))
+        places = np.minimum(np.arange(-(-num_rows // together) * together), num_rows - 1)
+        return {name: array[places] for name, array in batch.items()}, num_rows
 
 
 def inputs_of(batch: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -32,6 +32,8 @@ _OBJECTIVES = {
 class BoostedTrees(TableNetwork):
     """Trees that are there, and the means to grow more."""
 
+    rows_together: int = 1  # a tree looks at each row alone
+
     def __init__(self, options: Gbdt, head: Head) -> None:
         super().__init__(head)
         self._options = options

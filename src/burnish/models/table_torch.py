@@ -19,6 +19,10 @@ _WEIGHTS, _SHAPE = "model.safetensors", "shape.json"
 class TableNetwork(nn.Module):
     """A network that knows what it is fed; parameters under `wide` are its linear part."""
 
+    rows_together: int = 64
+    """Answers are computed in multiples of so many rows: kernels round a few rows otherwise than many, and a row that
+    is served alone would differ in the last bits from the same row in a test set."""
+
     def __init__(self, head: Head) -> None:
         super().__init__()
         self.head = head

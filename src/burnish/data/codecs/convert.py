@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from burnish.data.cells import FALSE, MISSING, TRUE
 from burnish.data.codecs.columns import ColumnSpec, Kind
 from burnish.errors import DataError
 
@@ -30,8 +31,7 @@ _RIGHT: Mapping[Kind, str] = {
 _BLANK = " \t\r\n\f\v"
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity)"
 _INTEGER = r"([+-]?[0-9]+)(?:\.0*)?"
-_MISSING = ("", "nan")
-_WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_WORDS = {**dict.fromkeys(TRUE, True), **dict.fromkeys(FALSE, False)}
 _SHOWN = 40
 
 
@@ -154,7 +154,7 @@ def _plain(value: object) -> object:
 def _number(value: object) -> float | None:
     if isinstance(value, str):
         text = value.strip(_BLANK)
-        if text.lower() in _MISSING:
+        if text.lower() in MISSING:
             return None
         if re.fullmatch(_NUMBER, text):
             return float(text)
@@ -175,7 +175,7 @@ def _integer(value: object) -> int | None:
     found: int | None = None
     if isinstance(value, str):
         text = value.strip(_BLANK)
-        if text.lower() in _MISSING:
+        if text.lower() in MISSING:
             return None
         match = re.fullmatch(_INTEGER, text)
         found = int(match[1]) if match and len(match[1]) < _SHOWN else None
@@ -196,7 +196,7 @@ def _boolean(value: object) -> bool | None:
         return bool(value)
     if isinstance(value, str):
         word = value.strip(_BLANK).lower()
-        if not word:
+        if word in MISSING:
             return None
         if word in _WORDS:
             return _WORDS[word]
