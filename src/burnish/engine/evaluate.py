@@ -65,7 +65,7 @@ def infer_all(
 
 
 def _piece(infer: Infer, batch: "Batch", parts: "Array") -> dict[str, "Array"]:
-    kept = {name: batch[name] for name in batch if name in ("row", "label") or name.startswith("at_")}
+    kept = {name: batch[name] for name in batch if name in ("row", "label", "weight") or name.startswith("at_")}
     # A part's number keeps windows and views of one row in one order, however batches were cut.
     beside = {"part": parts, **kept}
     if "scored" in batch:

@@ -20,6 +20,8 @@ def over_set(outcome: Outcome, weights: Array | None, compute: Callable[[Array],
     if num_rows == 0 or num_sets == 0 or np.isnan(outcome.outputs).any():
         return np.full(num_sets, np.nan)
     full = np.ones((1, num_rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+    if outcome.weights is not None:
+        full = full * outcome.weights
     with np.errstate(all="ignore"):
         return np.concatenate([compute(part) for part in chunks(full)])
 

@@ -74,7 +74,15 @@ def joined(outcomes: Sequence[Outcome]) -> Outcome:
         truth=np.concatenate(truths)[order] if truths else None,
         labels=outcomes[0].labels,
         answers=_answers(outcomes, order),
+        weights=_weights(outcomes, order),
     )
+
+
+def _weights(outcomes: Sequence[Outcome], order: Array) -> Array | None:
+    if all(part.weights is None for part in outcomes):
+        return None
+    own = [np.ones(len(part.rows)) if part.weights is None else part.weights for part in outcomes]
+    return np.asarray(np.concatenate(own)[order])
 
 
 def resampled(metrics: Sequence[Metric], outcome: Outcome, *, seed: int, resamples: int) -> dict[str, Array]:

@@ -19,6 +19,7 @@ class Standing:
     labels: tuple[str, ...]
     rows: Array
     truth: Array | None
+    weights: Array | None = None
 
     @property
     def num_labels(self) -> int:
@@ -27,7 +28,9 @@ class Standing:
 
     def outcome(self, outputs: Array) -> Outcome:
         """Decide by a baseline's outputs."""
-        return Outcome(self.kind, self.rows, outputs, self._decide(outputs), self.truth, self.labels)
+        return Outcome(
+            self.kind, self.rows, outputs, self._decide(outputs), self.truth, self.labels, weights=self.weights
+        )
 
     def _decide(self, outputs: Array) -> Array:
         if self.kind == "regression":

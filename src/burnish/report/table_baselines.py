@@ -23,7 +23,7 @@ def table_baselines(
     train: pa.Table, scored: pa.Table, outcome: Outcome, *, profile: Profile, seed: int, note: Callable[[str], None]
 ) -> dict[str, Outcome]:
     """Learn simple models from the training features and give their outcomes on the rows that were scored."""
-    standing = Standing(kind=outcome.kind, labels=outcome.labels, rows=outcome.rows, truth=outcome.truth)
+    standing = Standing(outcome.kind, outcome.labels, outcome.rows, outcome.truth, outcome.weights)
     targets = truths(train, profile)
     found = {"mean" if outcome.kind == "regression" else "majority": standing.outcome(constant(targets, standing))}
     try:

@@ -28,7 +28,7 @@ def boosted_trees(
     except (MissingExtra, ConfigError) as reason:
         note(f"the baseline of boosted trees was left out: {reason}")
         return None
-    kept = {name: asked[name] for name in ("row", "label") if name in asked}
+    kept = {name: asked[name] for name in ("row", "label", "weight") if name in asked}
     return task.decode({"logits": logits, "part": np.arange(len(logits)), **kept}, prepared.profile)
 
 

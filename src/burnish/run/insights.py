@@ -52,7 +52,10 @@ class Inspection:
         sign = 1 if self._metric.better == "higher" else -1
         for at, name in enumerate(given.column_names):
             # The truth stays: it may be derived from the very column that is shuffled.
-            said = [replace(self._shuffled(given, at, random), truth=whole.truth) for _ in range(_REPEATS)]
+            said = [
+                replace(self._shuffled(given, at, random), truth=whole.truth, weights=whole.weights)
+                for _ in range(_REPEATS)
+            ]
             yield name, float(np.mean([sign * (self._score(whole) - self._score(each)) for each in said]))
 
     def _shuffled(self, given: pa.Table, at: int, random: np.random.Generator) -> Outcome:

@@ -22,6 +22,8 @@ def prediction_tables(outcome: Outcome, rows: Rows, *, shown: Sequence[str]) -> 
         columns: dict[str, Any] = {"row": said.rows, "text": texts.take(pa.array(said.rows - start))}
         if said.truth is not None and said.answers is None:
             columns["truth"] = pa.array(words(said.truth, said))
+        if said.weights is not None:
+            columns["weight"] = said.weights
         columns |= prediction_columns(said)
         if said.outputs.ndim == 2 and said.answers is None:
             columns["probabilities"] = pa.array(list(said.outputs))

@@ -44,6 +44,7 @@ def read_outcome(directory: RunDirectory, split: str) -> Outcome:
             decisions=_values(table["predicted"].to_pylist(), profile),
             truth=None if truth is None else _values(truth, profile),
             labels=profile.labels,
+            weights=table["weight"].to_numpy() if "weight" in table.column_names else None,
         )
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path} does not hold the predictions of this run, so it cannot be compared") from error

@@ -199,6 +199,8 @@ class Outcome:
     labels: tuple[str, ...] = ()
     answers: pa.Table | None = None
     """What to show of each row where classes and numbers do not say it; `predicted` is among its columns."""
+    weights: Array | None = None
+    """How much each row counts in a score, where the data says so; else every row counts 1."""
 
     def part(self, which: Array | slice) -> Outcome:
         """Give the outcome of some of the rows."""
@@ -209,6 +211,7 @@ class Outcome:
             decisions=self.decisions[which],
             truth=None if self.truth is None else self.truth[which],
             answers=None if self.answers is None else _taken(self.answers, which),
+            weights=None if self.weights is None else self.weights[which],
         )
 
 

@@ -18,13 +18,15 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, *, threshold: float
     rows, first = np.unique(outputs["row"], return_index=True)
     logits = outputs["logits"][first].astype(np.float64)
     members = logits[:, None, :] if logits.ndim == 2 else logits
-    label = outputs["label"][first] if "label" in outputs else None
+    label, weights = (outputs[name][first] if name in outputs else None for name in ("label", "weight"))
+    weights = None if weights is None else weights.astype(np.float64)
     if profile.kind == "regression":
-        return _numbers(rows, members, label, measure=Measure.from_json(profile.facts["target"]))
+        values, truth = _numbers(members, label, measure=Measure.from_json(profile.facts["target"]))
+        return Outcome("regression", rows, values, values, truth, weights=weights)
     fitted: Mapping[str, Any] = profile.facts.get("fitted", {})
     shares = Calibration.from_json(fitted.get("calibration")).applied(_softmax(members).mean(axis=1))
     chosen = decide(shares, kind=profile.kind, threshold=float(fitted.get("threshold", threshold)))
-    return Outcome(profile.kind, rows, shares, chosen, label, profile.labels)
+    return Outcome(profile.kind, rows, shares, chosen, label, profile.labels, weights=weights)
 
 
 def decide(shares: "Array", *, kind: str, threshold: float) -> "Array":
@@ -34,10 +36,9 @@ def decide(shares: "Array", *, kind: str, threshold: float) -> "Array":
     return np.asarray(shares.argmax(axis=1))
 
 
-def _numbers(rows: "Array", members: "Array", label: "Array | None", *, measure: Measure) -> Outcome:
+def _numbers(members: "Array", label: "Array | None", *, measure: Measure) -> "tuple[Array, Array | None]":
     values = measure.answers(members[:, :, 0]).mean(axis=1)
-    truth = None if label is None else measure.truth(label.astype(np.float64))
-    return Outcome("regression", rows, values, values, truth)
+    return values, None if label is None else measure.truth(label.astype(np.float64))
 
 
 def _softmax(logits: "Array") -> "Array":

@@ -1,5 +1,7 @@
 """Any batch size, order or number of processes gives the same digits; intervals are deterministic."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -152,3 +154,20 @@ def test_a_rehearsal_passes_for_every_kind_and_finds_a_wrong_label(kind) -> None
     if kind != "regression":
         with pytest.raises(ConfigError, match="is 'c', which is not one of the labels a, b"):
             rehearse([F1(positive="c")], kind=kind, labels=("a", "b"))
+
+
+@pytest.mark.parametrize("cut", [0, 11, 30])
+@pytest.mark.parametrize("outcome", [binary(30), regression(30)], ids=["classes", "numbers"])
+def test_a_row_of_weight_three_counts_as_three_rows(outcome: Outcome, cut: int) -> None:
+    metrics = ON_NUMBERS if outcome.kind == "regression" else ON_CLASSES
+    weights = np.arange(30) % 4
+    weighed = replace(outcome, weights=weights.astype(np.float64))
+    repeated = take(outcome, np.repeat(np.arange(30), weights))
+    expected = Tally(metrics, [replace(repeated, rows=np.arange(len(repeated.rows)))]).scores()
+    parts = [weighed_part(weighed, index) for index in (slice(cut), slice(cut, None))]
+    assert Tally(metrics, parts).scores() == pytest.approx(expected, abs=1e-12)
+
+
+def weighed_part(outcome: Outcome, index: slice) -> Outcome:
+    assert outcome.weights is not None
+    return replace(take(outcome, index), weights=outcome.weights[index])

@@ -331,6 +331,8 @@ def test_weights_ride_along() -> None:
     task, profile = profiled(table, weight="w")
     assert batch_of(task, profile, table)["weight"].tolist() == [at % 3 for at in range(60)]
     assert "w" not in profile.inputs
+    outputs = {"row": np.arange(60), "logits": np.zeros((60, 2)), "weight": batch_of(task, profile, table)["weight"]}
+    assert task.decode(outputs, profile).weights.tolist() == [at % 3 for at in range(60)]
     bad = table.set_column(table.column_names.index("w"), "w", pa.array(["-1"] * 60))
     assert len(task.encoder(profile, None).faults(rows_of(bad))) == 60
 
