@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from burnish.tasks.table_guess import Guess
 
 _MOST_SHOWN = 60
+_CAREFUL = "; careful: alone it tells the target almost always"
 
 
 def table_starter(
@@ -21,12 +22,12 @@ def table_starter(
     from burnish.tasks.tabular import Tabular
 
     chosen = target_of(facts, label=label).name
-    guesses, kind = _looked_at(files["train"], facts, chosen)
+    guesses, kind, telling = _looked_at(files["train"], facts, chosen)
     model = Tabular(target=chosen, kind=kind)
     text = "\n".join(
         [
             *_head(facts, files["train"], target),
-            *_task(chosen, kind, guesses),
+            *_task(chosen, kind, guesses, telling),
             *_data(facts, files),
             *_rest(model.metrics(None)[0].names()[0]),
         ]
@@ -34,20 +35,31 @@ def table_starter(
     unused = [f"{name} {guess.why}" for name, guess in guesses.items() if guess.kind == "drop"]
     notes = [f"no column looks like text, so this is a table; the target is `{chosen}`: {kind}"]
     notes += [f"not used: {'; '.join(unused)}"] if unused else []
+    notes += [_warning(name, score, chosen) for name, score in telling.items()]
     return text + "\n", tuple(notes)
 
 
-def _looked_at(path: str, facts: "FileFacts", target: str) -> "tuple[dict[str, Guess], str]":
+def _warning(name: str, score: float, target: str) -> str:
+    return (
+        f"`{name}` alone tells `{target}` almost always (it scores {score:.3f}): if it is known only afterwards, "
+        "state it as `drop` under task.columns"
+    )
+
+
+def _looked_at(path: str, facts: "FileFacts", target: str) -> "tuple[dict[str, Guess], str, dict[str, float]]":
     from burnish.data.address import find
     from burnish.data.read import read
     from burnish.tasks.labels import LabelColumns
     from burnish.tasks.table_frame import Frame
+    from burnish.tasks.table_giveaway import giveaways
     from burnish.tasks.table_guess import guess
 
     table = read(find(path, option="the data file")[0], facts.options).rows.table
     frame = Frame(table)
     kind = LabelColumns((target,)).guess_kind(table)
-    return {name: guess(frame, name) for name in sorted(table.column_names) if name != target}, kind
+    guesses = {name: guess(frame, name) for name in sorted(table.column_names) if name != target}
+    used = [name for name, found in guesses.items() if found.kind != "drop"]
+    return guesses, kind, giveaways(frame, used, target=target, kind=kind)
 
 
 def _head(facts: "FileFacts", source: str, target: Path) -> list[str]:
@@ -60,13 +72,15 @@ def _head(facts: "FileFacts", source: str, target: Path) -> list[str]:
     ]
 
 
-def _task(target: str, kind: str, guesses: "dict[str, Guess]") -> list[str]:
+def _task(target: str, kind: str, guesses: "dict[str, Guess]", telling: dict[str, float]) -> list[str]:
     lines = ["task:", "  type: tabular", line("  target", scalar(target), "the column to learn")]
     lines.append(line("  kind", kind, "binary, multiclass or regression; auto decides anew"))
     lines.append("  # What each column seems to be. Take the # away, here and above the line, to state it otherwise:")
     lines.append("  # columns:")
     shown = list(guesses.items())[:_MOST_SHOWN]
-    lines += [line(f"  #   {scalar(name)}", guess.kind, guess.why) for name, guess in shown]
+    lines += [
+        line(f"  #   {scalar(name)}", guess.kind, guess.why + _CAREFUL * (name in telling)) for name, guess in shown
+    ]
     if len(guesses) > len(shown):
         lines.append(f"  #   … and {len(guesses) - len(shown)} more, found out in the same way")
     return [*lines, ""]

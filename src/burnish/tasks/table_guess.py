@@ -57,7 +57,7 @@ def _number(values: "Array", name: str, *, num_rows: int) -> Guess:
     if set(distinct.tolist()) <= {0.0, 1.0}:
         return Guess("boolean", "0 and 1")
     if np.any(distinct != np.round(distinct)):
-        return Guess("number", f"{len(distinct):,} distinct values")
+        return Guess("number", _counted(len(distinct), "distinct value"))
     return _whole_number(distinct, name, num_known=len(known))
 
 
@@ -70,8 +70,8 @@ def _whole_number(distinct: "Array", name: str, *, num_known: int) -> Guess:
         return Guess("datetime", "seconds since 1970")
     if _CODE.search(name):
         few = len(distinct) <= _MOST_CATEGORIES
-        return Guess("category" if few else "hash", f"{len(distinct):,} codes")
-    return Guess("number", f"{len(distinct):,} distinct values")
+        return Guess("category" if few else "hash", _counted(len(distinct), "code"))
+    return Guess("number", _counted(len(distinct), "distinct value"))
 
 
 def _text(frame: Frame, name: str) -> Guess:
@@ -91,5 +91,9 @@ def _text(frame: Frame, name: str) -> Guess:
     if is_mostly_distinct:
         return Guess("drop", "names the rows: nearly every value is another")
     if len(distinct) <= _MOST_CATEGORIES:
-        return Guess("category", f"{len(distinct):,} distinct values")
-    return Guess("hash", f"{len(distinct):,} distinct values")
+        return Guess("category", _counted(len(distinct), "distinct value"))
+    return Guess("hash", _counted(len(distinct), "distinct value"))
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'s' * (number != 1)}"

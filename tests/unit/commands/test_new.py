@@ -290,3 +290,17 @@ def test_the_target_of_a_table_can_be_named(tmp_path: Path) -> None:
     starter = new(tmp_path / "trips.csv", out=tmp_path / "trips.yaml", label="fare")
     assert "target: fare " in starter.text
     assert "kind: regression" in starter.text
+
+
+def test_a_column_that_alone_tells_the_target_is_warned_of(tmp_path: Path) -> None:
+    rows = [f"{at % 7 * 1.5:.1f},{(at * 37) % 11},{int(at % 7 > 3)}" for at in range(300)]
+    (tmp_path / "trips.csv").write_text("\n".join(["tips,pickup_area,tip", *rows]) + "\n")
+    starter = new(tmp_path / "trips.csv", out=tmp_path / "trips.yaml")
+    told = [note for note in starter.notes if "alone tells" in note]
+    assert told == [
+        "`tips` alone tells `tip` almost always (it scores 1.000): if it is known only afterwards, state it as `drop` "
+        "under task.columns"
+    ]
+    lines = [line for line in starter.text.splitlines() if "careful: alone it tells" in line]
+    assert len(lines) == 1
+    assert "tips: number" in lines[0]
