@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from burnish.artifact.locate import find_artifact
 from burnish.errors import DataError
@@ -42,12 +42,16 @@ def predict_file(
 ) -> int:
     """Predict every row of a file and write it with the predictions beside its own columns; tell how many."""
     from burnish.artifact.predictor import Predictor
+    from burnish.data.codecs.columns import columns_of
     from burnish.data.read_one import read_file
 
     _make_room(out)
     predictor = Predictor.load(find_artifact(target))
-    rows = read_file(source, columns=predictor.input_columns, like=predictor.experiment.data)
-    asked = rows.table.select(list(predictor.input_columns))  # labels, if there are any, may be of another model
+    is_needed = any(spec.must_be_given for spec in columns_of(predictor.task, predictor.profile))
+    absent: Literal["error", "default"] = "error" if is_needed else "default"
+    rows = read_file(source, columns=predictor.input_columns, like=predictor.experiment.data, absent=absent)
+    there = [name for name in predictor.input_columns if name in rows.table.column_names]
+    asked = rows.table.select(there)  # labels, if there are any, may be of another model
     table = _beside(rows.table, predictor.outcome(asked, held=rows.held, progress=progress))
     _write(table, out)
     return int(table.num_rows)

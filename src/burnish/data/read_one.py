@@ -1,6 +1,8 @@
 """Reads one file as it stands, to be scored or predicted."""
 
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+from typing import Literal
 
 from burnish.data.address import DataFile, find
 from burnish.data.faults import judge
@@ -14,16 +16,19 @@ _PLAIN_TEXT = (".txt", ".text", ".raw")
 _SHAPE = ("header", "columns", "layout", "quoting", "delimiter")
 
 
-def read_file(name: str, *, columns: Sequence[str], like: object = None) -> Rows:
+def read_file(
+    name: str, *, columns: Sequence[str], like: object = None, absent: Literal["error", "default"] = "error"
+) -> Rows:
     """Give the rows of a file (or glob, `package:` address or URL) with these columns.
 
-    A file that does not name them is read as the files of `like` were: without a header, with their columns.
+    A file that does not name them is read as the files of `like` were: without a header, with their columns. With
+    `absent="default"` a file may lack some of them, but not all, and none whose name it has nearly.
     """
     found = find(name, base=None, option="the input")
     refusals: list[DataError] = []
     for options in _ways(name, like):
         try:
-            return _rows(found, options, columns=columns)
+            return _rows(found, options, columns=columns, absent=absent)
         except DataError as error:
             refusals.append(error)
     raise refusals[-1] if isinstance(like, Files) and _has_own_columns(like) else refusals[0]
@@ -47,10 +52,19 @@ def _has_own_columns(options: Files) -> bool:
     return options.header is False or bool(options.columns) or options.layout is not None
 
 
-def _rows(found: Sequence[DataFile], options: Files, *, columns: Sequence[str]) -> Rows:
+def _rows(found: Sequence[DataFile], options: Files, *, columns: Sequence[str], absent: str) -> Rows:
     readings: list[Reading] = [read(file, options) for file in found]
     bad = [row for reading in readings for row in reading.bad]
     rows = join([reading.rows for reading in readings])
-    demand(rows, columns, why="the model", has_options=False)
+    needed = columns if absent == "error" else _needed(columns, rows.table.column_names)
+    demand(rows, needed, why="the model", has_options=False)
     judge(bad, total=len(rows) + len(bad), policy="error", share=0.0, quarantine=None, split=options.train[0])
     return rows
+
+
+def _needed(columns: Sequence[str], there: Sequence[str]) -> Sequence[str]:
+    """Name the columns that no default stands in for: all if there is none of them, else those misspelt."""
+    if not set(columns) & set(there):
+        return columns
+    others = [name for name in there if name not in columns]
+    return [name for name in columns if name in there or get_close_matches(name, others, n=1, cutoff=0.85)]

@@ -57,3 +57,17 @@ def test_text_is_read_as_documents_if_the_training_files_were(tmp_path: Path) ->
     like = Files(train=("b.txt",), format="documents")
     assert len(read_file(str(tmp_path / "a.txt"), columns=("text",), like=like)) == 2
     assert len(read_file(str(tmp_path / "a.txt"), columns=("text",))) == 3
+
+
+def test_with_defaults_a_file_may_lack_columns_but_neither_all_nor_by_a_slip(path: Path) -> None:
+    path.write_text("fare,note\n1,x\n")
+    rows = read_file(str(path), columns=("fare", "miles"), absent="default")
+    assert rows.table.column_names == ["fare", "note"]
+    with pytest.raises(DataError, match="the model: there is no column `miles`"):
+        read_file(str(path), columns=("fare", "miles"))
+    path.write_text("fare,mile\n1,2\n")
+    with pytest.raises(DataError, match=r"no column `miles`\. Did you mean `mile`"):
+        read_file(str(path), columns=("fare", "miles"), absent="default")
+    path.write_text("a,b\n1,2\n")
+    with pytest.raises(DataError, match="no column `fare`"):
+        read_file(str(path), columns=("fare", "miles"), absent="default")
