@@ -37,12 +37,18 @@ class Fitter:
 
     def fit(self, names: Sequence[str], crosses: Sequence[Cross]) -> TablePlan:
         """Give the plan for these columns."""
-        kinds = {name: self._kind(name) for name in names}
-        kept = [name for name, (kind, _why) in kinds.items() if kind != "drop"]
-        columns = tuple(self._column(name, kinds[name][0]) for name in kept)
-        numbers = tuple(number for column in columns for number in self._numbers(column))
-        dropped = {name: why for name, (kind, why) in kinds.items() if kind == "drop"}
-        return TablePlan(columns, numbers, self._wide(columns, crosses), dropped)
+        columns: list[ColumnPlan] = []
+        numbers: list[NumberPlan] = []
+        dropped: dict[str, str] = {}
+        for name in names:
+            kind, why = self._kind(name)
+            if kind == "drop":
+                dropped[name] = why
+            else:
+                columns.append(self._column(name, kind))
+                numbers += self._numbers(columns[-1])
+            self.frame.forget(name)  # or all columns, read in every way that was tried, would be in memory at once
+        return TablePlan(tuple(columns), tuple(numbers), self._wide(columns, crosses), dropped)
 
     def _kind(self, name: str) -> tuple[str, str]:
         stated = self._options(name).stated_kind

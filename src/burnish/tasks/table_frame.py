@@ -69,6 +69,11 @@ class Frame:
             pa.array(np.where(read.codes < 0, len(read.values), read.codes))
         )
 
+    def forget(self, name: str) -> None:
+        """Let go of what was read of a column; it is read again if it is asked for again."""
+        for how in ("column", "words", "numbers", "flags", "times"):
+            self._read.pop((how, name), None)
+
     def _column(self, name: str) -> pa.ChunkedArray | pa.Array:
         if name in self.derived:
             return self._derived(name, self.derived[name])

@@ -1,5 +1,6 @@
 """Scales numbers by statistics of the training rows, and finds bin edges on the scaled axis."""
 
+from functools import cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
@@ -73,9 +74,15 @@ def _shares(num_values: int) -> "Array":
 
 def _through_quantiles(values: "Array", points: "Array") -> "Array":
     """Map quantiles to those of a normal distribution; a value that many rows share goes to the middle of its range."""
-    shares = np.linspace(0, 1, len(points))
-    edge = 0.5 / len(points)
-    normal = np.array([NormalDist().inv_cdf(min(max(share, edge), 1 - edge)) for share in shares.tolist()])
+    normal = np.array(_normal(len(points)))
     upper = np.interp(values, points, normal)
     lower = -np.interp(-values, -points[::-1], -normal[::-1])
     return np.asarray((upper + lower) / 2)
+
+
+@cache
+def _normal(num_points: int) -> tuple[float, ...]:
+    """Give the quantiles of a normal distribution, once for each number: they are asked for with every few rows."""
+    edge = 0.5 / num_points
+    shares = np.linspace(0, 1, num_points).tolist()
+    return tuple(NormalDist().inv_cdf(min(max(share, edge), 1 - edge)) for share in shares)
