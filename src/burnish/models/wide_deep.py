@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from burnish.models.table import Layered
+from burnish.models.table import Layered, NumberEmbedding
 
 if TYPE_CHECKING:
     from burnish.models.deep_torch import WideDeepNetwork
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 class WideDeep(Layered):
     """Add a linear model, which remembers single crossings, to layers, which generalise."""
+
+    numbers: NumberEmbedding = NumberEmbedding(kind="piecewise_linear")
 
     def network(self, head: Head, assets: Assets) -> WideDeepNetwork:
         """Build both parts; the linear one begins at zero."""
