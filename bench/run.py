@@ -3,7 +3,7 @@
 python -m bench.run                     all of it: hours
 python -m bench.run --quick             a few minutes: one set, few rows, one round and no trials, to see that it works
 python -m bench.run --only training     one part: machine, training, evaluation, tokenising, startup, foresight,
-                                        growth, checkpoints or quality
+                                        growth, checkpoints, tables, table_scores or quality
 """
 
 import argparse
@@ -18,6 +18,7 @@ ROOT = HERE.parent
 SHARED = ROOT.parent / "shared" / "data"
 PAGE = ROOT / "docs" / "benchmarks.md"
 QUICK_ROUNDS, ROUNDS = 1, 5
+MOST_TABLE_ROUNDS = 3
 
 
 def main() -> None:
@@ -39,6 +40,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="one set, few rows, one round, no trials")
     parser.add_argument("--rounds", type=int, help="how often everyone has a turn")
     parser.add_argument("--data", type=Path, default=SHARED, help="the folder of the real data sets")
+    parser.add_argument("--runs", type=Path, default=Path("runs"), help="where runs are kept, to be read again")
     parser.add_argument("--page", type=Path, default=PAGE, help="the page that is written into")
     asked = parser.parse_args()
     asked.rounds = asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS)
@@ -104,6 +106,22 @@ def _checkpoints(asked: argparse.Namespace, _folder: Path) -> Iterable[str]:
     return _script("checkpoints.py", *(["--pairs", "1", "--every", "10"] if asked.quick else []))
 
 
+def _tables(asked: argparse.Namespace, folder: Path) -> Iterable[str]:
+    from bench.table_speed import table_speed
+
+    return table_speed(folder, rounds=min(asked.rounds, MOST_TABLE_ROUNDS), is_quick=asked.quick, tell=_tell)
+
+
+def _table_scores(asked: argparse.Namespace, _folder: Path) -> Iterable[str]:
+    from bench.table_scores import SEEDS, table_scores
+
+    if not asked.data.is_dir():
+        _tell(f"left out: the scores of tables, for the real data sets are not at {asked.data}")
+        return []
+    seeds = SEEDS[:1] if asked.quick else SEEDS
+    return table_scores(asked.data.resolve(), asked.runs / "table_scores", seeds=seeds, tell=_tell)
+
+
 def _quality(asked: argparse.Namespace, _folder: Path) -> Iterable[str]:
     if not asked.data.is_dir():
         _tell(f"left out: the quality tables, for the real data sets are not at {asked.data}")
@@ -120,9 +138,11 @@ PARTS: dict[str, Callable[[argparse.Namespace, Path], Iterable[str]]] = {
     "foresight": _on_sets("foresight"),
     "growth": _growth,
     "checkpoints": _checkpoints,
+    "tables": _tables,
+    "table_scores": _table_scores,
     "quality": _quality,
 }
-SLOW = ("quality",)
+SLOW = ("table_scores", "quality")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ except ConfigError as error:
 
 def test_the_promised_experiments_are_there() -> None:
     glue = [f"glue/{each}" for each in ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb", "wnli")]
-    tables = {"demo/taxi", "taxi/tips", "taxi/fare", "adult", "california_housing"}
+    tables = {"demo/taxi", "taxi/tips", "taxi/fare", "taxi/fare_nyc", "adult", "california_housing"}
     texts = {"conll2003", "swag", "dream", "squad", "squad/v2", "squad/beam"}
     assert {"demo/reviews", "imdb", *texts, *glue, *tables} <= set(NAMES)
 
