@@ -4,6 +4,7 @@ import csv
 import html
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 SKIP = re.compile(r"^<!-- test: skip because \S.* -->$")
 TITLE = re.compile(r'title="([\w./-]+)"')
 NAMED = re.compile(r"^# ([\w./-]+\.ya?ml)\b")
+SNIPPET = re.compile(r'^--8<-- "([\w./-]+)"$', re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 COMMAND_SECONDS = 120
 
@@ -73,9 +75,13 @@ def blocks_of(page: Path) -> Iterator[Block]:
             number += 1
             continue
         end = next(n for n in range(number + 1, len(lines)) if lines[n].strip() == "```")
-        text = "\n".join(line.removeprefix(indent) for line in lines[number + 1 : end])
+        text = with_snippets("\n".join(line.removeprefix(indent) for line in lines[number + 1 : end]))
         yield Block(page, number + 1, info.strip(), lines[number - 1].strip() if number else "", text)
         number = end + 1
+
+
+def with_snippets(text: str) -> str:
+    return SNIPPET.sub(lambda match: (ROOT / match[1]).read_text().rstrip("\n"), text)
 
 
 def commands_of(text: str) -> Iterator[Command]:
@@ -158,6 +164,7 @@ def small_data(tmp_path: Path) -> Path:
         writer = csv.writer(file)
         writer.writerow(["text", "label"])
         writer.writerows([f"{verdicts[label]} {number}.", label] for number in range(30) for label in verdicts)
+    shutil.copy(ROOT / "examples" / "own_task" / "tickets.csv", tmp_path)
     return tmp_path
 
 

@@ -157,8 +157,16 @@ def _imported(address: str, *, what: str) -> object:
     except BurnishError:
         raise
     except Exception as error:  # a plug-in may fail in any way; it must break only who asked for it
-        raise _refusal(f"the {what} could not be imported from {address}: {type(error).__name__}: {error}") from error
+        sentence = f"the {what} could not be imported from {address}: {type(error).__name__}: {error}"
+        raise _refusal(f"{sentence}{_where_to_look(error, module)}") from error
     return found
+
+
+def _where_to_look(error: Exception, module: str) -> str:
+    """Say where modules are sought, if it is the module itself that was not found."""
+    if not (isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]):
+        return ""
+    return "; it must lie in the folder that burnish is started from, on PYTHONPATH, or be installed"
 
 
 def _lacking(kind: str, cls: type[Component]) -> list[str]:

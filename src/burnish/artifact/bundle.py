@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from burnish import __version__
+from burnish.artifact.foreign import foreign_code
 from burnish.config import render
 from burnish.durable import sync_folder
 from burnish.spec.experiment import Experiment
@@ -39,7 +40,9 @@ def write_artifact(
     (building / GOLDEN).write_text(json.dumps(golden, indent=1), encoding="utf-8")
     assets.save(building / MODEL)
     experiment.model.save(network, building / MODEL)
-    manifest.commit(building, {"format": FORMAT, "burnish": __version__, **facts})
+    code = foreign_code(experiment)
+    told = {"format": FORMAT, "burnish": __version__, **({"code": code} if code else {})}
+    manifest.commit(building, {**told, **facts})
     shutil.rmtree(path, ignore_errors=True)
     os.replace(building, path)
     sync_folder(path.parent)

@@ -10,11 +10,12 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.artifact.bundle import EXPERIMENT, FORMAT, GOLDEN, MODEL, PROFILE
+from burnish.artifact.foreign import missing_code
 from burnish.config import load as load_experiment
 from burnish.data.batches import evaluation_plan, evaluation_size
 from burnish.data.encode import encode_aside
 from burnish.engine.evaluate import Infer, infer_all
-from burnish.errors import CheckpointError, DataError, ServeError
+from burnish.errors import CheckpointError, ConfigError, DataError, ServeError
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Encoder, PutsIntoWords, ReadsRows, Task
 from burnish.spec.values import Draw, Held, Outcome, Profile
@@ -153,12 +154,22 @@ def _verify(path: Path) -> None:
 def _assemble(path: Path) -> Predictor:
     from burnish.artifact.loading_torch import load_infer
 
-    experiment = load_experiment(str(path / EXPERIMENT)).experiment
+    experiment = _experiment(path)
     values = json.loads((path / PROFILE).read_text(encoding="utf-8"))
     profile = Profile(values["kind"], tuple(values["labels"]), values["facts"], tuple(values.get("inputs", ())))
     infer, assets = load_infer(path / MODEL, experiment, profile)
     encoder = experiment.task.encoder(profile, assets)
     return Predictor(experiment, profile, encoder, infer)
+
+
+def _experiment(path: Path) -> Experiment:
+    try:
+        return load_experiment(str(path / EXPERIMENT)).experiment
+    except ConfigError as error:
+        needed = (manifest.read(path) or {}).get("code")
+        if not needed:
+            raise
+        raise missing_code(path, needed, why=error.problems[0].message) from error
 
 
 def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> None:

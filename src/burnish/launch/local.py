@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from types import FrameType
 
 from burnish.launch.allocator import allocator_settings
+from burnish.launch.module_path import module_path
 
 _FORWARDED = (signal.SIGTERM, signal.SIGINT)
 
@@ -39,7 +40,7 @@ def start_worker(
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-        env={**allocator_settings(asked), **asked},
+        env={**allocator_settings(asked), **asked, **module_path(asked)},
         start_new_session=True,  # or Ctrl-C would reach it twice: from the terminal and from us
     )
 

@@ -21,9 +21,9 @@ _TRACES_OF_LOADING = ("name_or_path", "is_local", "local_files_only")
 
 def load_assets(options: Transformer) -> TextAssets:
     """Load the tokenizer that these options name, and what its model can read."""
-    name, option = _source(options)
-    tokenizer = _fast_tokenizer(options, name, option=option)
+    tokenizer = options.build_tokenizer()
     config = base_config(options)
+    name, option = _source(options)
     pad_id = _pad_id(tokenizer, name=name, option=option)
     return TextAssets(
         tokenizer=tokenizer.backend_tokenizer,
@@ -34,6 +34,12 @@ def load_assets(options: Transformer) -> TextAssets:
         uses_segments="token_type_ids" in tokenizer.model_input_names and knows_segments(config),
         files=_files(tokenizer),
     )
+
+
+def load_tokenizer(options: Transformer) -> Any:
+    """Load the fast tokenizer that these options name."""
+    name, option = _source(options)
+    return _fast_tokenizer(options, name, option=option)
 
 
 def knows_segments(config: PretrainedConfig) -> bool:

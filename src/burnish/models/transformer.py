@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
@@ -135,6 +135,27 @@ class Transformer(Component):
         from burnish.models.tokenizer_torch import load_assets
 
         return load_assets(self)
+
+    def build_tokenizer(self) -> Any:
+        """Load the fast tokenizer of `transformers`; a model of your own may change it or make another."""
+        from burnish.models.tokenizer_torch import load_tokenizer
+
+        return load_tokenizer(self)
+
+    def build_config(self, head: Head, assets: TextAssets) -> Any:
+        """Make the config of `transformers`, with the head in it; a model of your own may change it."""
+        from burnish.models.config_torch import network_config
+
+        return network_config(self, head, assets=assets)
+
+    def build_model(self, config: Any, head: Head) -> tuple[Any, set[str]]:
+        """Make the model of `transformers`, with weights, and name its parameters that no file held.
+
+        A model of your own may change it; freezing, adapters and dropout come after.
+        """
+        from burnish.models.transformer_torch import load_model
+
+        return load_model(self, config, head=head)
 
     def network(self, head: Head, assets: Assets) -> TransformerNetwork:
         """Build the network, with weights; what is new in it is drawn from torch's generator."""

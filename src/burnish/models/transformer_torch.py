@@ -11,7 +11,7 @@ from transformers import AutoConfig, PretrainedConfig, PreTrainedModel
 from burnish.data.tokens import TextAssets
 from burnish.models import layers_torch
 from burnish.models.attention_torch import asked_of_transformers, settle_attention
-from burnish.models.config_torch import network_config, set_head
+from burnish.models.config_torch import set_head
 from burnish.models.dropout_torch import use_lean_dropout
 from burnish.models.first_token_torch import answer_from_first_token
 from burnish.models.heads_torch import kind_of
@@ -30,23 +30,26 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
     """Build the network that these options describe; what is new in it is drawn from torch's generator."""
     if not isinstance(assets, TextAssets):
         raise TypeError(f"a transformer reads tokens, and got {type(assets).__name__}")
-    config = network_config(options, head, assets=assets)
-    kind = kind_of(head)
-    if options.pretrained:
-        model, fresh = _pretrained(options, config, auto=kind.auto)
-    else:
-        model, fresh = _random(options, config, auto=kind.auto), set()
+    model, fresh = options.build_model(options.build_config(head, assets), head)
     if head.kind == _CLASSIFIES:
         answer_from_first_token(model)
     if options.lora is not None:
         add_adapters(model, options.lora, fresh=fresh | _head_names(model))
     layers_torch.freeze(model, options.freeze)
     use_lean_dropout(model)
-    network = kind.network(model, head, layer_decay=options.layer_decay)
+    network = kind_of(head).network(model, head, layer_decay=options.layer_decay)
     if options.pretrained and network.parts:
         allow_pickle = options.allow_pickle_weights
         _read_parts(network, weights_folder(options.name or "", options.hub_copy, allow_pickle=allow_pickle))
     return network
+
+
+def load_model(options: Transformer, config: PretrainedConfig, *, head: Head) -> tuple[PreTrainedModel, set[str]]:
+    """Make the model of a config, with weights or random ones, and name the parameters that no file held."""
+    auto = kind_of(head).auto
+    return (
+        _pretrained(options, config, auto=auto) if options.pretrained else (_random(options, config, auto=auto), set())
+    )
 
 
 def save_network(network: TransformerNetwork, directory: Path) -> None:
