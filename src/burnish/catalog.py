@@ -27,6 +27,8 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "replaced_tokens": Entry("burnish.tasks.replaced_tokens:ReplacedTokens"),
         "pretraining": Entry("burnish.tasks.pretraining:Pretraining"),
         "causal_lm": Entry("burnish.tasks.causal_lm:CausalLm"),
+        "retrieval": Entry("burnish.tasks.retrieval:Retrieval"),
+        "similarity": Entry("burnish.tasks.similarity:Similarity"),
     },
     "data": {
         "files": Entry("burnish.data.files:Files"),
@@ -99,6 +101,8 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "poisson_deviance": Entry(f"{_METRICS}.deviance:PoissonDeviance"),
         "gamma_deviance": Entry(f"{_METRICS}.deviance:GammaDeviance"),
         "pinball": Entry(f"{_METRICS}.deviance:Pinball"),
+        "mrr": Entry(f"{_METRICS}.retrieval:Mrr"),
+        "recall_at": Entry(f"{_METRICS}.retrieval:RecallAt"),
     },
     "trackers": {
         "tensorboard": Entry("burnish.tracking.tensorboard:TensorBoard"),

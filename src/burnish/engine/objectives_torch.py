@@ -77,10 +77,10 @@ class Loss:
         short = labels.float() - logits.squeeze(-1)
         return torch.maximum(self._objective.quantile * short, (self._objective.quantile - 1) * short)
 
-    def _in_batch(self, outputs: Tensor, _labels: Tensor) -> Tensor:
-        asked, given = outputs.chunk(2, dim=-1)
+    def _in_batch(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        asked, *given = outputs.chunk(max(2, int(labels[0])), dim=-1)
         own = torch.arange(len(outputs), device=outputs.device)
-        return F.cross_entropy(asked @ given.T, own, reduction="none")
+        return F.cross_entropy(asked @ torch.cat(given).T, own, reduction="none")
 
     def _mean(self, losses: Tensor, labels: Tensor) -> Tensor:
         return losses * labels.float()

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from transformers import (
+    AutoModel,
     AutoModelForCausalLM,
     AutoModelForMaskedLM,
     AutoModelForMultipleChoice,
@@ -19,6 +20,7 @@ from transformers import (
     PreTrainedModel,
 )
 
+from burnish.models.embedding_torch import EmbeddingNetwork
 from burnish.models.network_torch import TransformerNetwork
 from burnish.models.permutation_torch import PermutationNetwork
 from burnish.models.place import refusal
@@ -128,4 +130,5 @@ _KINDS = {
     "permutation_lm": Kind(AutoModelForCausalLM, PermutationNetwork),
     "pretraining": Kind(AutoModelForPreTraining, PretrainingNetwork),
     "replaced_tokens": Kind(AutoModelForPreTraining, ReplacedNetwork),
+    "embedding": Kind(AutoModel, EmbeddingNetwork),
 }

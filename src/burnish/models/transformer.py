@@ -80,6 +80,7 @@ class Transformer(Component):
         "permutation_lm",
         "pretraining",
         "replaced_tokens",
+        "embedding",
     )
 
     name: str | None = None

@@ -47,9 +47,9 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
 def load_model(options: Transformer, config: PretrainedConfig, *, head: Head) -> tuple[PreTrainedModel, set[str]]:
     """Make the model of a config, with weights or random ones, and name the parameters that no file held."""
     auto = kind_of(head).auto
-    return (
-        _pretrained(options, config, auto=auto) if options.pretrained else (_random(options, config, auto=auto), set())
-    )
+    if options.pretrained:
+        return _pretrained(options, config, auto=auto)
+    return _random(options, config, auto=auto), set()
 
 
 def save_network(network: TransformerNetwork, directory: Path) -> None:
@@ -106,7 +106,8 @@ def _pretrained(options: Transformer, config: PretrainedConfig, *, auto: Any) ->
     with quiet():
         folder = weights_folder(name, options.hub_copy, allow_pickle=options.allow_pickle_weights)
     model, fresh = _read(folder, config, options=options, name=name, auto=auto)
-    prefix = f"{model.base_model_prefix}."
+    # A model without a head is all below it, and its parameters are named without their owner.
+    prefix = f"{model.base_model_prefix}." if model.base_model is not model else ""
     lost = {key for key in fresh if key.startswith(prefix) and "pooler" not in key}
     if lost:
         raise refusal(

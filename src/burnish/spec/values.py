@@ -113,7 +113,8 @@ class Objective:
     """`poisson` and `gamma` take what the network gives as the logarithm of the mean.
 
     `span` takes scores of a start and an end at every scored place, and the two true places; `in_batch` two embeddings
-    side by side, of which those of the same example belong together; `mean` what is a loss already, and 1 or 0 for
+    side by side, of which those of the same example belong together, or more of them, as many as the label says, of
+    which the first two do; `mean` what is a loss already, and 1 or 0 for
     whether it counts.
     """
     class_weights: tuple[float, ...] | None = None
