@@ -29,6 +29,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "causal_lm": Entry("burnish.tasks.causal_lm:CausalLm"),
         "retrieval": Entry("burnish.tasks.retrieval:Retrieval"),
         "similarity": Entry("burnish.tasks.similarity:Similarity"),
+        "text_and_columns": Entry("burnish.tasks.text_and_columns:TextAndColumns"),
     },
     "data": {
         "files": Entry("burnish.data.files:Files"),

@@ -21,6 +21,7 @@ from transformers import (
 )
 
 from burnish.models.embedding_torch import EmbeddingNetwork
+from burnish.models.fusion_torch import FusionNetwork
 from burnish.models.network_torch import TransformerNetwork
 from burnish.models.permutation_torch import PermutationNetwork
 from burnish.models.place import refusal
@@ -131,4 +132,5 @@ _KINDS = {
     "pretraining": Kind(AutoModelForPreTraining, PretrainingNetwork),
     "replaced_tokens": Kind(AutoModelForPreTraining, ReplacedNetwork),
     "embedding": Kind(AutoModel, EmbeddingNetwork),
+    "text_and_columns": Kind(AutoModel, FusionNetwork),
 }

@@ -81,6 +81,7 @@ class Transformer(Component):
         "pretraining",
         "replaced_tokens",
         "embedding",
+        "text_and_columns",
     )
 
     name: str | None = None

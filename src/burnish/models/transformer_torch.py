@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
 from transformers import AutoConfig, PretrainedConfig, PreTrainedModel
 
 from burnish.data.tokens import TextAssets
@@ -24,6 +27,7 @@ from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
 
 _CLASSIFIES = "sequence_classification"
+_ABOVE = "above.safetensors"
 
 
 def build_network(options: Transformer, head: Head, *, assets: Assets) -> TransformerNetwork:
@@ -60,6 +64,9 @@ def save_network(network: TransformerNetwork, directory: Path) -> None:
         model.save_pretrained(directory)
         for name, part in network.parts.items():
             part.save_pretrained(directory / name)
+    above = {name: tensor.detach().cpu().contiguous() for name, tensor in _above(network).items()}
+    if above:
+        save_file(above, directory / _ABOVE)
 
 
 def load_network(directory: Path, head: Head, *, options: Transformer) -> TransformerNetwork:
@@ -75,6 +82,7 @@ def load_network(directory: Path, head: Head, *, options: Transformer) -> Transf
         answer_from_first_token(model)
     network = kind.network(model, head, layer_decay=options.layer_decay)
     _read_parts(network, directory)
+    _read_above(network, directory)
     return network
 
 
@@ -86,6 +94,32 @@ def _read_parts(network: TransformerNetwork, directory: Path) -> None:
                 read = type(part).from_pretrained(directory / name, local_files_only=True, use_safetensors=True)
             part.load_state_dict(read.state_dict())
     network.settle()
+
+
+def _above(network: TransformerNetwork) -> dict[str, Tensor]:
+    """Give the weights of what stands above the models of `transformers` and is no part of them."""
+    models = ("model.", *(f"{name}." for name in network.parts))
+    return {name: tensor for name, tensor in network.state_dict().items() if not name.startswith(models)}
+
+
+def _read_above(network: TransformerNetwork, directory: Path) -> None:
+    wanted = _above(network)
+    if not wanted:
+        return
+    try:
+        held = load_file(directory / _ABOVE)
+    except (OSError, SafetensorError) as error:
+        raise refusal(f"{directory} does not hold the layers above its model ({_ABOVE}): {error}") from error
+    odd = {
+        name
+        for name in {*wanted, *held}
+        if name not in held or name not in wanted or held[name].shape != wanted[name].shape
+    }
+    if odd:
+        raise refusal(
+            f"{directory / _ABOVE} is of another network: {_some(odd)} are missing, strange or of another shape"
+        )
+    network.load_state_dict(held, strict=False)
 
 
 def _random(options: Transformer, config: PretrainedConfig, *, auto: Any) -> PreTrainedModel:

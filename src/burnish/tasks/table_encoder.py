@@ -69,11 +69,11 @@ class TableEncoder:
         rows = np.arange(len(frame))
         columns: dict[str, Any] = {"row": rows, "length": np.ones(len(rows), np.int32)}
         if self.plan.numbers:
-            columns["numbers"] = _matrix(features.numbers())
+            columns["numbers"] = matrix_column(features.numbers())
         if self.plan.categories:
-            columns["categories"] = _matrix(features.categories())
+            columns["categories"] = matrix_column(features.categories())
         if self.plan.wide:
-            columns["wide"] = _matrix(features.wide())
+            columns["wide"] = matrix_column(features.wide())
         if self._has_target(table):
             columns["label"] = self._labels(frame)[0]
         if self.weight is not None and self.weight in table.column_names:
@@ -145,7 +145,8 @@ def refuse_faults(faults: Sequence[RowFault]) -> None:
         raise DataError(f"{cells} cannot be read\n{shown}{more}\nan empty cell or null takes the column's default")
 
 
-def _matrix(values: "Array") -> pa.Array:
+def matrix_column(values: "Array") -> pa.Array:
+    """Give a matrix as a column, one list of numbers a row."""
     return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
 
 

@@ -73,6 +73,11 @@ class TextClassification(Component):
     @property
     def input_columns(self) -> tuple[str, ...]:
         """Name the columns that prediction needs."""
+        return self.text_columns
+
+    @property
+    def text_columns(self) -> tuple[str, ...]:
+        """Name the columns that are read as text."""
         return (self.text,) if self.pair is None else (self.text, self.pair)
 
     @property
@@ -84,7 +89,7 @@ class TextClassification(Component):
         """Find the kind of labels and the classes."""
         from burnish.tasks.column_types import refuse_other_than_labels, refuse_other_than_text
 
-        refuse_other_than_text(rows.table, self.input_columns)
+        refuse_other_than_text(rows.table, self.text_columns)
         refuse_other_than_labels(rows.table, self.label, kind=self.kind)
         columns = self._label_columns()
         kind = self.kind if self.kind != "auto" else columns.guess_kind(rows.table)

@@ -15,6 +15,7 @@ from burnish.spec.protocols import Assets, Truncation
 from burnish.spec.values import Draw, Profile, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_labels, refuse_other_than_text
 from burnish.tasks.labels import LabelColumns
+from burnish.tasks.table_encoder import matrix_column
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
@@ -68,7 +69,7 @@ class TextEncoder:
         if not set(self.columns.names) <= set(table.column_names):
             return features
         labels = self._labels(table)[0][features["row"].to_numpy()]
-        column = pa.array(labels) if labels.ndim == 1 else _matrix_column(labels)
+        column = pa.array(labels) if labels.ndim == 1 else matrix_column(labels)
         return features.append_column("label", column)
 
     def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
@@ -96,7 +97,3 @@ def empty_texts(column: pa.ChunkedArray, name: str) -> list[RowFault]:
     text = column.cast(pa.large_string())
     blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(pc.fill_null(text, ""))), 0)
     return [RowFault(int(row), f"{name} is empty") for row in np.flatnonzero(blank.to_numpy())]
-
-
-def _matrix_column(matrix: "Array") -> pa.Array:
-    return pa.FixedSizeListArray.from_arrays(pa.array(matrix.ravel()), matrix.shape[1])

@@ -52,10 +52,20 @@ def test_it_resolves_and_its_canonical_form_loads_back(name: str, tmp_path: File
     assert fingerprint(again, registry=REGISTRY) == fingerprint(resolved.experiment, registry=REGISTRY)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["demo/reviews", "glue/sst2", "glue/stsb", "imdb", "conll2003", "dream", "squad/v2", "similarity/stsb"],
+GOLDEN_NAMES = (
+    "demo/reviews",
+    "demo/reviews_by_source",
+    "glue/sst2",
+    "glue/stsb",
+    "imdb",
+    "conll2003",
+    "dream",
+    "squad/v2",
+    "similarity/stsb",
 )
+
+
+@pytest.mark.parametrize("name", GOLDEN_NAMES)
 def test_it_resolves_to_its_golden_file(name: str) -> None:
     resolved = load(name, registry=REGISTRY)
     golden = GOLDEN / f"{name.replace('/', '-')}.yaml"

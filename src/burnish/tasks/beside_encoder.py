@@ -1,0 +1,63 @@
+"""Texts and the columns beside them as features and batches."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.ragged import pick
+from burnish.spec.protocols import Encoder
+from burnish.spec.values import Draw, RowFault, Rows
+from burnish.tasks.table_encoder import matrix_column, refuse_faults
+from burnish.tasks.table_features import Features
+from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_plan import TablePlan
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array, Batch
+
+_TYPES = {"numbers": np.float32, "categories": np.int64}
+
+
+@dataclass(frozen=True)
+class BesideEncoder:
+    """Leave texts and labels to another encoder, and repeat a row's columns beside each window of its text."""
+
+    text: Encoder
+    plan: TablePlan
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features."""
+        plan = json.dumps(self.plan.to_json(), sort_keys=True)
+        return {**self.text.key, "beside": hashlib.sha256(plan.encode()).hexdigest()}
+
+    def faults(self, rows: Rows) -> list[RowFault]:
+        """List rows with an empty text, a label that is none, or a cell that cannot be used."""
+        return [*self.text.faults(rows), *self._features(rows.table).faults()]
+
+    def encode(self, table: pa.Table) -> pa.Table:
+        """Tokenise and cut, and encode every column."""
+        features, beside = self.text.encode(table), self._features(table)
+        refuse_faults(beside.faults())
+        rows = features["row"].to_numpy()
+        if self.plan.numbers:
+            features = features.append_column("numbers", matrix_column(beside.numbers()[rows]))
+        if self.plan.categories:
+            features = features.append_column("categories", matrix_column(beside.categories()[rows]))
+        return features
+
+    def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
+        """Build one batch of texts, numbers and ids."""
+        batch = dict(self.text.collate(features, indices, draw))
+        for name, kind in _TYPES.items():
+            if name in features.column_names:
+                batch[name] = pick(features[name], indices).astype(kind)
+        return batch
+
+    def _features(self, table: pa.Table) -> Features:
+        return Features(self.plan, Frame(table))

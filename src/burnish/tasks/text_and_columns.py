@@ -1,0 +1,131 @@
+"""Sorts or scores rows by a text and the columns beside it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveInt, field_validator, model_validator
+
+from burnish.errors import ConfigError, DataError, Problem
+from burnish.spec.protocols import Assets, Encoder
+from burnish.spec.values import Head, Profile, Rows
+from burnish.tasks.table_options import ColumnOptions, Scale
+from burnish.tasks.text_classification import TextClassification
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from burnish.data.codecs.columns import ColumnSpec
+    from burnish.tasks.table_plan import TablePlan
+
+_PLAN = "columns"
+"""Where the profile keeps what was learned of the columns."""
+
+
+class TextAndColumns(TextClassification):
+    """Sort texts with numbers and categories beside them into classes, or onto a scale."""
+
+    heads: ClassVar[tuple[str, ...]] = ("text_and_columns",)
+
+    columns: Annotated[Mapping[str, ColumnOptions], Field(min_length=1)]
+    """The columns beside the text, each with its kind and options, or as a list of names to look at."""
+    normalise: Scale = "quantile"
+    """How numbers are scaled, unless their column says so."""
+    bins: Annotated[int, Field(ge=1, le=512)] = 48
+    """Bins of each number by rows, and as many by distinct values, for piecewise-linear embeddings."""
+    min_count: PositiveInt = 2
+    """A category seen less often in training counts as one that was never seen."""
+    pooling: Literal["mean", "cls"] = "mean"
+    """Whether the text's vector is the mean of its tokens, or its first token."""
+    numbers: Literal["none", "piecewise_linear", "periodic"] = "piecewise_linear"
+    """How each number becomes several."""
+    hidden: tuple[PositiveInt, ...] = (128,)
+    """Widths of the layers that read text and columns together."""
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
+    """That of these layers; the encoder has its own."""
+    slices: tuple[str, ...] = ()
+    """Columns by whose values the report scores the rows apart."""
+    importance: NonNegativeInt = 200
+    """Rows on which the report measures what the text and each column are worth; 0 leaves it out."""
+
+    @field_validator("columns", mode="before")
+    @classmethod
+    def _from_names(cls, value: object) -> object:
+        return dict.fromkeys(value, ColumnOptions()) if isinstance(value, list | tuple) else value
+
+    @model_validator(mode="after")
+    def _columns_are_others(self) -> "TextAndColumns":
+        own = [name for name in (*self.text_columns, *self.label) if name in self.columns]
+        if own:
+            raise ValueError(f"names {', '.join(own)} among `columns`, and reads it as a text or a label already")
+        return self
+
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """Name the columns that prediction needs."""
+        used = (name for name, options in self.columns.items() if options.kind != "drop")
+        return (*self.text_columns, *used)
+
+    def profile(self, rows: Rows) -> Profile:
+        """Find the labels, and how each column is to be encoded."""
+        from burnish.tasks.table_fit import Fitter
+        from burnish.tasks.table_frame import Frame
+
+        self._refuse_unknown_slices(rows)
+        found = super().profile(rows)
+        fitter = Fitter(Frame(rows.table), self.columns, self.normalise, self.bins, self.min_count)
+        plan = fitter.fit(self._beside, ())
+        if not plan.columns:
+            reasons = "; ".join(f"{name} {why}" for name, why in plan.dropped.items())
+            raise DataError(f"no column is left beside the text: {reasons}")
+        notes = [f"not used: {name} {why}" for name, why in plan.dropped.items()]
+        # Ids for a linear part, which this network does not have, would only be carried along.
+        return replace(found, facts={**found.facts, _PLAN: replace(plan, wide=()).to_json(), "notes": notes})
+
+    def head(self, profile: Profile) -> Head:
+        """Ask for one logit a class, or one number, from text and columns."""
+        options = {name: getattr(self, name) for name in ("pooling", "numbers", "dropout")}
+        inputs, head = _plan_of(profile).inputs, super().head(profile)
+        return replace(head, kind="text_and_columns", inputs=inputs, options={**options, "hidden": list(self.hidden)})
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Tokenise, cut and label, and encode the columns by the plan in the profile."""
+        from burnish.tasks.beside_encoder import BesideEncoder
+
+        return BesideEncoder(super().encoder(profile, assets), _plan_of(profile))
+
+    def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
+        """Put rows given as mappings into a table; a column that is not given takes its default, a text must be."""
+        from burnish.tasks.table_encoder import TableEncoder, refuse_faults
+        from burnish.tasks.table_rows import table_of_rows
+        from burnish.tasks.text_encoder import empty_texts
+
+        columns = TableEncoder(_plan_of(profile), profile, {}, self.label[0])
+        table = table_of_rows(rows, columns, columns=self.input_columns)
+        refuse_faults([fault for name in self.text_columns for fault in empty_texts(table[name], name)])
+        return table
+
+    def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
+        """Describe the columns to a serving format: texts must be given, all else has a default."""
+        from burnish.data.codecs.columns import ColumnSpec, text_columns
+
+        numbers = {column.name for column in _plan_of(profile).columns if column.kind == "number"}
+        beside = (ColumnSpec(name, "number" if name in numbers else "text", is_required=False) for name in self._beside)
+        return (*text_columns(self.text_columns), *beside)
+
+    @property
+    def _beside(self) -> tuple[str, ...]:
+        return self.input_columns[len(self.text_columns) :]
+
+    def _refuse_unknown_slices(self, rows: Rows) -> None:
+        there = rows.table.column_names
+        unknown = [name for name in self.slices if name not in there]
+        if unknown:
+            sentence = "task.slices: there is no column `{}`; there are {}"
+            raise ConfigError([Problem(sentence.format(name, ", ".join(there))) for name in unknown])
+
+
+def _plan_of(profile: Profile) -> "TablePlan":
+    from burnish.tasks.table_plan import TablePlan
+
+    return TablePlan.from_json(profile.facts[_PLAN])
