@@ -10,7 +10,22 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from burnish import __version__
-from burnish.cli import bench, cache, config, drill, evaluate, list, new, plan, predict, rerun, runs, tokenizer, train
+from burnish.cli import (
+    bench,
+    cache,
+    config,
+    drill,
+    evaluate,
+    list,
+    new,
+    plan,
+    predict,
+    prepare,
+    rerun,
+    runs,
+    tokenizer,
+    train,
+)
 from burnish.errors import BurnishError
 
 INTERRUPTED = 130
@@ -27,6 +42,7 @@ app = typer.Typer(
 )
 app.command("list")(list.list_)
 app.command("new")(new.new)
+app.add_typer(prepare.app, name="prepare")
 app.add_typer(config.app, name="config")
 app.command("plan", short_help="Foresee a run: steps, minutes, memory and disk.")(plan.plan)
 app.command("train", short_help="Train an experiment, or go on with it.")(train.train)

@@ -28,6 +28,8 @@ class Arranged:
 
     parts: Mapping[str, Rows]
     note: str
+    is_stratified: bool = False
+    """Whether what was taken of train holds its classes in proportion."""
 
 
 def arrange(parts: Mapping[str, Rows], *, plan: SplitPlan, limit: Limit, request: DataRequest) -> Arranged:
@@ -36,14 +38,15 @@ def arrange(parts: Mapping[str, Rows], *, plan: SplitPlan, limit: Limit, request
         demand(rows, request.columns, why="task")
     divided = _by_column(parts["train"], plan.by) if plan.by else dict(parts)
     note = _origin(divided, plan)
-    divided, carved = _carved(divided, plan, request=request)
+    carved = _carved(divided, plan, request=request)
+    divided = dict(carved.parts)
     _refuse_crossing(divided, plan.group)
     names = [name for name in NAMES if name in divided] + [name for name in parts if name not in NAMES]
     limited = {name: _limited({**parts, **divided}[name], name, limit, request=request) for name in names}
     for name, rows in limited.items():
         if len(rows) == 0:
             raise DataError(f"the {name} split has no rows; look at data.filter and data.split")
-    return Arranged(limited, carved or note)
+    return Arranged(limited, carved.note or note, carved.is_stratified)
 
 
 def finish(arranged: Arranged, *, facts: Mapping[str, object], fingerprint: str) -> Splits:
@@ -78,13 +81,13 @@ def _origin(parts: Mapping[str, Rows], plan: SplitPlan) -> str:
     return f"by the column {plan.by}" if plan.by else "as given"
 
 
-def _carved(parts: Mapping[str, Rows], plan: SplitPlan, *, request: DataRequest) -> tuple[dict[str, Rows], str]:
+def _carved(parts: Mapping[str, Rows], plan: SplitPlan, *, request: DataRequest) -> Arranged:
     wanted = {"test": plan.test, "validation": plan.validation}
     if "validation" not in parts and plan.validation is None:
         wanted["validation"] = _DEFAULT
     portions = {name: portion for name, portion in wanted.items() if portion is not None}
     if not portions:
-        return dict(parts), ""
+        return Arranged(parts, "")
     _refuse_twice(parts, portions, plan)
     train = parts["train"]
     sizes = _sizes(portions, len(train))
@@ -93,7 +96,7 @@ def _carved(parts: Mapping[str, Rows], plan: SplitPlan, *, request: DataRequest)
     divided = {name: keep(train, assigned == index) for index, name in enumerate(portions, start=1)}
     how = _how(classes, plan, request)
     note = f"{portions['validation']} of train{how}" if "validation" in portions else ""
-    return {**parts, "train": keep(train, assigned == 0), **divided}, note
+    return Arranged({**parts, "train": keep(train, assigned == 0), **divided}, note, classes is not None)
 
 
 def _refuse_twice(parts: Mapping[str, Rows], portions: Mapping[str, Portion], plan: SplitPlan) -> None:

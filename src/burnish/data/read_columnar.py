@@ -16,19 +16,29 @@ _ARROW_FILE = b"ARROW1"
 def read_parquet(buffer: pa.Buffer, *, name: str) -> Rows:
     """Give the rows of a Parquet file."""
     try:
-        return _rows(pa.parquet.read_table(pa.BufferReader(buffer)), name=name)
+        return _rows(parquet_table(buffer), name=name)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{name} is not a whole Parquet file: {error}") from error
 
 
 def read_arrow(buffer: pa.Buffer, *, name: str) -> Rows:
     """Give the rows of an Arrow file or stream."""
-    is_file = buffer.size >= len(_ARROW_FILE) and buffer[: len(_ARROW_FILE)].to_pybytes() == _ARROW_FILE
-    opener = pa.ipc.open_file if is_file else pa.ipc.open_stream
     try:
-        return _rows(opener(pa.BufferReader(buffer)).read_all(), name=name)
+        return _rows(arrow_table(buffer), name=name)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{name} is not a whole Arrow file: {error}") from error
+
+
+def parquet_table(buffer: pa.Buffer) -> pa.Table:
+    """Give the table of a Parquet file with all its types and metadata."""
+    return pa.parquet.read_table(pa.BufferReader(buffer))
+
+
+def arrow_table(buffer: pa.Buffer) -> pa.Table:
+    """Give the table of an Arrow file or stream with all its types and metadata."""
+    is_file = buffer.size >= len(_ARROW_FILE) and buffer[: len(_ARROW_FILE)].to_pybytes() == _ARROW_FILE
+    opener = pa.ipc.open_file if is_file else pa.ipc.open_stream
+    return opener(pa.BufferReader(buffer)).read_all()
 
 
 def _rows(table: pa.Table, *, name: str) -> Rows:

@@ -11,6 +11,8 @@ PAGES = [
     "",
     "list",
     "new",
+    "prepare",
+    "prepare split",
     "config",
     "config show",
     "config why",
@@ -68,7 +70,7 @@ def test_every_verb_has_its_page() -> None:
     assert verbs | nested == set(PAGES) - {""}
 
 
-@pytest.mark.parametrize("group", ["", "config", "runs", "cache", "tokenizer"])
+@pytest.mark.parametrize("group", ["", "prepare", "config", "runs", "cache", "tokenizer"])
 def test_a_group_without_a_verb_prints_its_page(group: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*group.split(), "--help"]) == 0
     page = capsys.readouterr().out

@@ -1,0 +1,161 @@
+"""`burnish prepare split`: train, dev and test files from one, rows as they stand there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from burnish.errors import DataError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from burnish.data.address import DataFile
+    from burnish.data.divide import Division
+    from burnish.data.options import Portion
+    from burnish.spec.values import Rows
+
+_STEMS = {"train": "train", "validation": "dev", "test": "test"}
+"""How the files are called, as data sets are mostly published."""
+_LINES = ("csv", "tsv", "jsonl")
+_TABLES = {"parquet": ".parquet", "arrow": ".arrow"}
+_Write = Callable[["Rows", Path], None]
+
+
+@dataclass(frozen=True)
+class Divided:
+    """The files that were written, and how many rows of each class went into each."""
+
+    files: Mapping[str, Path]
+    label: str | None
+    """The column whose classes every file holds in proportion; None when the rows were drawn without looking."""
+    how: str
+    counts: Mapping[str, Mapping[str, int]]
+    """Class → file → rows; one entry, `rows`, when there are no classes."""
+
+
+def split(
+    source: str,
+    *,
+    out: Path,
+    dev: str = "10%",
+    test: str | None = None,
+    label: str | None = None,
+    group: Sequence[str] = (),
+    seed: int = 0,
+) -> Divided:
+    """Write parts of a file's rows, a share or a number of them each; nothing that exists is overwritten."""
+    from burnish.data.divide import divide, only_file
+    from burnish.data.options import SplitPlan
+
+    plan = SplitPlan(
+        validation=_portion("--dev", dev), test=None if test is None else _portion("--test", test), group=tuple(group)
+    )
+    file = only_file(source)
+    kind = _kind(file)
+    names = ["train", "validation", *(["test"] if test is not None else [])]
+    targets = _targets(out, _ending(file, kind), names=names)
+    division = divide(source, plan, label=label, seed=seed)
+    write = _line_writer(file, division.rows) if kind in _LINES else _table_writer(file, kind)
+    _write_all(division.arranged.parts, targets, write)
+    files = {_STEMS[name]: path for name, path in targets.items()}
+    return Divided(files, division.label, division.arranged.note, _counts(division))
+
+
+def _portion(option: str, written: str) -> "Portion":
+    from burnish.data.options import Portion
+
+    try:
+        return Portion.parse(written)
+    except ValueError as error:
+        raise DataError(f"{option}: {error}, and not {written!r}") from None
+
+
+def _kind(file: "DataFile") -> str:
+    from burnish.data.files import Files
+    from burnish.data.read import format_of
+
+    kind = format_of(file, Files(train=(file.location,)))
+    if kind not in (*_LINES, *_TABLES):
+        raise DataError(f"{file.name} is {kind}, and only CSV, TSV, JSON lines, Parquet and Arrow files are split")
+    return kind
+
+
+def _ending(file: "DataFile", kind: str) -> str:
+    """Give what the new files end in: as the old one, but for a table, which is compressed inside."""
+    if kind in _TABLES:
+        return _TABLES[kind]
+    return file.suffix + {None: "", "gzip": ".gz", "zstd": ".zst"}[file.compression]
+
+
+def _targets(out: Path, ending: str, *, names: Sequence[str]) -> dict[str, Path]:
+    targets = {name: out / f"{_STEMS[name]}{ending}" for name in names}
+    there = [str(path) for path in targets.values() if path.exists() or path.is_symlink()]
+    if there:
+        raise DataError(f"{', '.join(there)} would be overwritten; name another folder with --out, or remove them")
+    return targets
+
+
+def _line_writer(file: "DataFile", rows: "Rows") -> _Write:
+    """Write rows byte by byte as they stand, below the same header."""
+    import pyarrow as pa
+
+    from burnish.data.contents import local, unpacked
+    from burnish.data.records import head_and_rows
+
+    def write(part: "Rows", path: Path) -> None:
+        with local(file) as at, pa.output_stream(str(path), compression=file.compression) as stream:
+            for piece in head_and_rows(unpacked(at, file=file), rows.places, part.places):
+                stream.write(piece)
+
+    return write
+
+
+def _table_writer(file: "DataFile", kind: str) -> _Write:
+    """Write rows with the types and the metadata of the file, which reading for training would drop."""
+    import pyarrow as pa
+
+    from burnish.artifact.tables import write_table
+    from burnish.data.contents import local, unpacked
+
+    def write(part: "Rows", path: Path) -> None:
+        with local(file) as at:
+            table = _table(unpacked(at, file=file), kind)
+            write_table(table.take(pa.array(part.places.numbers)), path, suffix=_TABLES[kind])
+
+    return write
+
+
+def _table(buffer: "pa.Buffer", kind: str) -> "pa.Table":
+    from burnish.data.read_columnar import arrow_table, parquet_table
+
+    return parquet_table(buffer) if kind == "parquet" else arrow_table(buffer)
+
+
+def _write_all(parts: "Mapping[str, Rows]", targets: Mapping[str, Path], write: _Write) -> None:
+    from burnish.durable import replace_durably
+
+    for name, path in targets.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_durably(path, lambda temporary, part=parts[name]: write(part, temporary))  # type: ignore[misc]  # a default keeps the part of this round
+        except OSError as error:
+            raise DataError(f"{path} could not be written: {error.strerror or error}") from error
+
+
+def _counts(division: "Division") -> dict[str, dict[str, int]]:
+    parts = division.arranged.parts
+    if division.label is None:
+        return {"rows": {_STEMS[name]: len(part) for name, part in parts.items()}}
+    found = {name: _classes(part, division.label) for name, part in parts.items()}
+    classes = sorted({each for counted in found.values() for each in counted})
+    return {each: {_STEMS[name]: counted.get(each, 0) for name, counted in found.items()} for each in classes}
+
+
+def _classes(rows: "Rows", label: str) -> dict[str, int]:
+    import numpy as np
+
+    from burnish.data.rows import numbered
+
+    numbers, values = numbered(rows.table.column(label))
+    return {str(value): int(count) for value, count in zip(values, np.bincount(numbers), strict=True)}

@@ -1,0 +1,140 @@
+"""One file becomes several: every row in one of them, classes in proportion, nothing lost on the way."""
+
+import gzip
+import json
+from collections import Counter
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from burnish.commands.split import split
+from burnish.errors import DataError
+
+ROWS = [
+    {"user_id": f"u{number // 4}", "text": f"a film with number {number}", "label": "pos" if number % 4 else "neg"}
+    for number in range(200)
+]
+TABLE = pa.Table.from_pylist(ROWS)
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    path = tmp_path / "all.csv"
+    lines = [f'{row["user_id"]},"{row["text"]}, it is",{row["label"]}' for row in ROWS]
+    path.write_bytes("\r\n".join(["user_id,text,label", *lines]).encode() + b"\r\n")
+    return path
+
+
+def test_every_line_is_in_one_file_as_it_was(csv: Path, tmp_path: Path) -> None:
+    divided = split(str(csv), out=tmp_path / "parts", dev="20%", test="10")
+    assert {name: path.name for name, path in divided.files.items()} == {
+        "train": "train.csv",
+        "dev": "dev.csv",
+        "test": "test.csv",
+    }
+    head, *lines = csv.read_bytes().splitlines(keepends=True)
+    parts = [path.read_bytes().splitlines(keepends=True) for path in divided.files.values()]
+    assert all(part[0] == head for part in parts)
+    assert [len(part) - 1 for part in parts] == [150, 40, 10]
+    assert Counter(line for part in parts for line in part[1:]) == Counter(lines)
+
+
+def test_classes_are_counted_and_in_proportion(csv: Path, tmp_path: Path) -> None:
+    divided = split(str(csv), out=tmp_path / "parts", dev="20%")
+    assert divided.label == "label"
+    assert divided.how == "20% of train, stratified by label, seed 0"
+    assert divided.counts == {"neg": {"train": 40, "dev": 10}, "pos": {"train": 120, "dev": 30}}
+
+
+def test_the_same_seed_gives_the_same_files_and_another_does_not(csv: Path, tmp_path: Path) -> None:
+    first, again, other = (split(str(csv), out=tmp_path / str(at), seed=seed) for at, seed in enumerate((1, 1, 2)))
+    assert first.files["dev"].read_bytes() == again.files["dev"].read_bytes()
+    assert first.files["dev"].read_bytes() != other.files["dev"].read_bytes()
+
+
+def test_groups_stay_together(csv: Path, tmp_path: Path) -> None:
+    divided = split(str(csv), out=tmp_path / "parts", dev="20%", group=["user_id"])
+    users = [{line.split(",")[0] for line in path.read_text().splitlines()[1:]} for path in divided.files.values()]
+    assert users[0] & users[1] == set()
+    assert all(users)
+
+
+def test_a_packed_file_of_json_lines_gives_packed_files(tmp_path: Path) -> None:
+    lines = [json.dumps(row, separators=(", ", ":")) + "\n" for row in ROWS]
+    (tmp_path / "all.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode()))
+    divided = split(str(tmp_path / "all.jsonl.gz"), out=tmp_path / "parts")
+    assert divided.files["dev"].name == "dev.jsonl.gz"
+    read = [gzip.decompress(path.read_bytes()).decode().splitlines(keepends=True) for path in divided.files.values()]
+    assert Counter(read[0] + read[1]) == Counter(lines)
+
+
+def test_a_quote_in_tsv_is_plain_text(tmp_path: Path) -> None:
+    lines = [f'{row["label"]}\tthe "first" film\r is number {at}\n' for at, row in enumerate(ROWS)]
+    (tmp_path / "all.tsv").write_text("label\ttext\n" + "".join(lines), newline="")
+    divided = split(str(tmp_path / "all.tsv"), out=tmp_path / "parts")
+    read = [path.read_bytes().decode().split("\n")[1:-1] for path in divided.files.values()]
+    assert Counter(read[0] + read[1]) == Counter(line[:-1] for line in lines)
+
+
+def test_a_parquet_file_keeps_types_and_metadata(tmp_path: Path) -> None:
+    table = TABLE.set_column(2, "label", TABLE["label"].dictionary_encode())
+    table = table.append_column("picture", pa.array([b"\xff\x00"] * 200)).replace_schema_metadata({"made": "by hand"})
+    pa.parquet.write_table(table, tmp_path / "all.parquet")
+    divided = split(str(tmp_path / "all.parquet"), out=tmp_path / "parts", dev="40")
+    train, dev = (pa.parquet.read_table(path) for path in divided.files.values())
+    assert dev.schema.equals(pa.parquet.read_table(tmp_path / "all.parquet").schema, check_metadata=True)
+    assert (train.num_rows, dev.num_rows) == (160, 40)
+    assert {*train["text"].to_pylist(), *dev["text"].to_pylist()} == set(TABLE["text"].to_pylist())
+
+
+def test_an_arrow_file_gives_arrow_files(tmp_path: Path) -> None:
+    pyarrow.feather.write_feather(TABLE, str(tmp_path / "all.feather"), compression="uncompressed")
+    divided = split(str(tmp_path / "all.feather"), out=tmp_path / "parts")
+    assert [pyarrow.feather.read_table(path).num_rows for path in divided.files.values()] == [180, 20]
+
+
+def test_without_a_label_rows_are_drawn_without_looking(tmp_path: Path) -> None:
+    (tmp_path / "all.csv").write_text("text\n" + "".join(f"{row['text']}\n" for row in ROWS))
+    divided = split(str(tmp_path / "all.csv"), out=tmp_path / "parts")
+    assert (divided.label, divided.counts) == (None, {"rows": {"train": 180, "dev": 20}})
+
+
+def test_nothing_is_overwritten(csv: Path, tmp_path: Path) -> None:
+    (tmp_path / "dev.csv").write_text("mine")
+    with pytest.raises(DataError, match=r"dev\.csv would be overwritten; name another folder with --out"):
+        split(str(csv), out=tmp_path)
+    assert (tmp_path / "dev.csv").read_text() == "mine"
+    assert not (tmp_path / "train.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"dev": "all"}, r"--dev: must be a share like .*, and not 'all'"),
+        ({"test": "-3"}, r"--test: must be a share like"),
+        ({"dev": "200"}, "train has 200 rows, too few to take 200 for validation"),
+        ({"label": "lable"}, r"--label: there is no column `lable`. Did you mean `label`\?"),
+        ({"group": ["user"]}, "--group: there is no column `user`"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_and_leaves_nothing(
+    csv: Path, tmp_path: Path, options: dict[str, object], said: str
+) -> None:
+    with pytest.raises(DataError, match=said):
+        split(str(csv), out=tmp_path / "parts", **options)
+    assert not (tmp_path / "parts").exists()
+
+
+def test_broken_rows_are_told_by_line(tmp_path: Path) -> None:
+    (tmp_path / "all.csv").write_text("text,label\na b c,0\na b c,1,2\n")
+    with pytest.raises(DataError, match=r"all\.csv:3: has 3 fields, and 2 are right here"):
+        split(str(tmp_path / "all.csv"), out=tmp_path / "parts")
+
+
+def test_a_format_without_rows_of_its_own_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "all.json").write_text('[{"text": "a", "label": 1}]')
+    with pytest.raises(DataError, match="is json, and only CSV, TSV, JSON lines, Parquet and Arrow files are split"):
+        split(str(tmp_path / "all.json"), out=tmp_path / "parts")
