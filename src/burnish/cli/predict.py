@@ -11,6 +11,7 @@ from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
 from burnish.cli.figures import figure
 from burnish.cli.options import Json, Target, resolved
+from burnish.cli.predict_glue import predict_glue
 from burnish.cli.predict_payload import predict_payload
 from burnish.cli.tables import Table, show
 from burnish.data.codecs.names import FORMAT_NAMES, FormatName
@@ -42,8 +43,8 @@ def predict(
         typer.Option("--out", metavar="FILE", help="Where predictions go (.parquet, .csv …); - is standard output."),
     ] = None,
     format: Annotated[
-        FormatName | None,
-        typer.Option("--format", help="Read --in in this serving format, and answer in the one that goes with it."),
+        Literal[FormatName, "glue"] | None,
+        typer.Option("--format", help="Read --in in this serving format and answer in kind; glue: GLUE's test files."),
     ] = None,
     bad_rows: Annotated[
         Literal["error", "skip"],
@@ -53,6 +54,10 @@ def predict(
 ) -> None:
     """Predict from texts, rows or a file, prepared as in training."""
     given = [*(texts or ()), *(rows or ())]
+    if format == "glue":
+        _refuse_texts(given)
+        predict_glue(resolved(target), source=source, out=out, is_json=is_json)
+        return
     if format is not None:
         _refuse_texts(given)
         predict_payload(resolved(target), source=source, out=out, format=format, bad_rows=bad_rows, is_json=is_json)

@@ -20,7 +20,7 @@ _HUB_NAME = "nyu-mll/glue"
 
 
 @dataclass(frozen=True)
-class _Layout:
+class Layout:
     """How a set is published: column as published → column here, and the hub's class names → published labels."""
 
     columns: Mapping[str, str]
@@ -31,34 +31,42 @@ class _Layout:
     hub_dev: str = "validation"
     also: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Further sets by name: the file's stem and the hub's split."""
+    tests: Mapping[str, str] = field(kw_only=True)
+    """Files without labels by what their answers are called when they are handed in: the file's stem."""
 
 
 _PAIR = {"sentence1": "sentence1", "sentence2": "sentence2", "label": "label"}
-_LAYOUTS: Mapping[str, _Layout] = {
-    "sst2": _Layout({"sentence": "sentence", "label": "label"}, {"negative": "0", "positive": "1"}),
-    "cola": _Layout(
+LAYOUTS: Mapping[str, Layout] = {
+    "sst2": Layout(
+        {"sentence": "sentence", "label": "label"}, {"negative": "0", "positive": "1"}, tests={"SST-2": "test"}
+    ),
+    "cola": Layout(
         {"sentence": "sentence", "label": "label"},
         {"unacceptable": "0", "acceptable": "1"},
         header=("source", "label", "mark", "sentence"),
+        tests={"CoLA": "test"},
     ),
-    "mrpc": _Layout(
+    "mrpc": Layout(
         {"#1 String": "sentence1", "#2 String": "sentence2", "Quality": "label"},
         {"not_equivalent": "0", "equivalent": "1"},
+        tests={"MRPC": "test"},
     ),
-    "rte": _Layout(_PAIR, {}),
-    "wnli": _Layout(_PAIR, {"not_entailment": "0", "entailment": "1"}),
-    "stsb": _Layout({"sentence1": "sentence1", "sentence2": "sentence2", "score": "label"}, {}),
-    "qnli": _Layout({"question": "question", "sentence": "sentence", "label": "label"}, {}),
-    "mnli": _Layout(
+    "rte": Layout(_PAIR, {}, tests={"RTE": "test"}),
+    "wnli": Layout(_PAIR, {"not_entailment": "0", "entailment": "1"}, tests={"WNLI": "test"}),
+    "stsb": Layout({"sentence1": "sentence1", "sentence2": "sentence2", "score": "label"}, {}, tests={"STS-B": "test"}),
+    "qnli": Layout({"question": "question", "sentence": "sentence", "label": "label"}, {}, tests={"QNLI": "test"}),
+    "mnli": Layout(
         {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"},
         {},
         dev="dev_matched",
         hub_dev="validation_matched",
         also={"validation_mismatched": ("dev_mismatched", "validation_mismatched")},
+        tests={"MNLI-m": "test_matched", "MNLI-mm": "test_mismatched", "AX": "diagnostic"},
     ),
-    "qqp": _Layout(
+    "qqp": Layout(
         {"question1": "question1", "question2": "question2", "is_duplicate": "label"},
         {"not_duplicate": "0", "duplicate": "1"},
+        tests={"QQP": "test"},
     ),
 }
 
@@ -75,14 +83,14 @@ class _Request:
 
 def load_glue(options: Glue, request: DataRequest) -> Splits:
     """Read train and dev, and give them the hub's column names and the published labels."""
-    layout = _LAYOUTS[options.set]
+    layout = LAYOUTS[options.set]
     splits = _from_files(options, layout, request) if options.dir is not None else _from_hub(options, layout, request)
     for rows in (splits.train, splits.validation, *splits.others.values()):
         demand(rows, request.columns, why="task")
     return splits
 
 
-def _from_files(options: Glue, layout: _Layout, request: DataRequest) -> Splits:
+def _from_files(options: Glue, layout: Layout, request: DataRequest) -> Splits:
     assert options.dir is not None  # the caller asked
     source = Files(
         train=(_file(options.dir, "train", glue_set=options.set),),
@@ -99,13 +107,14 @@ def _from_files(options: Glue, layout: _Layout, request: DataRequest) -> Splits:
     return _mapped(source.load(published), lambda rows: _renamed(rows, layout))
 
 
-def _further(directory: str, layout: _Layout) -> dict[str, tuple[str, ...]]:
+def _further(directory: str, layout: Layout) -> dict[str, tuple[str, ...]]:
     """Give those of the further sets that the folder has."""
-    found = {name: _location(directory, stem) for name, (stem, _) in layout.also.items()}
+    found = {name: location_of(directory, stem) for name, (stem, _) in layout.also.items()}
     return {name: (location,) for name, location in found.items() if location is not None}
 
 
-def _location(directory: str, stem: str) -> str | None:
+def location_of(directory: str, stem: str) -> str | None:
+    """Find a published file in a folder, plain or packed."""
     for ending in ("", ".gz", ".zst"):
         try:
             return find(f"{stem}.tsv{ending}", base=directory, option="data.dir")[0].location
@@ -115,22 +124,22 @@ def _location(directory: str, stem: str) -> str | None:
 
 
 def _file(directory: str, stem: str, *, glue_set: str) -> str:
-    location = _location(directory, stem)
+    location = location_of(directory, stem)
     if location is not None:
         return location
     where = "" if is_url(directory) or Path(directory).expanduser().is_dir() else ", and there is no such folder"
     raise DataError(
         f"data.dir: {directory} has no {stem}.tsv (nor .gz, .zst){where}; "
-        f"GLUE's {glue_set} is published as train.tsv and {_LAYOUTS[glue_set].dev}.tsv, and both are needed"
+        f"GLUE's {glue_set} is published as train.tsv and {LAYOUTS[glue_set].dev}.tsv, and both are needed"
     )
 
 
-def _renamed(rows: Rows, layout: _Layout) -> Rows:
+def _renamed(rows: Rows, layout: Layout) -> Rows:
     table = rows.table.select(list(layout.columns)).rename_columns(list(layout.columns.values()))
     return replace(rows, table=table)
 
 
-def _from_hub(options: Glue, layout: _Layout, request: DataRequest) -> Splits:
+def _from_hub(options: Glue, layout: Layout, request: DataRequest) -> Splits:
     also = {name: split for name, (_, split) in layout.also.items()}
     source = Hub(name=_HUB_NAME, config=options.set, validation=layout.hub_dev, also=also, limit=options.limit)
     columns = tuple(layout.columns.values())
@@ -138,7 +147,7 @@ def _from_hub(options: Glue, layout: _Layout, request: DataRequest) -> Splits:
     return _mapped(source.load(asked), lambda rows: _relabelled(rows, layout, columns))
 
 
-def _relabelled(rows: Rows, layout: _Layout, columns: tuple[str, ...]) -> Rows:
+def _relabelled(rows: Rows, layout: Layout, columns: tuple[str, ...]) -> Rows:
     table = rows.table.select(list(columns))
     if layout.labels:
         table = table.set_column(columns.index("label"), "label", _published(table.column("label"), layout.labels))

@@ -1,0 +1,94 @@
+"""`burnish predict --format glue`: answers to GLUE's test files, in the form in which they are handed in."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from burnish.artifact.locate import find_artifact
+from burnish.errors import DataError
+
+if TYPE_CHECKING:
+    from burnish.artifact.predictor import Predictor
+    from burnish.data.glue import Glue
+    from burnish.data.glue_tests import PublishedTest
+    from burnish.spec.values import Outcome
+
+_Progress = Callable[[int, int], None]
+_SCORES = (0.0, 5.0)
+"""Between which numbers STS-B is scored."""
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A file to hand in, called as GLUE wants it."""
+
+    name: str
+    path: Path
+    num_rows: int
+
+
+def predict_glue(
+    target: str, *, source: str, out: Path, progress: _Progress = lambda done, total: None
+) -> list[Submission]:
+    """Predict the test files in a folder (or one of them) and write one file to hand in for each."""
+    from burnish.artifact.predictor import Predictor
+    from burnish.data.glue_tests import read_tests
+
+    glue = _trained_on(target)
+    tests = read_tests(glue.set, source)
+    paths = _paths(out, tests)
+    predictor = Predictor.load(find_artifact(target))
+    written: list[Submission] = []
+    for name, test in tests.items():
+        _write(paths[name], _lines(predictor, test, progress=progress))
+        written.append(Submission(name, paths[name], len(test.rows)))
+    return written
+
+
+def _trained_on(target: str) -> "Glue":
+    from burnish.artifact.bundle import EXPERIMENT
+    from burnish.config import load
+    from burnish.data.glue import Glue
+
+    data = load(str(find_artifact(target) / EXPERIMENT)).experiment.data
+    if not isinstance(data, Glue):
+        raise DataError(
+            f"{target} was not trained on a set of GLUE (data.type: glue), so there are no test files to answer; "
+            f"predict other files without --format glue"
+        )
+    return data
+
+
+def _paths(out: Path, tests: "Mapping[str, PublishedTest]") -> dict[str, Path]:
+    if out.suffix != ".tsv":
+        return {name: out / f"{name}.tsv" for name in tests}
+    if len(tests) > 1:
+        raise DataError(f"{out} is one file, and {', '.join(tests)} make {len(tests)}; give a folder with --out")
+    return dict.fromkeys(tests, out)
+
+
+def _lines(predictor: "Predictor", test: "PublishedTest", *, progress: _Progress) -> str:
+    table = test.rows.table.select(list(predictor.input_columns))
+    outcome = predictor.outcome(table, held=test.rows.held, progress=progress)
+    answers = zip(test.indices.to_pylist(), _answers(outcome), strict=True)
+    return "".join(f"{index}\t{answer}\n" for index, answer in [("index", "prediction"), *answers])
+
+
+def _answers(outcome: "Outcome") -> list[str]:
+    from burnish.artifact.tables import words
+
+    if outcome.kind != "regression":
+        return words(outcome.decisions, outcome)
+    low, high = _SCORES
+    return [f"{min(max(float(value), low), high):.3f}" for value in outcome.decisions]
+
+
+def _write(path: Path, text: str) -> None:
+    from burnish.durable import write_durably
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_durably(path, text.encode())
+    except OSError as error:
+        raise DataError(f"{path} could not be written: {error.strerror or error}") from error
