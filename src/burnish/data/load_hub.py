@@ -17,6 +17,7 @@ from burnish.extras import require
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Rows, Splits
 
+_ELSEWHERE = "/"
 _USUAL = {"validation": ("validation", "valid", "dev"), "test": ("test",)}
 
 
@@ -24,7 +25,8 @@ def load_hub(options: Hub, request: DataRequest) -> Splits:
     """Read every split that the options name, and arrange them."""
     if request.quarantine is not None:
         request.quarantine.unlink(missing_ok=True)  # the task writes what it skips there, anew at every start
-    parts = {name: _rows(found, options) for name, found in _chosen(_fetch(options), options).items()}
+    chosen = _chosen(_fetch(options), options) | _elsewhere(options)
+    parts = {name: _rows(found, options) for name, found in chosen.items()}
     unlabelled = "test" in parts and options.test is None and _is_blank(parts["test"], request.stratify)
     if unlabelled:
         del parts["test"]
@@ -55,18 +57,38 @@ def _first_line(error: Exception) -> str:
 
 
 def _chosen(found: Mapping[str, Any], options: Hub) -> dict[str, Any]:
-    asked = {name: getattr(options, name) for name in NAMES if getattr(options, name) is not None} | dict(options.also)
+    also = {name: split for name, split in options.also.items() if _ELSEWHERE not in split}
+    asked = {name: getattr(options, name) for name in NAMES if getattr(options, name) is not None} | also
     for name, split in asked.items():
-        if split not in found:
-            option = f"data.also.{name}" if name in options.also else f"data.{name}"
-            raise DataError(f"{option}: {options.name} has no split `{split}`; it has {', '.join(map(str, found))}")
+        option = f"data.also.{name}" if name in also else f"data.{name}"
+        _demand(split, found, option=option, source=options.name)
     if len(set(asked.values())) < len(asked):
         raise DataError(f"data: {options.name} must give each of {', '.join(asked)} from a split of its own")
     for name, usual in _USUAL.items():
         free = [split for split in usual if split in found and split not in asked.values()]
         if name not in asked and free and not _is_carved(name, options):
             asked[name] = free[0]
-    return {name: found[asked[name]] for name in (*NAMES, *options.also) if name in asked}
+    return {name: found[asked[name]] for name in (*NAMES, *also) if name in asked}
+
+
+def _elsewhere(options: Hub) -> dict[str, Any]:
+    """Give the further splits that are written `config/split`, and so lie in another configuration."""
+    fetched: dict[str, Mapping[str, Any]] = {}
+    chosen: dict[str, Any] = {}
+    for name, written in options.also.items():
+        config, is_other, split = written.rpartition(_ELSEWHERE)
+        if not is_other:
+            continue
+        if config not in fetched:
+            fetched[config] = _fetch(options.model_copy(update={"config": config}))
+        _demand(split, fetched[config], option=f"data.also.{name}", source=f"{options.name} ({config})")
+        chosen[name] = fetched[config][split]
+    return chosen
+
+
+def _demand(split: str, found: Mapping[str, Any], *, option: str, source: str) -> None:
+    if split not in found:
+        raise DataError(f"{option}: {source} has no split `{split}`; it has {', '.join(map(str, found))}")
 
 
 def _is_carved(name: str, options: Hub) -> bool:

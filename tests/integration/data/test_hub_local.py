@@ -137,6 +137,12 @@ dataset_info:
       dtype: string
     - name: answer_start
       dtype: int32
+LANGUAGES = """---
+configs:
+- config_name: de
+  data_files: [{split: test, path: de/test*}]
+- config_name: en
+  data_files: [{split: train, path: en/train*}, {split: test, path: en/test*}]
 ---
 """
 
@@ -154,3 +160,23 @@ def test_questions_of_the_hub_have_their_answers(tmp_path: Path) -> None:
     found = read_answers(rows.table["answers"], name="answers")
     assert found.counts.tolist() == [2, 0] * 10
     assert (found.texts[:2], found.starts[:2].tolist()) == (["Ann", "Bob"], [0, 8])
+@pytest.fixture
+def languages(tmp_path: Path) -> Path:
+    folder = tmp_path / "languages"
+    for name, count in (("en/train", 40), ("en/test", 6), ("de/test", 5)):
+        path = folder / f"{name}-00000-of-00001.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pa.parquet.write_table(pa.table({"text": [name] * count, "label": ["a", "b", *"a" * (count - 2)]}), path)
+    (folder / "README.md").write_text(LANGUAGES)
+    return folder
+
+
+def test_a_further_set_may_lie_in_another_configuration(languages: Path) -> None:
+    splits = hub(languages, config="en", also={"test_de": "de/test"}).load(LABELLED)
+    assert (len(splits.train), len(splits.test or ())) == (36, 6)
+    assert splits.others["test_de"].table["text"].to_pylist() == ["de/test"] * 5
+
+
+def test_a_split_that_another_configuration_lacks_is_told(languages: Path) -> None:
+    with pytest.raises(DataError, match=r"data\.also\.dev_de: .* \(de\) has no split `dev`; it has test"):
+        hub(languages, config="en", also={"dev_de": "de/dev"}).load(LABELLED)

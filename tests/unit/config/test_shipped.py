@@ -20,8 +20,8 @@ from burnish.registry import Registry
 REGISTRY = Registry(entry_points=lambda group: [])
 NAMES = [each.name for each in experiments(registry=REGISTRY)]
 GOLDEN = FilePath(__file__).parents[2] / "golden" / "config"
-COLUMNS = {("data", "filter"), ("task", "columns"), ("task", "derived")}
-"""Mappings whose keys are columns of the data: only the data can refuse those."""
+COLUMNS = {("data", "filter"), ("data", "also"), ("task", "columns"), ("task", "derived")}
+"""Mappings whose keys are columns of the data, or names of one's own: only the data can refuse those."""
 HEAVY = ("torch", "transformers", "numpy", "pyarrow", "datasets")
 WRONG = """
 import sys, time
@@ -40,6 +40,8 @@ def test_the_promised_experiments_are_there() -> None:
     tables = {"demo/taxi", "taxi/tips", "taxi/fare", "taxi/fare_nyc", "adult", "california_housing"}
     texts = {"conll2003", "swag", "dream", "squad", "squad/v2", "squad/beam"}
     assert {"demo/reviews", "imdb", *texts, *glue, *tables} <= set(NAMES)
+    tables = {"demo/taxi", "taxi/tips", "taxi/fare", "adult", "california_housing"}
+    assert {"demo/reviews", "imdb", "xnli", "conll2003", "swag", "dream", *glue, *tables} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
