@@ -35,6 +35,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "files": Entry("burnish.data.files:Files"),
         "hub": Entry("burnish.data.hub:Hub"),
         "glue": Entry("burnish.data.glue:Glue"),
+        "prepared": Entry("burnish.run.prepared:PreparedFolder"),
     },
     "models": {
         "transformer": Entry("burnish.models.transformer:Transformer"),

@@ -1,13 +1,16 @@
 """`burnish prepare`: files made ready for training."""
 
 import shlex
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
+from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
-from burnish.cli.options import Json, print_help
+from burnish.cli.options import Configs, Experiment, Json, Overrides, print_help
 from burnish.cli.tables import Table, show
 
 if TYPE_CHECKING:
@@ -15,15 +18,66 @@ if TYPE_CHECKING:
 
 _SHOWN_CLASSES = 20
 
+_OWN = ("-h", "--help")
+
+
+class _Prepare(TyperGroup):
+    """Take what is no verb for an experiment, so that `burnish prepare EXPERIMENT` needs none."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = args if not args or args[0] in (*self.commands, *_OWN) else ["features", *args]
+        return super().parse_args(ctx, named)
+
+
 app = typer.Typer(
+    cls=_Prepare,
     callback=print_help,
     invoke_without_command=True,
     rich_markup_mode=None,
-    help="Make files ready for training.",
+    help="Make data ready: files for train and dev, encoded features.",
 )
 
 
-@app.command("split")
+@app.command("features", short_help="Write encoded features; may be left out.")
+def features(
+    experiment: Experiment,
+    overrides: Overrides = None,
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to make; it must not be there.")],
+    configs: Configs = None,
+    has_tfrecord: Annotated[
+        bool, typer.Option("--tfrecord", help="Write texts as TFRecord files of tf.train.Example too.")
+    ] = False,
+    shard_size: Annotated[
+        str, typer.Option("--shard-size", metavar="SIZE", help="The most that one file holds, like 100MB.")
+    ] = "256MB",
+    is_json: Json = False,
+) -> None:
+    """Encode every split of an experiment once, into a folder that can be trained from."""
+    from burnish.commands.prepare import prepare as command
+    from burnish.data.sizes import written_size
+
+    with counting("writing records", is_silent=is_json) as progress:
+        written = command(
+            experiment,
+            out=out,
+            configs=configs or (),
+            overrides=overrides or (),
+            shard_size=shard_size,
+            has_tfrecord=has_tfrecord,
+            tell=lambda note: print(note, file=sys.stderr, flush=True),
+            progress=progress,
+        )
+    if is_json:
+        print_document(written)
+        return
+    rows = tuple((name, f"{count:,}", f"{written.features[name]:,}") for name, count in written.rows.items())
+    show(Table(("split", "rows", "features"), rows, right=("rows", "features")))
+    print(f"{written.num_files} files, {written_size(written.num_bytes)}, in {out}; to train from them")
+    print(f"  burnish train {shlex.quote(experiment)} {shlex.quote(f'data={{type: prepared, dir: {out}}}')}")
+
+
+@app.command("split", short_help="Divide one file into train, dev and test files.")
 def split(
     source: Annotated[str, typer.Argument(metavar="FILE", help="CSV, TSV, JSON lines, Parquet or Arrow.")],
     *,

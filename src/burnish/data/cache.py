@@ -126,7 +126,7 @@ class FeatureCache:
         if self.has(key):
             return None
         wanted = json.loads(_canonical(key))
-        compared = [(entry, tuple(_differences(wanted, entry.key))) for entry in self.entries()]
+        compared = [(entry, tuple(differences(wanted, entry.key))) for entry in self.entries()]
         # An entry of this very key that is damaged is not among the entries, so every one here differs somewhere.
         # Those of the same split come first, for others always differ in their rows too.
         split = wanted.get("split")
@@ -221,10 +221,11 @@ def _canonical(key: Key) -> str:
     return json.dumps(key, sort_keys=True, ensure_ascii=False, default=dict)  # any Mapping counts as a dict
 
 
-def _differences(wanted: object, cached: object, *, field: str = "") -> Iterator[Difference]:
+def differences(wanted: object, cached: object, *, field: str = "") -> Iterator[Difference]:
+    """Give the fields in which two keys, read as JSON, are not the same."""
     if isinstance(wanted, dict) and isinstance(cached, dict):
         for name in sorted(wanted.keys() | cached.keys()):
-            yield from _differences(wanted.get(name), cached.get(name), field=f"{field}.{name}".lstrip("."))
+            yield from differences(wanted.get(name), cached.get(name), field=f"{field}.{name}".lstrip("."))
     elif wanted != cached:
         yield Difference(field, wanted, cached)
 

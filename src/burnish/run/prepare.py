@@ -16,6 +16,8 @@ from burnish.data.faults import settle, settle_all
 from burnish.data.mapped import Stored
 from burnish.data.text import drop_report
 from burnish.run.directory import RunDirectory, write_json
+from burnish.run.prepared import PreparedFolder
+from burnish.run.read_prepared import read_features, refuse_misfit
 from burnish.run.selection import refuse_misfits
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets, Encoder
@@ -119,6 +121,8 @@ def _ready(experiment: Experiment, quarantine: Path | None, *, record: Path | No
         write_json(record, asdict(profile))
     assets = experiment.model.assets()
     encoder = experiment.task.encoder(profile, assets)
+    if isinstance(experiment.data, PreparedFolder):
+        refuse_misfit(experiment.data.dir, encoder)
     sound = partial(_sound, experiment=experiment, encoder=encoder, quarantine=quarantine)
     rows = settle_all({name: partial(sound, part, name) for name, part in _parts(splits).items()})
     return _Ready(splits, rows, profile, assets, encoder)
@@ -166,6 +170,9 @@ def _sound(rows: Rows, split: str, *, experiment: Experiment, encoder: Encoder, 
 
 
 def _features(experiment: Experiment, ready: _Ready, *, tell: Callable[[str], None]) -> Encode:
+    source = experiment.data
+    if isinstance(source, PreparedFolder):
+        return lambda split, rows: read_features(source.dir, split, encoder=ready.encoder, rows=rows)
     cache = open_cache()
 
     def encode(split: str, rows: Rows) -> Stored:

@@ -12,6 +12,7 @@ PAGES = [
     "list",
     "new",
     "prepare",
+    "prepare features",
     "prepare split",
     "config",
     "config show",

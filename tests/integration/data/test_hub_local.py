@@ -137,12 +137,6 @@ dataset_info:
       dtype: string
     - name: answer_start
       dtype: int32
-LANGUAGES = """---
-configs:
-- config_name: de
-  data_files: [{split: test, path: de/test*}]
-- config_name: en
-  data_files: [{split: train, path: en/train*}, {split: test, path: en/test*}]
 ---
 """
 
@@ -160,6 +154,18 @@ def test_questions_of_the_hub_have_their_answers(tmp_path: Path) -> None:
     found = read_answers(rows.table["answers"], name="answers")
     assert found.counts.tolist() == [2, 0] * 10
     assert (found.texts[:2], found.starts[:2].tolist()) == (["Ann", "Bob"], [0, 8])
+
+
+LANGUAGES = """---
+configs:
+- config_name: de
+  data_files: [{split: test, path: de/test*}]
+- config_name: en
+  data_files: [{split: train, path: en/train*}, {split: test, path: en/test*}]
+---
+"""
+
+
 @pytest.fixture
 def languages(tmp_path: Path) -> Path:
     folder = tmp_path / "languages"

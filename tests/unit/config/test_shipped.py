@@ -38,10 +38,9 @@ except ConfigError as error:
 def test_the_promised_experiments_are_there() -> None:
     glue = [f"glue/{each}" for each in ("cola", "mnli", "mrpc", "qnli", "qqp", "rte", "sst2", "stsb", "wnli")]
     tables = {"demo/taxi", "taxi/tips", "taxi/fare", "taxi/fare_nyc", "adult", "california_housing"}
-    texts = {"conll2003", "swag", "dream", "squad", "squad/v2", "squad/beam"}
-    assert {"demo/reviews", "imdb", *texts, *glue, *tables} <= set(NAMES)
-    tables = {"demo/taxi", "taxi/tips", "taxi/fare", "adult", "california_housing"}
-    assert {"demo/reviews", "imdb", "xnli", "conll2003", "swag", "dream", *glue, *tables} <= set(NAMES)
+    texts = {"conll2003", "swag", "dream", "squad", "squad/v2", "squad/beam", "xnli", "similarity/stsb"}
+    language = {"lm/wikitext2-masked", "lm/shakespeare-causal", "pretrain/bert-tiny"}
+    assert {"demo/reviews", "imdb", *texts, *language, *glue, *tables} <= set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)

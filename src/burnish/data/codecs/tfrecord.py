@@ -11,6 +11,8 @@ from burnish.errors import DataError
 _HEAD = struct.Struct("<QI")
 _SUM = struct.Struct("<I")
 MAX_RECORD_BYTES = 1 << 28
+FRAME_BYTES = _HEAD.size + _SUM.size
+"""What a record takes besides its own bytes."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,138 @@
+"""Features written once train to the same bits as the source, and a folder that does not fit is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from burnish.cli.main import run
+from burnish.commands.prepare import Written, prepare
+from burnish.commands.train import train
+from burnish.data.codecs.example import parse_example
+from burnish.data.codecs.tfrecord import read_records
+from burnish.errors import DataError
+from burnish.storage import manifest
+from burnish.tasks.text_encoder import TextEncoder
+from tests.project import Project, make_project
+
+SMALL = "optimizer: {learning_rate: 3e-3}\ntrain: {length: 5 steps, batch: 8}\n"
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path) -> Project:
+    return make_project(tmp_path_factory.mktemp("prepared"), model=tiny_bert, rows=160, config=SMALL)
+
+
+@pytest.fixture(scope="module")
+def written(project: Project) -> Written:
+    return prepare(str(project.config), out=project.root / "ready", shard_size="2kB", has_tfrecord=True)
+
+
+def use(written: Written) -> list[str]:
+    return [f"data={{type: prepared, dir: {written.path}}}"]
+
+
+def losses(directory: Path) -> list[tuple[float, float]]:
+    events = [json.loads(line) for line in (directory / "events.jsonl").read_text().splitlines()]
+    return [(each["loss"], each["gradient_norm"]) for each in events if each["event"] == "stepped"]
+
+
+def test_training_from_the_folder_is_training_from_the_source_bit_for_bit(project: Project, written: Written) -> None:
+    train(str(project.config), directory=project.run("source"))
+    train(str(project.config), overrides=use(written), directory=project.run("folder"))
+    scores = [json.loads((project.run(name) / "scores.json").read_text())["scores"] for name in ("source", "folder")]
+    assert scores[0] == scores[1]
+    assert losses(project.run("source")) == losses(project.run("folder")) != []
+    manifests = [manifest.read(project.run(name) / "artifact") or {} for name in ("source", "folder")]
+    weights = "model/model.safetensors"
+    assert manifests[0]["files"][weights] == manifests[1]["files"][weights]
+
+
+def test_the_manifest_tells_what_is_there(written: Written) -> None:
+    content = manifest.read(written.path) or {}
+    assert manifest.fault(written.path) is None
+    assert written.rows == {"train": 64, "validation": 32, "test": 64}
+    assert {name: sizes["rows"] for name, sizes in content["splits"].items()} == written.rows
+    assert content["profile"]["labels"] == ["neg", "pos"]
+    assert content["encoder"]["max_length"] == 24
+    shards = [path for path in (written.path / "features").iterdir() if path.name.startswith("train-")]
+    assert len(shards) == content["splits"]["train"]["features_shards"] > 1
+
+
+def test_nothing_is_encoded_but_a_row_that_is_compared(
+    project: Project, written: Written, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from burnish.config import load
+    from burnish.run.directory import RunDirectory
+    from burnish.run.prepare import prepare as encode
+
+    sizes: list[int] = []
+    known = TextEncoder.encode
+    monkeypatch.setattr(TextEncoder, "encode", lambda self, table: sizes.append(len(table)) or known(self, table))
+    experiment = load(str(project.config), overrides=use(written)).experiment
+    ready = encode(experiment, RunDirectory(project.root), tell=print, is_recorded=False)
+    assert sizes == [1, 1, 1]
+    assert len(ready.features["train"]) == 64
+
+
+def test_records_hold_what_a_batch_does(project: Project, written: Written) -> None:
+    records = []
+    for path in sorted((written.path / "tfrecord").glob("train-*.tfrecord")):
+        with path.open("rb") as stream:
+            found = list(read_records(stream, name=path.name))
+        assert all(record.is_whole for record in found)
+        assert len(found) == 1 or path.stat().st_size <= 2000
+        records += [parse_example(record.data) for record in found]
+    assert len(records) == 64
+    names = {"input_ids", "input_mask", "segment_ids", "label_ids", "is_real_example", "row"}
+    assert all(set(record) == names for record in records)
+    assert all(len(record[name].values) == 24 for record in records for name in ("input_ids", "input_mask"))
+    assert [record["row"].values for record in records] == [(row,) for row in range(64)]
+    labels = pa.concat_tables(
+        [pa.ipc.open_file(path).read_all() for path in sorted((written.path / "rows").glob("train-*"))]
+    )["label"]
+    assert [("neg", "pos")[record["label_ids"].values[0]] for record in records] == labels.to_pylist()
+    assert all(
+        (np.array(record["input_ids"].values) != 0).tolist() == list(map(bool, record["input_mask"].values))
+        for record in records
+    )
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("task.max_length=16", r"max_length is 16 here and 24 there"),
+        ("task.truncation=tail", r"truncation\S* is \S.* here and \S.* there"),
+        ("task.labels=[pos, neg]", r"labels is \[\"pos\", \"neg\"\] here and \[\"neg\", \"pos\"\] there"),
+        ("task.text=body", r"task: there is no column `body`"),
+    ],
+)
+def test_a_folder_for_another_experiment_is_refused_with_what_differs(
+    project: Project, written: Written, override: str, said: str
+) -> None:
+    with pytest.raises(DataError, match=said):
+        train(str(project.config), overrides=[*use(written), override], directory=project.run("misfit"))
+
+
+def test_nothing_is_overwritten_and_what_a_crash_left_does_no_harm(project: Project, written: Written) -> None:
+    with pytest.raises(DataError, match="is there already, and nothing is overwritten"):
+        prepare(str(project.config), out=written.path)
+    left = project.root / ".again.building"
+    left.mkdir()
+    (left / "half").touch()
+    again = prepare(str(project.config), out=project.root / "again")
+    assert not left.exists()
+    assert not (again.path / "half").exists()
+
+
+def test_the_command_line_takes_an_experiment_without_a_verb(
+    project: Project, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = project.root / "by-hand"
+    assert run(["prepare", "--out", str(out), str(project.config)]) == 0
+    printed = capsys.readouterr().out
+    assert printed.splitlines()[1].split() == ["train", "64", "64"]
+    assert f"data={{type: prepared, dir: {out}}}" in printed
+    assert (out / manifest.NAME).is_file()
