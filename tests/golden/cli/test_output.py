@@ -101,6 +101,7 @@ def test_the_summary_of_a_training(trained: list[dict[str, Any]], golden: Golden
             "overrides": ["train.batch=8", "train.length=1 epoch"],
             "directory": Path("runs/demo-reviews"),
             "processes": 1,
+            "is_calibrated": False,
         }
     ]
 
