@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 DEFAULT_EXAMPLES = 32
 _TEXTS_AT_ONCE = 64
+_TOKENS_AT_ONCE = 4096
+"""What a layer makes of more tokens than that is far larger than any cache."""
 _ROWS_AT_ONCE = 4096
 _BATCHES_IN_POOL = 128
 """With 64, more than 3% of short sentences in batches of 32 is padding; with more, chance has less to say."""
@@ -68,7 +70,8 @@ def evaluation_plan(lengths: Array, *, tokens: int | None = None, examples: int 
 
 def evaluation_size(lengths: Array) -> int:
     """Say how many examples to answer at once: few long ones, many where an example is one row of numbers."""
-    return _TEXTS_AT_ONCE if int(np.max(lengths, initial=0)) > 1 else _ROWS_AT_ONCE
+    longest = int(np.max(lengths, initial=0))
+    return max(1, min(_TEXTS_AT_ONCE, _TOKENS_AT_ONCE // longest)) if longest > 1 else _ROWS_AT_ONCE
 
 
 def padding_waste(plan: Sequence[Array], lengths: Array) -> float:

@@ -9,7 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.data import batches as batches_module
-from burnish.data.batches import BatchStream, Cursor, evaluation_plan, padding_waste, plan_epoch, spread
+from burnish.data.batches import (
+    BatchStream,
+    Cursor,
+    evaluation_plan,
+    evaluation_size,
+    padding_waste,
+    plan_epoch,
+    spread,
+)
 from burnish.data.draws import generator
 from burnish.errors import CheckpointError, DataError
 from burnish.spec.experiment import Batching
@@ -246,3 +254,8 @@ def test_the_chosen_batches_stand_for_all(sizes: list[int], count: int) -> None:
     share = -(-len(sizes) // len(chosen))
     most = np.abs(np.diff(np.concatenate([ordered[::share], ordered[-1:]]))).max(initial=0)
     assert abs(np.mean([sizes[at] for at in chosen]) - ordered.mean()) <= most + 1e-9
+
+
+@pytest.mark.parametrize(("longest", "size"), [(1, 4096), (14, 64), (64, 64), (256, 16), (512, 8), (9000, 1)])
+def test_fewer_long_texts_are_answered_at_once(longest: int, size: int) -> None:
+    assert evaluation_size(np.array([1, longest])) == size
