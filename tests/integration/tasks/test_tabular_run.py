@@ -90,7 +90,7 @@ def test_a_row_that_lacks_a_column_takes_its_default_and_a_wrong_one_is_named(ti
     (tips / "short.csv").write_text("pay\nCard\n")
     predict_file(str(tips / "run"), source=str(tips / "short.csv"), out=tips / "short.parquet")
     said = pq.read_table(tips / "short.parquet")["probabilities"].to_pylist()
-    assert said == [dict(short.probabilities)]
+    assert said == [pytest.approx(dict(short.probabilities))]  # this network rounds one row otherwise than two
     with pytest.raises(DataError, match="row 2, column miles: 'far' is no number"):
         predictor.predict([{"miles": 1}, {"miles": "far"}])
 
