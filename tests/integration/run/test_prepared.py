@@ -10,9 +10,12 @@ import pytest
 from burnish.cli.main import run
 from burnish.commands.prepare import Written, prepare
 from burnish.commands.train import train
+from burnish.config import load
 from burnish.data.codecs.example import parse_example
 from burnish.data.codecs.tfrecord import read_records
 from burnish.errors import DataError
+from burnish.run.directory import RunDirectory
+from burnish.run.prepare import prepare as encode
 from burnish.storage import manifest
 from burnish.tasks.text_encoder import TextEncoder
 from tests.project import Project, make_project
@@ -61,13 +64,9 @@ def test_the_manifest_tells_what_is_there(written: Written) -> None:
     assert len(shards) == content["splits"]["train"]["features_shards"] > 1
 
 
-def test_nothing_is_encoded_but_a_row_that_is_compared(
+def test_nothing_is_encoded_but_a_row_that_tells_the_columns(
     project: Project, written: Written, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from burnish.config import load
-    from burnish.run.directory import RunDirectory
-    from burnish.run.prepare import prepare as encode
-
     sizes: list[int] = []
     known = TextEncoder.encode
     monkeypatch.setattr(TextEncoder, "encode", lambda self, table: sizes.append(len(table)) or known(self, table))
@@ -98,6 +97,18 @@ def test_records_hold_what_a_batch_does(project: Project, written: Written) -> N
         (np.array(record["input_ids"].values) != 0).tolist() == list(map(bool, record["input_mask"].values))
         for record in records
     )
+
+
+def test_texts_that_are_packed_into_blocks_come_back_as_they_were(project: Project) -> None:
+    blocks = ["task={type: masked_lm, max_length: 16}"]
+    written = prepare(str(project.config), overrides=blocks, out=project.root / "blocks")
+    assert written.features["train"] != written.rows["train"]
+    experiment = load(str(project.config), overrides=[*blocks, *use(written)]).experiment
+    source = load(str(project.config), overrides=blocks).experiment
+    here, there = (
+        encode(each, RunDirectory(project.root), tell=print, is_recorded=False) for each in (experiment, source)
+    )
+    assert all(here.features[split].equals(there.features[split]) for split in ("train", "validation", "test"))
 
 
 @pytest.mark.parametrize(
