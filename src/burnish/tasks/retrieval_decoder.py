@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from burnish.data.ragged import positions
 from burnish.spec.values import Outcome
+from burnish.tasks.table_encoder import matrix_column
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
@@ -94,7 +95,7 @@ def _answers(passages: Any, ranks: "Array", nearest: "Array") -> pa.Table:
 
 
 def _shown(embeddings: "Array") -> pa.Table:
-    lists = pa.FixedSizeListArray.from_arrays(pa.array(embeddings.ravel()), embeddings.shape[1])
+    lists = matrix_column(embeddings)
     words = [f"{embeddings.shape[1]} numbers: {', '.join(f'{x:.3f}' for x in row)}, …" for row in _begun(embeddings)]
     return pa.table({"predicted": pa.array(words, pa.string()), "embedding": lists.cast(pa.list_(pa.float32()))})
 

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from burnish.data.ragged import pick
 from burnish.data.text import TextCodec
-from burnish.data.tokens import TextAssets
-from burnish.errors import ConfigError, Problem
+from burnish.data.tokens import demand_tokenizer
 from burnish.spec.protocols import Assets, Truncation
 from burnish.spec.values import Draw, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_text
@@ -44,9 +43,8 @@ class SidesEncoder:
         label: str | None = None,
     ) -> "SidesEncoder":
         """Put a tokenizer and a task's options together."""
-        if not isinstance(assets, TextAssets):
-            raise ConfigError([Problem("model must bring a tokenizer to read text; this one does not")])
-        codecs = tuple(TextCodec(assets, name, None, max_length, truncation) for name in columns)
+        at_hand = demand_tokenizer(assets)
+        codecs = tuple(TextCodec(at_hand, name, None, max_length, truncation) for name in columns)
         return cls(codecs, labels, label)
 
     @property
