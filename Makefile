@@ -19,7 +19,7 @@ demo: $(VENV)/demo.stamp ## Fine-tune a real model on real reviews, then predict
 		--text "A dull and lifeless mess that wastes a good cast."
 
 test: check ## Check the code, then run the tests
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 check: $(VENV)/dev.stamp ## Lint, check formatting, types and import directions
 	$(BIN)/ruff check .
@@ -28,7 +28,7 @@ check: $(VENV)/dev.stamp ## Lint, check formatting, types and import directions
 	$(BIN)/lint-imports
 
 faults: $(VENV)/dev.stamp ## Kill, starve and corrupt runs, then compare what they resume to
-	BURNISH_FAULTS=full $(BIN)/python -m pytest tests/faults -n 2
+	BURNISH_FAULTS=full $(BIN)/python -m pytest tests/faults -n 2 --dist worksteal
 
 bench: $(VENV)/dev.stamp ## Measure speed and quality as ratios
 	$(BIN)/python -m bench.run

@@ -99,7 +99,7 @@ def under_way(scene: Scene, run: RunDirectory) -> Attempt:
 
 def assert_ended(run: RunDirectory, reason: str) -> None:
     ending: dict[str, Any] = json.loads(run.exit.read_text())
-    assert ending.keys() == {"reason", "step", "seconds"}
+    assert ending.keys() == {"reason", "step", "seconds", "memory_bytes"}
     assert ending["reason"] == reason
     assert ending["step"] == int(whole(run)[-1].name[5:])
     assert not run.lock.exists()

@@ -12,7 +12,7 @@ import pytest
 from burnish.artifact import predictor as module
 from burnish.commands import predict as command
 from burnish.errors import DataError
-from burnish.spec.values import Outcome
+from burnish.spec.values import Outcome, Profile
 
 
 class Echo:
@@ -20,7 +20,8 @@ class Echo:
 
     def __init__(self, *columns: str) -> None:
         self.input_columns = columns
-        self.task = object()
+        self.task = SimpleNamespace(input_columns=columns)
+        self.profile = Profile("binary", ("no", "yes"))
         self.experiment = SimpleNamespace(data=None)
         self.asked: list[str] = []
 
