@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.draws import uniforms
-from burnish.spec.values import Draw, Outcome, RowFault, Rows
+from burnish.spec.values import Draw
 from burnish.tasks.masked_encoder import MaskedEncoder
 
 if TYPE_CHECKING:
@@ -18,40 +17,20 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PermutationEncoder:
+class PermutationEncoder(MaskedEncoder):
     """Encode as a masked language model does, but hide nothing: the order says who may look at whom."""
-
-    masked: MaskedEncoder
-
-    @property
-    def key(self) -> Mapping[str, object]:
-        """All that shapes the features."""
-        return self.masked.key
-
-    def faults(self, rows: Rows) -> list[RowFault]:
-        """List rows that hold the mask token."""
-        return self.masked.faults(rows)
-
-    def encode(self, table: pa.Table) -> pa.Table:
-        """Give blocks."""
-        return self.masked.encode(table)
 
     def collate(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
         """Choose tokens to guess, and `order` them: -1 for all others, which everyone may look at."""
-        masked = self.masked
-        if masked.is_asked(features, draw):
-            batch = masked.asked(features, indices, draw)
+        if self.is_asked(features, draw):
+            batch = self.asked(features, indices, draw)
             return {**batch, "order": np.where(batch["scored"], 0, -1)}  # all are guessed at once
         numbers = np.asarray(indices)
-        texts = masked.codec.gather(features, indices, draw)
-        _, chosen = masked.hide(texts, numbers, draw)
-        batch, layout = masked.laid_out(texts, texts, chosen)
+        texts = self.codec.gather(features, indices, draw)
+        _, chosen = self.hide(texts, numbers, draw)
+        batch, layout = self.laid_out(texts, texts, chosen)
         batch["order"] = layout.spread(_ranks(chosen, numbers, draw), fill=-1)
-        return batch if draw.is_training else batch | masked.codec.places(features, indices, layout)
-
-    def put_into_words(self, outcome: Outcome) -> Outcome:
-        """Write guessed ids as tokens."""
-        return self.masked.put_into_words(outcome)
+        return batch if draw.is_training else batch | self.codec.places(features, indices, layout)
 
 
 def _ranks(chosen: Array, numbers: Array, draw: Draw) -> Array:

@@ -22,7 +22,6 @@ class PermutationLm(BlockTask):
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise, cut into blocks and order."""
-        from burnish.tasks.masked_encoder import MaskedEncoder
         from burnish.tasks.permutation_encoder import PermutationEncoder
 
-        return PermutationEncoder(MaskedEncoder(self.codec(assets), self.masking))
+        return PermutationEncoder(self.codec(assets), self.masking)

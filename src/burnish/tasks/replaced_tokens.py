@@ -37,7 +37,6 @@ class ReplacedTokens(BlockTask):
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise, cut into blocks, hide, and keep what stood there."""
-        from burnish.tasks.masked_encoder import MaskedEncoder
         from burnish.tasks.replaced_encoder import ReplacedEncoder
 
-        return ReplacedEncoder(MaskedEncoder(self.codec(assets), self.masking))
+        return ReplacedEncoder(self.codec(assets), self.masking)
