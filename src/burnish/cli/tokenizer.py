@@ -18,41 +18,45 @@ app = typer.Typer(
 )
 
 
+Sources = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="FILE", help="Text, CSV, JSON lines, Parquet …; globs and package: addresses too."),
+]
+Kind = Annotated[
+    Literal["wordpiece", "bpe", "unigram"], typer.Option("--kind", help="The algorithm; bpe works on bytes.")
+]
+Lower = Annotated[bool | None, typer.Option("--lower/--cased", help="Make letters small; by default unless bpe.")]
+Frame = Annotated[
+    Literal["encoder", "decoder", "xlnet"] | None,
+    typer.Option("--frame", help="Which special tokens stand around a text; by default decoder for bpe."),
+]
+Special = Annotated[
+    list[str] | None, typer.Option("--special", metavar="TOKEN", help="A token that is never cut; repeatable.")
+]
+Seen = Annotated[int, typer.Option("--min-frequency", metavar="N", min=1, help="How often a token must be seen.")]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="COLUMN", help="The column to read; repeatable. By default text."),
+]
+Instead = Annotated[
+    str | None,
+    typer.Option("--experiment", "-e", metavar="EXPERIMENT", help="Read the training rows of this instead of files."),
+]
+
+
 @app.command("train", short_help="Learn a tokenizer and write its folder.")
 def train(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="FILE", help="Text, CSV, JSON lines, Parquet …; globs and package: addresses too."),
-    ] = None,
+    files: Sources = None,
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")],
-    kind: Annotated[
-        Literal["wordpiece", "bpe", "unigram"], typer.Option("--kind", help="The algorithm; bpe works on bytes.")
-    ] = "wordpiece",
+    kind: Kind = "wordpiece",
     vocab_size: Annotated[int, typer.Option("--size", metavar="N", help="How many tokens, all counted.")] = 30_000,
-    lowercase: Annotated[
-        bool | None, typer.Option("--lower/--cased", help="Make letters small; by default unless bpe.")
-    ] = None,
-    frame: Annotated[
-        Literal["encoder", "decoder", "xlnet"] | None,
-        typer.Option("--frame", help="Which special tokens stand around a text; by default decoder for bpe."),
-    ] = None,
-    special: Annotated[
-        list[str] | None, typer.Option("--special", metavar="TOKEN", help="A token that is never cut; repeatable.")
-    ] = None,
-    min_frequency: Annotated[
-        int, typer.Option("--min-frequency", metavar="N", min=1, help="How often a token must be seen.")
-    ] = 2,
-    columns: Annotated[
-        list[str] | None,
-        typer.Option("--column", metavar="COLUMN", help="The column to read; repeatable. By default text."),
-    ] = None,
-    experiment: Annotated[
-        str | None,
-        typer.Option(
-            "--experiment", "-e", metavar="EXPERIMENT", help="Read the training rows of this instead of files."
-        ),
-    ] = None,
+    lowercase: Lower = None,
+    frame: Frame = None,
+    special: Special = None,
+    min_frequency: Seen = 2,
+    columns: Columns = None,
+    experiment: Instead = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the folder if it is there.")] = False,
     is_json: Json = False,
 ) -> None:
