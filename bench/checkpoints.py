@@ -47,7 +47,7 @@ class Bench:
         torch.manual_seed(0)
         network = Network(hidden, layers)
         optimizer = torch.optim.AdamW(network.parameters(), lr=1e-5)
-        cpu = Precision(torch.device("cpu"), is_bf16=False)
+        cpu = Precision(torch.device("cpu"))
         self.learner = Learner(network, optimizer, Objective("cross_entropy"), precision=cpu, seed=0)
         store = CheckpointStore(folder / "checkpoints", folder / "quarantine", tell=print)
         events = folder / "events.jsonl"

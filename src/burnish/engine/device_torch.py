@@ -1,9 +1,11 @@
 """Chooses device, precision and threads by what this machine really has."""
 
+from typing import cast, get_args
+
 import torch
 
 from burnish.dist.world import available_cores
-from burnish.engine.infer_torch import Precision
+from burnish.engine.infer_torch import Precision, PrecisionName
 from burnish.errors import BurnishError
 from burnish.spec.experiment import Runtime
 
@@ -18,7 +20,7 @@ def prepare(runtime: Runtime) -> Precision:
     # Filling what is about to be overwritten only guards against reading it too early, at the price of every buffer.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # torch makes it a property of a module
     device = _device(runtime.device)
-    return Precision(device, is_bf16=_is_bf16(runtime.precision, device))
+    return Precision(device, _precision(runtime.precision, device))
 
 
 def _device(wanted: str) -> torch.device:
@@ -31,10 +33,11 @@ def _device(wanted: str) -> torch.device:
     return torch.device(wanted)
 
 
-def _is_bf16(wanted: str, device: torch.device) -> bool:
-    if wanted != "auto":
-        return wanted == "bf16"
+def _precision(wanted: str, device: torch.device) -> PrecisionName:
+    if wanted in get_args(PrecisionName):
+        return cast(PrecisionName, wanted)
     if device.type == "cuda":
-        return bool(torch.cuda.is_bf16_supported())
+        # Older ones emulate bfloat16, which is slow, and have had float16 all along.
+        return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
     # Without the instructions, bfloat16 on a CPU is emulated and three times slower than float32.
-    return device.type == "cpu" and bool(torch.cpu._is_avx512_bf16_supported())
+    return "bf16" if device.type == "cpu" and torch.cpu._is_avx512_bf16_supported() else "fp32"

@@ -1,6 +1,6 @@
 """Grows a model by rounds over the whole table, one round a step, behind the face of a learner with its batches."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Protocol, cast
@@ -80,6 +80,13 @@ class Grower:
     def average_tensors(self) -> list[Tensor]:
         """Give none."""
         return []
+
+    def numbers(self) -> dict[str, Any]:
+        """Give none."""
+        return {}
+
+    def take_numbers(self, numbers: Mapping[str, Any]) -> None:
+        """Need none."""
 
     def close(self) -> None:
         """Hold nothing to let go of."""

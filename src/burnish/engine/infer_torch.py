@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -14,6 +14,8 @@ from burnish.spec.values import Head
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
 
+PrecisionName = Literal["fp32", "bf16", "fp16"]
+
 _NOT_INPUTS = ("label", "row", "weight")
 _BEST = 5
 
@@ -23,11 +25,12 @@ class Precision:
     """Where and in what a network computes; weights and sums stay float32."""
 
     device: torch.device
-    is_bf16: bool
+    name: PrecisionName = "fp32"
 
     def scope(self) -> AbstractContextManager[Any]:
         """Give the context that forward passes run in."""
-        return torch.autocast(self.device.type, dtype=torch.bfloat16, enabled=self.is_bf16)
+        dtype = torch.float16 if self.name == "fp16" else torch.bfloat16
+        return torch.autocast(self.device.type, dtype=dtype, enabled=self.name != "fp32")
 
     def tensors(self, batch: "Batch") -> dict[str, Tensor]:
         """Put a batch onto the device."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from burnish.dist.world import Solo, World
 from burnish.engine.infer_torch import Inference, Precision, inputs_of
+from burnish.engine.loss_scale_torch import LossScale
 from burnish.engine.losses_torch import Losses
 from burnish.engine.memory_torch import Memory, fitting
 from burnish.engine.recovery import BadStep, is_bad
@@ -43,6 +44,7 @@ class Learner:
         self._precision = precision
         self._head = head if isinstance(head, Head) else Head("any", 1, head)
         self._losses = Losses(self._head.objective, self._head.terms, precision.device)
+        self._scale = LossScale(is_used=precision.name == "fp16")
         self._seed = seed
         self._clip = clip
         self._world: World = world or Solo()
@@ -60,7 +62,10 @@ class Learner:
         weights = self._world.sum(self._losses.added(map(self._weights, batches)))
         total = self._memory.run(batches, lambda pieces: self._gradients(pieces, weights, step=step), step=step)
         self._world.sum_gradients(self._trained)
-        result = self._result(batches, total, self._clipped_norm())
+        norm = self._clipped_norm()
+        if self._scale.is_overflow(norm):
+            return self._result(batches, total, 0.0)  # nothing is changed by this step
+        result = self._result(batches, total, norm)
         if is_bad(result, loss_limit=self._loss_limit):
             # Before the update: every rank sees the same sums, so all of them turn back here together.
             rows = self._world.gather([int(row) for batch in batches for row in batch.get("row", ())])
@@ -91,6 +96,14 @@ class Learner:
         """Give the averaged weights, in the order of the trained parameters."""
         return self._averages
 
+    def numbers(self) -> dict[str, Any]:
+        """Give what else changes while learning, as JSON values."""
+        return self._scale.state()
+
+    def take_numbers(self, numbers: Mapping[str, Any]) -> None:
+        """Put such values back."""
+        self._scale.restore(numbers)
+
     def _weights(self, batch: "Batch") -> list[float]:
         given = {name: batch[name] for name in self._losses.entries if name in batch}
         return self._losses.weights(self._precision.tensors(given))
@@ -108,7 +121,7 @@ class Learner:
         with self._precision.scope():
             outputs = self.network(inputs_of(batch))
         loss = self._losses.total(outputs, batch, weights=weights)
-        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+        self._scale.lifted(loss).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         return float(loss.detach())
 
     def _set_rates(self, factor: float) -> None:
@@ -124,6 +137,7 @@ class Learner:
 
     def _clipped_norm(self) -> float:
         gradients = [parameter.grad for parameter in self._trained if parameter.grad is not None]
+        self._scale.lower(gradients)
         norm = nn.utils.get_total_norm(gradients)
         # A gradient within the limit is left alone: a pass over all of it to multiply by one is not free.
         if self._clip is not None and not float(norm) <= self._clip:

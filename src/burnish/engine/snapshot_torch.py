@@ -37,6 +37,14 @@ class Keepsake(Protocol):
         """Give averaged weights, if there are any."""
         ...
 
+    def numbers(self) -> dict[str, Any]:
+        """Give what else changes while learning, as JSON values."""
+        ...
+
+    def take_numbers(self, numbers: Mapping[str, Any]) -> None:
+        """Put such values back; there are none in checkpoints of learners that had none."""
+        ...
+
 
 class Resumable(Protocol):
     """An optimizer, or what stands for one."""
@@ -57,7 +65,7 @@ class Snapshot:
     tensors: Mapping[str, Mapping[str, Tensor]]
     """By file name."""
     numbers: str
-    """What of the optimizer is no tensor, as JSON."""
+    """What of the optimizer and the learner is no tensor, as JSON."""
     is_copy: bool = True
     """False when memory had no room for a copy: training must wait until it is written."""
 
@@ -75,7 +83,7 @@ class Snapshot:
 
 def snapshot(learner: Keepsake) -> Snapshot:
     """Copy weights, optimizer state and averaged weights; where memory has no room for that, only point to them."""
-    optimizer, numbers = _flatten(learner.optimizer.state_dict())
+    optimizer, numbers = _flatten(learner.optimizer.state_dict(), learner.numbers())
     averages = {f"{number:05d}": tensor for number, tensor in enumerate(learner.average_tensors())}
     live = {_WEIGHTS: learner.network.state_dict(), _OPTIMIZER: optimizer}
     if averages:
@@ -98,6 +106,7 @@ def read_learner(learner: Keepsake, folder: Path) -> None:
     learner.network.load_state_dict(_load(folder / _WEIGHTS))
     numbers = json.loads((folder / _NUMBERS).read_text())
     learner.optimizer.load_state_dict(_unflatten(_load(folder / _OPTIMIZER), numbers))
+    learner.take_numbers(numbers.get("learner", {}))
     averages = learner.average_tensors()
     if averages:
         saved = _load(folder / _AVERAGES)
@@ -144,7 +153,7 @@ def _on_their_own(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return kept
 
 
-def _flatten(state: dict[str, Any]) -> tuple[dict[str, Tensor], str]:
+def _flatten(state: dict[str, Any], beside: Mapping[str, Any]) -> tuple[dict[str, Tensor], str]:
     tensors: dict[str, Tensor] = {}
     numbers: dict[str, Any] = {"param_groups": state["param_groups"], "state": {}}
     for index, values in state["state"].items():
@@ -153,7 +162,8 @@ def _flatten(state: dict[str, Any]) -> tuple[dict[str, Tensor], str]:
                 tensors[f"{index}/{name}"] = value
             else:
                 numbers["state"].setdefault(str(index), {})[name] = value
-    return tensors, json.dumps(numbers, sort_keys=True)
+    # Without anything beside, the file is the same as ever.
+    return tensors, json.dumps({**numbers, **({"learner": beside} if beside else {})}, sort_keys=True)
 
 
 def _unflatten(tensors: dict[str, Tensor], numbers: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def environment(runtime: Runtime) -> dict[str, str]:
         "system": platform.platform(),
         "processor": _processor(),
         "device": str(precision.device),
-        "precision": "bf16" if precision.is_bf16 else "fp32",
+        "precision": precision.name,
         "threads": str(torch.get_num_threads()),
     }
 

@@ -105,7 +105,8 @@ class Runtime(Component):
     """What the numbers depend on besides the experiment itself."""
 
     seed: NonNegativeInt = 0
-    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
+    """What products are computed in; by default bf16 where the device has it, fp16 on older GPUs, else fp32."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     threads: PositiveInt | None = None
     """CPU threads; by default the cores this process may use."""

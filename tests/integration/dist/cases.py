@@ -16,7 +16,7 @@ from burnish.errors import BurnishError
 from burnish.spec.values import Draw, Objective, Profile
 from burnish.tasks.text_decoder import decode
 
-CPU = Precision(torch.device("cpu"), is_bf16=False)
+CPU = Precision(torch.device("cpu"))
 OBJECTIVES = {
     "plain": (Objective("cross_entropy"), "classes"),
     "weighted": (Objective("cross_entropy", class_weights=(1.0, 5.0, 0.2), label_smoothing=0.1), "classes"),

@@ -1,8 +1,9 @@
 """What a process is set to before it learns."""
 
+import pytest
 import torch
 
-from burnish.engine.device_torch import prepare
+from burnish.engine.device_torch import _precision, prepare
 from burnish.spec.experiment import Runtime
 
 
@@ -15,3 +16,20 @@ def test_numbers_too_small_to_be_normal_are_flushed_to_zero_on_every_thread() ->
     finally:
         torch.set_flush_denormal(False)
         torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize(("has_bf16", "expected"), [(True, "bf16"), (False, "fp16")])
+def test_a_gpu_without_bfloat16_gets_float16(monkeypatch: pytest.MonkeyPatch, has_bf16: bool, expected: str) -> None:
+    asked: list[bool] = []
+
+    def is_supported(including_emulation: bool = True) -> bool:
+        asked.append(including_emulation)
+        return has_bf16
+
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_supported)
+    assert _precision("auto", torch.device("cuda")) == expected
+    assert asked == [False]
+
+
+def test_a_stated_precision_is_taken() -> None:
+    assert _precision("fp16", torch.device("cpu")) == "fp16"

@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch import nn
 
-from burnish.engine.infer_torch import Precision
+from burnish.engine.infer_torch import Precision, PrecisionName
 from burnish.engine.learner_torch import Learner
 from burnish.engine.objectives_torch import Loss
 from burnish.engine.snapshot_torch import read_learner, write_learner
 from burnish.spec.values import Objective
 
-CPU = Precision(torch.device("cpu"), is_bf16=False)
+CPU = Precision(torch.device("cpu"))
 
 
 class Net(nn.Module):
@@ -153,12 +153,12 @@ def train(pupil: Learner, steps: range) -> list[float]:
 
 
 @pytest.mark.parametrize("ema", [None, 0.9])
-@pytest.mark.parametrize("is_bf16", [False, True])
+@pytest.mark.parametrize("name", ["fp32", "bf16", "fp16"])
 def test_a_learner_that_was_written_and_read_goes_on_to_the_same_bits(
-    tmp_path: Path, ema: float | None, is_bf16: bool
+    tmp_path: Path, ema: float | None, name: PrecisionName
 ) -> None:
     objective = Objective("cross_entropy")
-    precision = Precision(torch.device("cpu"), is_bf16=is_bf16)
+    precision = Precision(torch.device("cpu"), name)
     whole = learner(objective, dropout=0.5, ema=ema, precision=precision)
     losses = train(whole, range(8))
     first = learner(objective, dropout=0.5, ema=ema, precision=precision)

@@ -11,7 +11,7 @@ from burnish.engine.learner_torch import Learner
 from burnish.engine.losses_torch import Losses
 from burnish.spec.values import Draw, Head, Objective, Term
 
-CPU = Precision(torch.device("cpu"), is_bf16=False)
+CPU = Precision(torch.device("cpu"))
 HEAD = Head("any", 4, Objective("cross_entropy"), terms=(Term("pair", "order", Objective("cross_entropy"), 0.5),))
 
 

@@ -18,7 +18,7 @@ from burnish.engine.recovery import BadStep
 from burnish.errors import BurnishError
 from burnish.spec.values import Draw, Objective
 
-CPU = Precision(torch.device("cpu"), is_bf16=False)
+CPU = Precision(torch.device("cpu"))
 WORDS = "[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes"
 
 
@@ -164,7 +164,7 @@ def take_step():
     torch.manual_seed(0)
     net, told = Wide(), []
     pupil = Learner(net, torch.optim.SGD(net.parameters(), lr=0.1), Objective("cross_entropy"),
-                    precision=Precision(torch.device("cpu"), is_bf16=False), seed=0,
+                    precision=Precision(torch.device("cpu")), seed=0,
                     memory=Memory(record=lambda step, size: told.append(size)))
     result = pupil.step([batch(32)], step=0, factor=1.0)
     return {"loss": result.loss, "norm": result.gradient_norm, "told": told}

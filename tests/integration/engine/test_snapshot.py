@@ -39,7 +39,7 @@ def learner() -> Learner:
     torch.manual_seed(0)
     net = Net()
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
-    cpu = Precision(torch.device("cpu"), is_bf16=False)
+    cpu = Precision(torch.device("cpu"))
     return Learner(net, optimizer, Objective("cross_entropy"), precision=cpu, seed=7, ema_decay=0.9)
 
 

@@ -19,7 +19,7 @@ from burnish.spec.interval import Interval
 from burnish.spec.protocols import Growing
 from burnish.spec.values import Head, Objective, TableInputs
 
-CPU = Precision(torch.device("cpu"), is_bf16=False)
+CPU = Precision(torch.device("cpu"))
 INPUTS = TableInputs(("a", "b"), ((0.0, 1.0),) * 2, ("c",), (9,))
 OPTIONS = Gbdt(learning_rate=0.3, leaves=6, least_rows=5)
 HEADS = {

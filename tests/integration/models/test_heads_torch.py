@@ -10,7 +10,7 @@ from burnish.models.transformer import Transformer
 from burnish.spec.values import Head, Objective
 from burnish.testing.tiny_torch import tiny_model
 
-CPU = Precision(torch.device("cpu"), is_bf16=False)
+CPU = Precision(torch.device("cpu"))
 ENCODERS = ["bert", "distilbert", "electra", "roberta", "albert", "deberta-v2"]
 IGNORED = -100
 

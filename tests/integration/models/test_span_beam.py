@@ -25,7 +25,7 @@ HEAD = Head(
     terms=(Term("impossible", "impossible", Objective("binary_cross_entropy"), weight=0.5),),
     options=OPTIONS,
 )
-CPU = Precision(torch.device("cpu"), is_bf16=False)
+CPU = Precision(torch.device("cpu"))
 
 
 @pytest.fixture(scope="module")
