@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from burnish.dist.affinity import keep_to_own_cores
 from burnish.dist.world import LostPeer, World, place_of, world_from_environment
 from burnish.engine.stop import StopRequest
 from burnish.errors import BurnishError, CheckpointError
@@ -38,6 +39,7 @@ def main(argv: list[str]) -> int:
     """Train the run in the directory given; as one of several processes when RANK and WORLD_SIZE say so."""
     run = RunDirectory(Path(argv[0]))
     try:
+        keep_to_own_cores()  # before torch starts threads, which stay where they began
         is_first = place_of().rank == 0
         with held(run) if is_first else nullcontext():
             return _attempt(run, is_first=is_first)
