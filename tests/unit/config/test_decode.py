@@ -71,7 +71,7 @@ def test_a_scalar_is_a_list_of_one() -> None:
         ("optimizer.betas=[1,x]", "optimizer.betas[1] must be a number, got 'x'"),
         ("data.header=maybe", "data.header must be true or false, got 'maybe'"),
         ("runtime.device=cude", "runtime.device must be one of auto, cpu, cuda, mps, got 'cude'. Did you mean `cuda`?"),
-        ("runtime.precision=[1]", "runtime.precision must be one of auto, fp32, bf16, got a list"),
+        ("runtime.precision=[1]", "runtime.precision must be one of auto, fp32, bf16, fp16, got a list"),
         ("task.views=2", "task.views must be one of 1, 3, got 2"),
         ("task.weights=heavy", "task.weights must be one of none, balanced or a list, got 'heavy'"),
         ("task.text=[a]", "task.text must be text, got a list"),
