@@ -44,9 +44,11 @@ class ChoiceEncoder:
     def faults(self, rows: Rows) -> list[RowFault]:
         """List rows whose choices or label cannot be used."""
         faults = [*self.columns.faults(rows.table)]
-        if faults or self.columns.label not in rows.table.column_names:
+        if self.columns.label not in rows.table.column_names:
             return faults
-        return [*self._labels(rows.table, self.columns.options(rows.table)).faults()]
+        options = self.columns.options(rows.table)
+        labels = self._labels(rows.table, options).faults()
+        return [*faults, *(fault for fault in labels if options.lengths[fault.row] > 1)]
 
     def encode(self, table: pa.Table) -> pa.Table:
         """Tokenise and cut every choice with its context, and put those of a row together."""

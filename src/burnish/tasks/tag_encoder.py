@@ -1,6 +1,6 @@
 """Words with their tags as features and batches."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -68,14 +68,13 @@ class TagEncoder:
         if self.tags not in rows.table.column_names:
             return faults
         tags = items_of(rows.table[self.tags], name=self.tags)
-        uneven = np.flatnonzero((words.lengths != tags.lengths) & (words.lengths > 0))
+        is_even = words.lengths == tags.lengths
         faults += [
             RowFault(int(row), f"{self.words} has {words.lengths[row]} and {self.tags} {tags.lengths[row]} entries")
-            for row in uneven
+            for row in np.flatnonzero(~is_even & (words.lengths > 0))
         ]
-        if faults:
-            return faults  # which tag belongs to which word is not known
-        return [*self._reading.faults(tags, words, is_order_asked=self.impossible == "error")]
+        # Elsewhere nobody knows which tag belongs to which word.
+        return [*faults, *self._unreadable(rows.table, np.flatnonzero(is_even))]
 
     def encode(self, table: pa.Table) -> pa.Table:
         """Give features: token ids, the word that is answered at each, its label if the table has tags."""
@@ -104,6 +103,13 @@ class TagEncoder:
             batch["scored"] = batch["label"] != IGNORED
         batch["row"] = pick(features["row"], indices)
         return batch
+
+    def _unreadable(self, table: pa.Table, even: "Array") -> Iterator[RowFault]:
+        """Tell of rows with as many tags as words which tags cannot be read."""
+        sound = table.select([self.words, self.tags]).take(pa.array(even))
+        words, tags = (items_of(sound[name], name=name) for name in (self.words, self.tags))
+        for fault in self._reading.faults(tags, words, is_order_asked=self.impossible == "error"):
+            yield RowFault(int(even[fault.row]), fault.what)
 
     @cached_property
     def _reading(self) -> TagReading:

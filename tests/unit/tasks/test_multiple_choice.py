@@ -104,7 +104,7 @@ def test_the_form_of_labels_is_told_from_the_training_rows() -> None:
 
 
 def test_every_bad_row_is_told_at_once() -> None:
-    data = rows(context=["a", "", "b", "c"], choices=[["g"], ["g", "h"], ["g", ""], []], label=[0, 0, 0, 0])
+    data = rows(context=["a", "", "b", "c"], choices=[["g"], ["g", "h"], ["g", ""], []], label=[4, 2, 0, 4])
     encoder, _ = encoder_for(data)
     told = [(fault.row, fault.what) for fault in encoder.faults(data)]
     assert told == [
@@ -112,6 +112,7 @@ def test_every_bad_row_is_told_at_once() -> None:
         (0, "has 1 choice in choices, and at least 2 are needed"),
         (3, "has no choices in choices, and at least 2 are needed"),
         (2, "choice 2 in choices is empty"),
+        (1, "label '2' is not one of 0 to 1"),
     ]
 
 

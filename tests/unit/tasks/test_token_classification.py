@@ -120,9 +120,10 @@ def test_a_word_of_which_the_tokenizer_makes_nothing_is_an_unknown_one() -> None
 
 
 def test_every_bad_row_is_told_at_once() -> None:
-    data = rows([["a"], [], ["b", "c"], None], [["B-X"], [], ["O"], ["O"]])
-    encoder, _ = encoder_for(data)
+    encoder, _ = encoder_for(PAIR)
+    data = rows([["a"], [], ["b", "c"], None, ["d"]], [["B-PER"], [], ["O"], ["O"], ["B-ORG"]])
     told = {fault.row: fault.what for fault in encoder.faults(data)}
+    assert told.pop(4).startswith("the tag of word 1 (d) is 'B-ORG', which is not one of O, B-LOC")
     assert told == {1: "words is empty", 2: "words has 2 and tags 1 entries", 3: "words is empty"}
 
 
