@@ -18,7 +18,7 @@ from burnish.tasks.table_features import Features
 from burnish.tasks.table_frame import Frame
 from burnish.tasks.table_options import Derived
 from burnish.tasks.table_plan import UNSEEN_ID, TablePlan
-from burnish.tasks.table_target import Measure, read_numbers
+from burnish.tasks.table_target import Measure, of_target, read_numbers
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
@@ -115,7 +115,8 @@ class TableEncoder:
     def _labels(self, frame: Frame) -> "tuple[Array, list[RowFault]]":
         table = pa.table({self.target: frame.column(self.target)})
         if self.profile.kind != "regression":
-            return LabelColumns((self.target,)).class_indices(table, self.profile.labels)
+            indices, faults = LabelColumns((self.target,)).class_indices(table, self.profile.labels)
+            return indices, of_target(faults, self.target)
         measure = Measure.from_json(self.profile.facts["target"])
         values, faults = read_numbers(table, self.target, transform=measure.transform, loss=self.loss)
         # Rows at fault are refused or skipped before anything is learned; a number keeps their logarithm from failing.

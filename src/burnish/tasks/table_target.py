@@ -1,6 +1,6 @@
 """The target of a table: its classes, or a number on the scale that a network learns best, and back again."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +71,7 @@ class Measure:
 def read_numbers(table: pa.Table, name: str, *, transform: str, loss: str) -> "tuple[Array, list[RowFault]]":
     """Give a numeric target and the rows whose value cannot be learned."""
     values, faults = LabelColumns((name,)).numbers(table)
-    faults = [RowFault(fault.row, fault.what.replace("label", f"target {name}", 1)) for fault in faults]
+    faults = of_target(faults, name)
     wrong = _out_of_range(values, transform=transform, loss=loss)
     told = {fault.row for fault in faults}
     why = f"task.transform: {transform}" if transform in _LOWEST else f"task.loss: {loss}"
@@ -81,6 +81,11 @@ def read_numbers(table: pa.Table, name: str, *, transform: str, loss: str) -> "t
         if int(row) not in told
     ]
     return values, faults
+
+
+def of_target(faults: Sequence[RowFault], name: str) -> list[RowFault]:
+    """Name the column in what is said of labels."""
+    return [RowFault(fault.row, fault.what.replace("label", f"target {name}", 1)) for fault in faults]
 
 
 def _out_of_range(values: "Array", *, transform: str, loss: str) -> "Array":
