@@ -10,7 +10,7 @@ import numpy as np
 
 from burnish.data.rows import keep
 from burnish.errors import DataError
-from burnish.spec.values import RowFault, Rows
+from burnish.spec.values import RowFault, Rows, Splits
 
 Policy = Literal["error", "skip"]
 _SPLITS = ("train", "validation", "test")
@@ -32,6 +32,15 @@ class BadRow:
         return f"{place}: {self.why}"
 
 
+class BrokenRows(DataError):
+    """Refuse rows that could not even be read; who knows what else may be wrong with the rest can tell it too."""
+
+    def __init__(self, message: str, broken: Mapping[str, Sequence[BadRow]], rest: Callable[[], Splits]) -> None:
+        super().__init__(message)
+        self.broken = broken
+        self.rest = rest
+
+
 def settle_all(splits: Mapping[str, Callable[[], Rows]]) -> dict[str, Rows]:
     """Settle every split before one is refused, so that the faults of all are told at once."""
     sound: dict[str, Rows] = {}
@@ -47,16 +56,27 @@ def settle_all(splits: Mapping[str, Callable[[], Rows]]) -> dict[str, Rows]:
 
 
 def settle(
-    rows: Rows, faults: Sequence[RowFault], *, policy: Policy, share: float, quarantine: Path | None, split: str
+    rows: Rows,
+    faults: Sequence[RowFault],
+    *,
+    policy: Policy,
+    share: float,
+    quarantine: Path | None,
+    split: str,
+    broken: Sequence[BadRow] = (),
 ) -> Rows:
-    """Drop the faulty rows if the policy allows, else refuse; what is dropped is written to `quarantine`."""
-    if not faults:
+    """Drop the faulty rows if the policy allows, else refuse; what is dropped is written to `quarantine`.
+
+    Rows that are `broken` could not be read, and are told with the others.
+    """
+    if not faults and not broken:
         return rows
     whys: dict[int, str] = {}
     for fault in faults:
         whys[fault.row] = f"{whys[fault.row]}; {fault.what}" if fault.row in whys else fault.what
     bad = [_bad_row(rows, row, why) for row, why in sorted(whys.items())]
-    judge(bad, total=len(rows), policy=policy, share=share, quarantine=quarantine, split=split)
+    bad = sorted([*broken, *bad], key=lambda each: (each.file, each.line or 0)) if broken else bad
+    judge(bad, total=len(rows) + len(broken), policy=policy, share=share, quarantine=quarantine, split=split)
     mask = np.ones(len(rows), dtype=bool)
     mask[list(whys)] = False
     return keep(rows, mask)

@@ -3,11 +3,12 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from burnish.data.address import DataFile, find
 from burnish.data.arrange import arrange, finish
-from burnish.data.faults import judge, settle_all
+from burnish.data.faults import BadRow, BrokenRows, judge, settle_all
 from burnish.data.files import Files
 from burnish.data.options import NAMES
 from burnish.data.read import Reading, read
@@ -24,14 +25,52 @@ def load_files(options: Files, request: DataRequest) -> Splits:
     files = _find(options)
     if request.quarantine is not None:
         request.quarantine.unlink(missing_ok=True)  # what an earlier attempt skipped is found again below
-    readings = {name: [read(file, options) for file in found] for name, found in files.items()}
-    parts = _accepted(readings, options, request=request)
-    arranged = arrange(parts, plan=options.split, limit=options.limit, request=request)
-    facts = {
-        "files": {name: [file.name for file in found] for name, found in files.items()},
-        "skipped": {name: sum(len(one.bad) for one in found) for name, found in readings.items()},
-    }
-    return finish(arranged, facts=facts, fingerprint=_fingerprint(readings, options, request))
+    found = _Found(files, {name: [read(file, options) for file in each] for name, each in files.items()})
+    try:
+        parts = found.accepted(options, request)
+    except DataError as error:
+        if options.bad_rows == "skip":
+            raise
+        raise BrokenRows(str(error), found.broken, lambda: found.arranged(found.sound, options, request)) from error
+    return found.arranged(parts, options, request)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the files of every split gave."""
+
+    files: Mapping[str, Sequence[DataFile]]
+    readings: Mapping[str, Sequence[Reading]]
+
+    @property
+    def sound(self) -> dict[str, Rows]:
+        """Give the rows that could be read."""
+        return {split: join([each.rows for each in found]) for split, found in self.readings.items()}
+
+    @property
+    def broken(self) -> dict[str, list[BadRow]]:
+        """List the rows that could not."""
+        return {split: [row for each in found for row in each.bad] for split, found in self.readings.items()}
+
+    def accepted(self, options: Files, request: DataRequest) -> dict[str, Rows]:
+        """Give the rows that could be read, if the others may be passed over."""
+        broken = self.broken
+        return settle_all(
+            {
+                split: partial(_judged, rows, broken[split], options=options, split=split, request=request)
+                for split, rows in self.sound.items()
+            }
+        )
+
+    def arranged(self, parts: Mapping[str, Rows], options: Files, request: DataRequest) -> Splits:
+        """Filter and split the rows."""
+        kept = {split: _filtered(rows, options, split=split) for split, rows in parts.items()}
+        arranged = arrange(kept, plan=options.split, limit=options.limit, request=request)
+        facts = {
+            "files": {name: [file.name for file in found] for name, found in self.files.items()},
+            "skipped": {name: len(rows) for name, rows in self.broken.items()},
+        }
+        return finish(arranged, facts=facts, fingerprint=_fingerprint(self.readings, options, request))
 
 
 def _find(options: Files) -> dict[str, list[DataFile]]:
@@ -61,14 +100,6 @@ def _refuse_shared(found: Mapping[str, Sequence[DataFile]]) -> None:
                 )
 
 
-def _accepted(readings: Mapping[str, Sequence[Reading]], options: Files, *, request: DataRequest) -> dict[str, Rows]:
-    judged = {
-        split: partial(_judged, found, options, split=split, request=request) for split, found in readings.items()
-    }
-    parts = settle_all(judged)
-    return {split: _filtered(rows, options, split=split) for split, rows in parts.items()}
-
-
 def _filtered(rows: Rows, options: Files, *, split: str) -> Rows:
     if not options.filter:
         return rows
@@ -79,12 +110,10 @@ def _filtered(rows: Rows, options: Files, *, split: str) -> Rows:
     return kept
 
 
-def _judged(readings: Sequence[Reading], options: Files, *, split: str, request: DataRequest) -> Rows:
-    bad = [row for reading in readings for row in reading.bad]
-    rows = join([reading.rows for reading in readings])
+def _judged(rows: Rows, broken: Sequence[BadRow], *, options: Files, split: str, request: DataRequest) -> Rows:
     judge(
-        bad,
-        total=len(rows) + len(bad),
+        broken,
+        total=len(rows) + len(broken),
         policy=options.bad_rows,
         share=options.max_bad_share,
         quarantine=request.quarantine,

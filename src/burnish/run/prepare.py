@@ -1,7 +1,7 @@
 """From an experiment to features on disk: everything that happens before a weight is loaded."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -12,16 +12,17 @@ import numpy as np
 
 from burnish.data.cache import open_cache
 from burnish.data.encode import encode_parts, faults_of
-from burnish.data.faults import settle, settle_all
+from burnish.data.faults import BadRow, BrokenRows, settle, settle_all
 from burnish.data.mapped import Stored
 from burnish.data.text import drop_report
+from burnish.errors import BurnishError, DataError
 from burnish.run.directory import RunDirectory, write_json
 from burnish.run.prepared import PreparedFolder
 from burnish.run.read_prepared import read_features, refuse_misfit
 from burnish.run.selection import refuse_misfits
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets, Encoder
-from burnish.spec.values import Draw, Profile, Rows, Splits
+from burnish.spec.values import Draw, Profile, RowFault, Rows, Splits
 from burnish.tasks.table_encoder import unseen_cells
 
 if TYPE_CHECKING:
@@ -114,7 +115,10 @@ class _Ready:
 
 
 def _ready(experiment: Experiment, quarantine: Path | None, *, record: Path | None = None) -> _Ready:
-    splits = experiment.data.load(request_of(experiment, quarantine))
+    try:
+        splits = experiment.data.load(request_of(experiment, quarantine))
+    except BrokenRows as error:
+        raise _with_faults_of_the_rest(experiment, error) from error
     profile = experiment.task.profile(splits.train)
     refuse_misfits(experiment, profile)
     if record is not None:
@@ -126,6 +130,25 @@ def _ready(experiment: Experiment, quarantine: Path | None, *, record: Path | No
     sound = partial(_sound, experiment=experiment, encoder=encoder, quarantine=quarantine)
     rows = settle_all({name: partial(sound, part, name) for name, part in _parts(splits).items()})
     return _Ready(splits, rows, profile, assets, encoder)
+
+
+def _with_faults_of_the_rest(experiment: Experiment, error: BrokenRows) -> DataError:
+    """Tell broken rows together with those that the task cannot use, as far as it can be asked without the former."""
+    try:
+        splits = error.rest()
+        encoder = experiment.task.encoder(experiment.task.profile(splits.train), experiment.model.assets())
+        found = {name: (rows, faults_of(encoder, rows)) for name, rows in _parts(splits).items()}
+    except BurnishError:
+        return error  # what is wrong besides may well be due to the rows that are missing
+    told = {
+        name: partial(_settled, rows, faults, split=name, source=experiment.data, broken=error.broken.get(name, ()))
+        for name, (rows, faults) in found.items()
+    }
+    try:
+        settle_all(told)
+    except DataError as both:
+        return both
+    return error
 
 
 def _sizes(rows: Mapping[str, Rows], splits: Splits) -> dict[str, object]:
@@ -159,13 +182,26 @@ def _parts(splits: Splits) -> dict[str, Rows]:
 
 
 def _sound(rows: Rows, split: str, *, experiment: Experiment, encoder: Encoder, quarantine: Path | None) -> Rows:
+    return _settled(rows, faults_of(encoder, rows), split=split, source=experiment.data, quarantine=quarantine)
+
+
+def _settled(
+    rows: Rows,
+    faults: Sequence[RowFault],
+    *,
+    split: str,
+    source: object,
+    quarantine: Path | None = None,
+    broken: Sequence[BadRow] = (),
+) -> Rows:
     return settle(
         rows,
-        faults_of(encoder, rows),
-        policy=getattr(experiment.data, "bad_rows", "error"),
-        share=getattr(experiment.data, "max_bad_share", 0.0),
+        faults,
+        policy=getattr(source, "bad_rows", "error"),
+        share=getattr(source, "max_bad_share", 0.0),
         quarantine=quarantine,
         split=split,
+        broken=broken,
     )
 
 

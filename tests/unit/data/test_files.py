@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from burnish.data.faults import BrokenRows
 from burnish.data.files import Files
 from burnish.errors import DataError
 from burnish.spec.protocols import DataSource
@@ -162,6 +163,16 @@ def test_broken_rows_of_all_splits_are_told_together(reviews: Path, tmp_path: Pa
         Files(train=str(reviews), test=f"{tmp_path}/test.csv").load(ASKED)
     assert f"{reviews}:102: has 3 fields, and 4 are right here" in str(caught.value)
     assert "test.csv:2: has 1 field, and 2 are right here" in str(caught.value)
+
+
+def test_beside_broken_rows_the_rest_can_be_asked_for(reviews: Path) -> None:
+    reviews.write_text(reviews.read_text() + "only,three,fields\n")
+    with pytest.raises(BrokenRows) as caught:
+        Files(train=str(reviews)).load(ASKED)
+    assert [str(row).partition(":")[2] for row in caught.value.broken["train"]] == [
+        "102: has 3 fields, and 4 are right here"
+    ]
+    assert sum(map(len, parts(caught.value.rest()))) == 100
 
 
 def test_skipped_rows_are_counted_and_written_once(reviews: Path, tmp_path: Path) -> None:
