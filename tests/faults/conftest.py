@@ -138,8 +138,8 @@ def whole(run: RunDirectory) -> list[Path]:
     return sorted(run.checkpoints.glob("step-*"))
 
 
-def undisturbed(root: Path, server: ForkServer, resolved: Resolved) -> Scene:
-    for name in ("first", "undisturbed"):  # the first one fills the cache of features
+def undisturbed(root: Path, server: ForkServer, resolved: Resolved, *, is_cached: bool = False) -> Scene:
+    for name in ("undisturbed",) if is_cached else ("first", "undisturbed"):  # the first one fills the cache
         run = RunDirectory(root / name)
         settle_plan(run, resolved)
         trace = root / f"{name}.trace"

@@ -78,14 +78,19 @@ class ForkServer:
         fault: Fault | None = None,
         trace: Path | None = None,
         change: str | None = None,
+        env: Mapping[str, str] | None = None,
     ) -> Attempt:
-        """Start a worker on a planned run, maybe with a fault; `change` is a `module:function` it calls first."""
+        """Start a worker on a planned run, maybe with a fault; `change` is a `module:function` it calls first.
+
+        With RANK, WORLD_SIZE and MASTER_* in `env` it is one of several.
+        """
         request = {
             "directory": str(directory),
             "output": str(output),
             "fault": None if fault is None else asdict(fault),
             "trace": None if trace is None else str(trace),
             "change": change,
+            "env": dict(env or {}),
         }
         return Attempt(self.ask("start", request), output, self)
 
@@ -134,11 +139,18 @@ def _fork(request: Mapping[str, Any]) -> int:
 
 
 def _work(
-    *, directory: str, output: str, fault: Mapping[str, Any] | None, trace: str | None, change: str | None
+    *,
+    directory: str,
+    output: str,
+    fault: Mapping[str, Any] | None,
+    trace: str | None,
+    change: str | None,
+    env: Mapping[str, str],
 ) -> NoReturn:
     code = 70
     try:
         _speak_into(output)
+        os.environ.update(env)
         if change is not None:
             module, _, name = change.partition(":")
             getattr(importlib.import_module(module), name)()

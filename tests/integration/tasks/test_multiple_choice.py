@@ -28,7 +28,7 @@ class TestMultipleChoice(TaskExam):
 task: {{type: multiple_choice, question: question, max_length: 20}}
 data: {{train: {root}/train.jsonl, validation: {root}/dev.jsonl}}
 """
-    refusal = r"dev\.jsonl:2: label '7' is not one of 0 to 1"
+    refusals = (r"dev\.jsonl:2: label '7' is not one of 0 to 1", r"dev\.jsonl:3: choice 2 in choices is empty")
     asked = ({"context": ["a film"], "question": "is", "choices": ["good", "bad", "cold", "warm"]},)
 
     @staticmethod
@@ -43,10 +43,11 @@ data: {{train: {root}/train.jsonl, validation: {root}/dev.jsonl}}
     def spoil(root: Path) -> None:
         lines = (root / "dev.jsonl").read_text().splitlines()
         lines[1] = json.dumps({"context": ["a"], "question": "is", "choices": ["good", "bad"], "label": 7})
+        lines[2] = json.dumps({"context": ["a"], "question": "is", "choices": ["good", ""], "label": 0})
         (root / "dev.jsonl").write_text("\n".join(lines) + "\n")
 
     @staticmethod
-    def theirs(model: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         assert batch["choices"].all()
         inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "token_type_ids")}
-        return model(**inputs, labels=batch["label"]).loss
+        return network.model(**inputs, labels=batch["label"]).loss

@@ -39,7 +39,10 @@ class TestTokenClassification(TaskExam):
 task: {{type: token_classification, max_length: 9, stride: 3}}
 data: {{train: {root}/train.jsonl, validation: {root}/dev.jsonl}}
 """
-    refusal = r"dev\.jsonl:2: the tag of word 1 \(a\) is 'B-UGLY', which is not one of O, B-BAD, I-BAD, B-GOOD, I-GOOD"
+    refusals = (
+        r"dev\.jsonl:2: the tag of word 1 \(a\) is 'B-UGLY', which is not one of O, B-BAD, I-BAD, B-GOOD, I-GOOD",
+        r"dev\.jsonl:3: words has 2 and tags 1 entries",
+    )
     asked = ({"text": "a good plot, a bad film"}, {"words": ["fine", "plot"]})
 
     @staticmethod
@@ -53,12 +56,13 @@ data: {{train: {root}/train.jsonl, validation: {root}/dev.jsonl}}
     def spoil(root: Path) -> None:
         lines = (root / "dev.jsonl").read_text().splitlines()
         lines[1] = json.dumps({"words": ["a"], "tags": ["B-UGLY"]})
+        lines[2] = json.dumps({"words": ["a", "film"], "tags": ["O"]})
         (root / "dev.jsonl").write_text("\n".join(lines) + "\n")
 
     @staticmethod
-    def theirs(model: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         inputs = {name: batch[name] for name in ("input_ids", "attention_mask", "token_type_ids")}
-        return model(**inputs, labels=batch["label"]).loss
+        return network.model(**inputs, labels=batch["label"]).loss
 
     def test_a_file_of_columns_is_tagged(self, result: RunResult, tmp_path: Path) -> None:
         (tmp_path / "new.conll").write_text("a\ngood\nplot\n\nthe\n")
