@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from burnish.commands.starter import model_lines
 from burnish.commands.yaml_lines import line, one_line, scalar
 from burnish.durable import write_durably
 from burnish.errors import BurnishError, DataError
@@ -12,6 +13,7 @@ from burnish.errors import BurnishError, DataError
 if TYPE_CHECKING:
     from burnish.data.inspect import FileFacts
     from burnish.data.propose import Proposal
+    from burnish.data.recognise import Shape
 
 _LAYOUT_MARK = "a"
 _LABELS_SHOWN = 6
@@ -33,6 +35,7 @@ def new(
     """Look at a data file, propose a task, and write an experiment that trains it; never over a file unless forced."""
     from burnish.data.inspect import look, siblings  # pyarrow comes with them
     from burnish.data.propose import has_text, propose
+    from burnish.data.recognise import recognise
 
     target = out or Path(f"{_stem(str(path))}.yaml")
     if target.exists() and not force:
@@ -41,6 +44,9 @@ def new(
     main = beside.get("train", str(path))
     beside = beside if "train" in beside else {}
     facts = _laid_out(look(main))
+    shape = recognise(facts) if text is None and label is None else None
+    if shape is not None:
+        return _shaped(shape, facts, {"train": main, **beside}, target)
     if text is None and not has_text(facts):
         from burnish.commands.new_table import table_starter
 
@@ -48,7 +54,8 @@ def new(
         _write(table, target)
         return NewConfig(table, target, remarks)
     proposal = propose(facts, text=text, label=label)
-    files, notes = _usable({"train": main, **beside}, facts, proposal)
+    needed = {column.name for column in (proposal.text, proposal.pair, *proposal.labels) if column}
+    files, notes = _usable({"train": main, **beside}, needed if facts.has_header else set())
     starter = _Starter(facts, proposal, files, target)
     written = starter.render()
     _write(written, target)
@@ -60,16 +67,27 @@ def _stem(path: str) -> str:
     return name.split(".")[0] or "experiment"
 
 
-def _usable(files: dict[str, str], facts: "FileFacts", proposal: "Proposal") -> tuple[dict[str, str], list[str]]:
+def _shaped(shape: "Shape", facts: "FileFacts", files: dict[str, str], target: Path) -> NewConfig:
+    from burnish.commands.new_shape import shape_starter
+    from burnish.data.inspect import look
+
+    used, left_out = _usable(files, set(shape.columns))
+    if shape.format != "auto":
+        facts = look(files["train"], format=shape.format)
+    text, notes = shape_starter(shape, facts, used, target)
+    _write(text, target)
+    return NewConfig(text, target, (*notes, *left_out))
+
+
+def _usable(files: dict[str, str], needed: set[str]) -> tuple[dict[str, str], list[str]]:
     """Leave out the neighbours that lack a column, such as a test file without labels."""
     from burnish.data.inspect import look
 
     notes = []
     used = {"train": files["train"]}
-    needed = {column.name for column in (proposal.text, proposal.pair, *proposal.labels) if column}
     for split in sorted(set(files) - {"train"}, reverse=True):
         try:
-            missing = needed - {column.name for column in look(files[split]).columns} if facts.has_header else set()
+            missing = needed - {column.name for column in look(files[split]).columns} if needed else set()
         except DataError as error:
             notes.append(f"{files[split]} was left out: {error}")
             continue
@@ -131,7 +149,7 @@ class _Starter:
     target: Path
 
     def render(self) -> str:
-        parts = [self._head(), self._task(), self._data(), self._rest()]
+        parts = [self._head(), self._task(), self._data(), model_lines()]
         return "\n".join(line for part in parts for line in part) + "\n"
 
     def _head(self) -> list[str]:
@@ -148,7 +166,9 @@ class _Starter:
 
     def _task(self) -> list[str]:
         proposal, named = self.proposal, self.names()
-        lines = ["task:", "  type: text_classification"]
+        are_compared = proposal.pair is not None and proposal.kind == "regression"
+        other = "or, without `kind`, similarity: an embedding of each text by itself" if are_compared else ""
+        lines = ["task:", line("  type", "text_classification", other)]
         lines.append(
             line("  text", scalar(named[proposal.text.name]), f"about {proposal.text.mean_words:.0f} words each")
         )
@@ -212,21 +232,6 @@ class _Starter:
         if self.proposal.pair:
             roles[self.proposal.pair.name] = "pair"
         return {column.name: roles.get(column.name, column.name) for column in columns}
-
-    def _rest(self) -> list[str]:
-        return [
-            "model:",
-            "  type: transformer",
-            line("  name", "bert-base-uncased", "a hub name, a local folder, or package:module/folder"),
-            "",
-            "optimizer:",
-            "  type: adamw",
-            line("  learning_rate", "2e-5"),
-            "",
-            "train:",
-            line("  length", "3 epochs", "or steps, examples, minutes"),
-            line("  batch", "32", "examples in one step"),
-        ]
 
 
 def _laid_out(facts: "FileFacts") -> "FileFacts":

@@ -1,10 +1,10 @@
 """Writes a commented starter experiment for a table, each column with the kind it seems to be."""
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnish.commands.yaml_lines import line, one_line, scalar
+from burnish.commands.starter import data_lines, head_lines
+from burnish.commands.yaml_lines import line, scalar
 
 if TYPE_CHECKING:
     from burnish.data.inspect import FileFacts
@@ -26,9 +26,9 @@ def table_starter(
     model = Tabular(target=chosen, kind=kind)
     text = "\n".join(
         [
-            *_head(facts, files["train"], target),
+            *head_lines(facts, files["train"], target),
             *_task(chosen, kind, guesses, telling),
-            *_data(facts, files),
+            *data_lines(facts, files),
             *_rest(model.metrics(None)[0].names()[0]),
         ]
     )
@@ -62,16 +62,6 @@ def _looked_at(path: str, facts: "FileFacts", target: str) -> "tuple[dict[str, G
     return guesses, kind, giveaways(frame, used, target=target, kind=kind)
 
 
-def _head(facts: "FileFacts", source: str, target: Path) -> list[str]:
-    return [
-        f"# A starter for {one_line(os.path.basename(source))}, written by `burnish new` from {facts.num_rows:,} rows.",
-        f"# Look it over, then: burnish train {one_line(str(target))}",
-        "",
-        f"name: {scalar(target.stem)}",
-        "",
-    ]
-
-
 def _task(target: str, kind: str, guesses: "dict[str, Guess]", telling: dict[str, float]) -> list[str]:
     lines = ["task:", "  type: tabular", line("  target", scalar(target), "the column to learn")]
     lines.append(line("  kind", kind, "binary, multiclass or regression; auto decides anew"))
@@ -84,24 +74,6 @@ def _task(target: str, kind: str, guesses: "dict[str, Guess]", telling: dict[str
     if len(guesses) > len(shown):
         lines.append(f"  #   … and {len(guesses) - len(shown)} more, found out in the same way")
     return [*lines, ""]
-
-
-def _data(facts: "FileFacts", files: dict[str, str]) -> list[str]:
-    lines = ["data:", "  type: files", *(line(f"  {split}", scalar(path)) for split, path in files.items())]
-    options = facts.options
-    lines += [line("  delimiter", scalar(options.delimiter))] if options.delimiter else []
-    if not facts.has_header:
-        names = ", ".join(scalar(column.name) for column in facts.columns)
-        lines += [line("  header", "false", "the first line is a row"), f"  columns: [{names}]"]
-    missing = [name for name in ("validation", "test") if name not in files]
-    if missing:
-        lines.append("  split:")
-        lines += [line(f"    {name}", "10%", _SPLITS[name]) for name in missing]
-    lines.append(line("  bad_rows", "error", "or skip: go on without rows that cannot be used"))
-    return [*lines, ""]
-
-
-_SPLITS = {"validation": "of train; the same rows for the same seed", "test": "never used to choose a checkpoint"}
 
 
 def _rest(score: str) -> list[str]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from burnish.data.address import DataFile, find
 from burnish.data.arrange import SPELLINGS
 from burnish.data.contents import local, text_body, unpacked
-from burnish.data.files import Files
+from burnish.data.files import Files, Format
 from burnish.data.read import Reading, dialect, format_of, read
 from burnish.data.rows import codes
 from burnish.data.scan import Dialect, decoded, records
@@ -68,10 +68,10 @@ class FileFacts:
     has_header: bool
 
 
-def look(path: str) -> FileFacts:
+def look(path: str, *, format: Format = "auto") -> FileFacts:
     """Read a file and describe its columns."""
     file = find(path, option="the data file")[0]
-    options = _options(path, file)
+    options = _options(Files(train=path, format=format), file)
     reading = read(file, options)
     has_header = options.header is not False
     return FileFacts(options, _columns(reading), len(reading.rows), len(reading.bad), has_header)
@@ -98,8 +98,8 @@ def _shape(name: str) -> str:
     return re.sub(r"[^-_.]+", lambda word: "*" if word[0].lower() in SPELLINGS else word[0], name)
 
 
-def _options(path: str, file: DataFile) -> Files:
-    options = Files(train=path)
+def _options(options: Files, file: DataFile) -> Files:
+    path = options.train
     kind = format_of(file, options)
     if kind not in ("csv", "tsv"):
         return options

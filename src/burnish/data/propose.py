@@ -70,7 +70,7 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
     given = _given(label, columns, role="label")
     targets = (given,) if given else _labels(rest, facts, text=chosen)
     groups = tuple(column.name for column in rest if column not in targets and _is_group(column))
-    tokens = sum(part.long_words for part in (chosen, pair) if part) * _TOKENS_A_WORD + (3 if pair else 2)
+    length, is_long = length_for([part for part in (chosen, pair) if part])
     return Proposal(
         text=chosen,
         pair=pair,
@@ -78,9 +78,15 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
         kind="multilabel" if len(targets) > 1 else _kind(targets[0], num_rows=facts.num_rows),
         split_by=split,
         groups=groups,
-        max_length=next((length for length in _LENGTHS if tokens <= length), _LENGTHS[-1]),
-        is_long=tokens > _LENGTHS[-1],
+        max_length=length,
+        is_long=is_long,
     )
+
+
+def length_for(texts: Sequence[ColumnFacts]) -> tuple[int, bool]:
+    """Give the length in tokens that most texts, one beside the other, fit into, and whether none is enough."""
+    tokens = sum(part.long_words for part in texts) * _TOKENS_A_WORD + len(texts) + 1
+    return next((length for length in _LENGTHS if tokens <= length), _LENGTHS[-1]), tokens > _LENGTHS[-1]
 
 
 def has_text(facts: FileFacts) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from burnish.commands.config import check
 from burnish.commands.new import NewConfig, new
 from burnish.data.files import Files
 from burnish.errors import BurnishError, DataError
@@ -111,7 +112,69 @@ def alpha_pairs() -> str:
     return write_csv("alpha_pairs.tsv", rows, header=False, delimiter="\t")
 
 
+def json_lines(path: str, rows: list[dict[str, object]]) -> str:
+    Path(path).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def sentences() -> str:
+    rows = [{"tokens": words(row, 9).split(), "ner_tags": ["B-FILM", *["O"] * 9]} for row in range(40)]
+    return json_lines("train.jsonl", list(rows))
+
+
+def columns() -> str:
+    lines = [f"{word} NN {'B-FILM' if word == 'film' else 'O'}" for word in WORDS]
+    Path("columns.txt").write_text("\n\n".join("\n".join(lines) for _ in range(30)) + "\n")
+    return "columns.txt"
+
+
+def squad() -> str:
+    questions = [
+        {
+            "context": words(row, 20),
+            "qas": [{"id": str(row), "question": words(row, 5), "answers": [{"text": "film", "answer_start": 4}]}],
+        }
+        for row in range(40)
+    ]
+    Path("squad.json").write_text(json.dumps({"data": [{"title": "films", "paragraphs": questions}]}))
+    return "squad.json"
+
+
+def swag() -> str:
+    rows = [
+        {
+            "sent1": words(row, 9),
+            "sent2": words(row, 2),
+            **{f"ending{number}": words(row + number, 6) for number in range(4)},
+            "label": row % 4,
+        }
+        for row in range(40)
+    ]
+    return write_csv("swag.csv", list(rows))
+
+
+def dream() -> str:
+    rows = [
+        {"dialogue": [words(row, 9)] * 2, "question": words(row, 4), "options": ["a", "b", "c"], "answer": "b"}
+        for row in range(40)
+    ]
+    return json_lines("dream.jsonl", list(rows))
+
+
+def prose() -> str:
+    Path("prose.txt").write_text("\n".join(words(row, 9) for row in range(40)) + "\n")
+    return "prose.txt"
+
+
 SHAPES: list[Callable[[], str]] = [reviews, entailment, topics, similarity, polarity, alpha, alpha_pairs]
+OTHERS: dict[Callable[[], str], str] = {
+    sentences: "token_classification",
+    columns: "token_classification",
+    squad: "question_answering",
+    swag: "multiple_choice",
+    dream: "multiple_choice",
+    prose: "masked_lm",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -123,7 +186,7 @@ def made(shape: Callable[[], str]) -> NewConfig:
     return new(shape(), out=Path(f"{shape.__name__}.yaml"))
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.__name__)
+@pytest.mark.parametrize("shape", [*SHAPES, *OTHERS], ids=lambda shape: shape.__name__)
 def test_the_starter_reads_as_it_always_did(shape: Callable[[], str]) -> None:
     assert made(shape).text == (GOLDEN / f"{shape.__name__}.yaml").read_text()
 
@@ -135,6 +198,22 @@ def test_the_starter_loads_the_data_it_was_made_for(shape: Callable[[], str]) ->
     columns = tuple(task[role] for role in ("text", "pair", "label") if role in task)
     splits = Files.model_validate(data).load(Asked(stratify=task["label"], columns=columns))
     assert min(len(splits.train), len(splits.validation)) > 0
+
+
+@pytest.mark.parametrize("shape", OTHERS, ids=lambda shape: shape.__name__)
+def test_tags_questions_choices_and_plain_text_get_their_own_task(shape: Callable[[], str]) -> None:
+    starter = made(shape)
+    experiment = check(str(starter.path)).experiment
+    assert OTHERS[shape] == yaml.safe_load(starter.text)["task"]["type"]
+    splits = experiment.data.load(Asked(columns=experiment.task.training_columns))
+    assert len(splits.train) + len(splits.validation) + len(splits.test or ()) == (30 if shape is columns else 40)
+    profile = experiment.task.profile(splits.train)
+    assert experiment.task.head(profile).kind in experiment.model.heads
+    assert starter.notes[0].startswith(f"this is {OTHERS[shape]}: ")
+
+
+def test_named_columns_are_taken_for_what_they_are_called() -> None:
+    assert yaml.safe_load(new(swag(), text="sent1", label="label").text)["task"]["type"] == "text_classification"
 
 
 def test_a_test_file_without_labels_is_left_out_and_told() -> None:
@@ -161,9 +240,9 @@ def test_the_kind_follows_from_the_labels(labels: list[object], kind: str) -> No
 
 
 def test_text_without_label_is_refused() -> None:
-    Path("t.txt").write_text("\n".join(words(row, 9) for row in range(20)))
+    write_csv("t.csv", [{"text": words(row, 9)} for row in range(20)])
     with pytest.raises(DataError, match="and no other column that could be its label"):
-        new("t.txt")
+        new("t.csv")
 
 
 def test_sentences_with_commas_are_not_taken_for_tags() -> None:

@@ -1,0 +1,41 @@
+"""Writes a commented starter experiment for a file of tags, questions, choices or plain text."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from burnish.commands.starter import data_lines, head_lines, model_lines
+from burnish.commands.yaml_lines import line, scalar
+
+if TYPE_CHECKING:
+    from burnish.data.inspect import FileFacts
+    from burnish.data.recognise import Option, Shape
+
+_CALLED = {
+    "token_classification": "a tag for every word",
+    "question_answering": "answers found in texts",
+    "multiple_choice": "one of several choices",
+    "masked_lm": "hidden words of plain text; causal_lm goes on with it instead",
+}
+
+
+def shape_starter(
+    shape: "Shape", facts: "FileFacts", files: dict[str, str], target: Path
+) -> tuple[str, tuple[str, ...]]:
+    """Give the text of the starter, and what to look at in it."""
+    called = _CALLED[shape.task]
+    task = ["task:", line("  type", shape.task, called), *(_option(each) for each in shape.options)]
+    task += [line("  max_length", str(shape.max_length), "tokens; what is longer is cut or read in parts"), ""]
+    parts = [head_lines(facts, files["train"], target), task, data_lines(facts, files), model_lines()]
+    columns = ", ".join(f"{each.name} is {_listed(each)}" for each in shape.options)
+    note = f"this is {shape.task}: {called}; {columns}"
+    broken = [f"{facts.num_bad:,} of its rows are broken; training will tell which"] if facts.num_bad else []
+    return "\n".join(each for part in parts for each in part) + "\n", (note, *broken)
+
+
+def _option(option: "Option") -> str:
+    names = [scalar(value) for value in option.values]
+    return line(f"  {option.name}", names[0] if len(names) == 1 else f"[{', '.join(names)}]", option.comment)
+
+
+def _listed(option: "Option") -> str:
+    return " ".join(f"`{value}`" for value in option.values)
