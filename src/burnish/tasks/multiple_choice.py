@@ -13,6 +13,7 @@ from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from burnish.data.codecs.columns import ColumnSpec
     from burnish.spec.values import Array
     from burnish.tasks.choice_rows import ChoiceColumns
 
@@ -117,6 +118,13 @@ class MultipleChoice(Component):
             return pa.table({name: pa.array([row[name] for row in rows]) for name in wanted})
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise DataError(f"the rows do not all hold texts, or all lists of texts, in {', '.join(wanted)}") from error
+
+    def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
+        """Describe the columns to a serving format; what stands before the choices may be a list, such as of turns."""
+        from burnish.data.codecs.columns import ColumnSpec
+
+        lists = {*self.context, *(self.choices if len(self.choices) == 1 else ())}
+        return tuple(ColumnSpec(name, kind="texts" if name in lists else "text") for name in self.input_columns)
 
     def _columns(self) -> "ChoiceColumns":
         from burnish.tasks.choice_rows import ChoiceColumns

@@ -1,6 +1,5 @@
 """Words and tags as they stand in a table: lists of them, or plain text that is split into words."""
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -8,14 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from burnish.data.words import WORD
 from burnish.errors import DataError
 from burnish.tasks.column_types import is_list
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
-
-_WORD = re.compile(r"\w+(?:[-.,:/@]\w+)*|[^\w\s]")
-"""A run of letters and digits, joined marks within it kept; every other mark is a word of its own."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +90,7 @@ def words_of(column: pa.ChunkedArray | pa.Array, *, name: str) -> Texts:
 
 
 def _split(texts: pa.Array) -> Texts:
-    found = [list(_WORD.finditer(text or "")) for text in texts.to_pylist()]
+    found = [list(WORD.finditer(text or "")) for text in texts.to_pylist()]
     flat = pa.array([match[0] for row in found for match in row], pa.string())
     starts = np.array([match.start() for row in found for match in row], dtype=np.int64)
     return Texts(Items(flat, np.array([len(row) for row in found], dtype=np.int64)), starts, texts)
@@ -118,7 +115,7 @@ def rows_as_column(values: "list[Any]", *, names: str) -> pa.Array:
         raise DataError(f"a row needs {names}: a text, or a list of words; row {shown} has neither")
     if all(isinstance(value, str) for value in values):
         return pa.array(values, pa.string())
-    found = [_WORD.findall(value) if isinstance(value, str) else value for value in values]
+    found = [WORD.findall(value) if isinstance(value, str) else value for value in values]
     return pa.array(found, pa.list_(pa.string()))
 
 

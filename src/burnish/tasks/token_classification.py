@@ -13,6 +13,7 @@ from burnish.tasks.class_weights import Weights, weights_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from burnish.data.codecs.columns import ColumnSpec
     from burnish.spec.values import Array
 
 _TEXT = "text"
@@ -110,3 +111,9 @@ class TokenClassification(Component):
 
         values = [row.get(self.words, row.get(_TEXT)) for row in rows]
         return pa.table({self.words: rows_as_column(values, names=f"{self.words} or {_TEXT}")})
+
+    def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
+        """Describe the column to a serving format."""
+        from burnish.data.codecs.columns import ColumnSpec
+
+        return (ColumnSpec(self.words, kind="words"),)

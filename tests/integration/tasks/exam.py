@@ -12,7 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from burnish.artifact.predictor import Predictor
+from burnish.artifact.answering import answer
+from burnish.artifact.predictor import Predictor, table_of
+from burnish.artifact.tables import prediction_columns
 from burnish.commands.evaluate import evaluate
 from burnish.errors import DataError
 from burnish.metrics.tally import Tally
@@ -164,7 +166,11 @@ class TaskExam:
         predictor = Predictor.load(result.directory / "artifact")
         assert len(predictor.predict(self.asked)) == len(self.asked)
         golden = json.loads((result.directory / "artifact" / "golden.json").read_text())
-        assert len(golden["outputs"]) == len(golden["rows"]) > 0
+        assert len(golden["outputs"]) == len(golden["rows"]) == 8
+        served = json.loads(answer(predictor, json.dumps(golden["rows"]).encode(), format="json").body)["predictions"]
+        table = table_of(golden["rows"], predictor.task, profile=predictor.profile)
+        said = prediction_columns(predictor.outcome(table))["predicted"].to_pylist()
+        assert [row["predicted"] for row in served] == pytest.approx(said, abs=1e-6)
 
     def test_killed_and_resumed_it_comes_to_the_same_bits(self, scene: Scene) -> None:
         run, counted = scene.plan("killed"), FaultTally()

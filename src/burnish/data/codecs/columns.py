@@ -6,7 +6,8 @@ from typing import Literal, Protocol, runtime_checkable
 
 from burnish.spec.values import Profile
 
-Kind = Literal["number", "integer", "boolean", "text"]
+Kind = Literal["number", "integer", "boolean", "text", "words", "texts"]
+"""`words` are a list of them or a text to find them in; `texts` a list of texts or a single one."""
 Value = float | int | bool | str
 
 

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ import pyarrow.compute as pc
 
 from burnish.data.cells import FALSE, MISSING, TRUE
 from burnish.data.codecs.columns import ColumnSpec, Kind
+from burnish.data.words import WORD
 from burnish.errors import DataError
 
 TYPES: Mapping[Kind, pa.DataType] = {
@@ -21,13 +23,20 @@ TYPES: Mapping[Kind, pa.DataType] = {
     "integer": pa.int64(),
     "boolean": pa.bool_(),
     "text": pa.string(),
+    "words": pa.string(),
+    "texts": pa.string(),
 }
+"""What a column is made of; words and texts are lists of these where any row gives a list."""
 _RIGHT: Mapping[Kind, str] = {
     "number": "a number like 12.5 is right",
     "integer": "a whole number like 12 is right",
     "boolean": "true or false is right",
     "text": "a text is right",
+    "words": 'a text, or a list of words like ["a", "word"], is right',
+    "texts": 'a list of texts like ["one", "two"] is right',
 }
+_LISTED: Mapping[Kind, Callable[[str], list[str]]] = {"words": WORD.findall, "texts": lambda text: [text]}
+"""Kinds that may be lists, and what a text becomes among lists."""
 _BLANK = " \t\r\n\f\v"
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity)"
 _INTEGER = r"([+-]?[0-9]+)(?:\.0*)?"
@@ -50,7 +59,9 @@ class Unfit(ValueError):
 def from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
     """Convert values of any kind: JSON's, or those of an Example."""
     types = set(map(type, values)) - {type(None)}
-    if types == {str} and spec.kind != "text":
+    if list in types and spec.kind in _LISTED:
+        return _each(values, partial(_list, kind=spec.kind), pa.list_(pa.string()))
+    if types == {str} and TYPES[spec.kind] != pa.string():
         return _from_texts(values, spec)
     if types <= _NATURAL[spec.kind]:
         try:
@@ -63,7 +74,7 @@ def from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
 def from_cells(cells: pa.ChunkedArray, spec: ColumnSpec) -> Converted:
     """Convert cells of a CSV file: an empty one is a missing value, but an empty text where a text must be given."""
     whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
-    if spec.kind != "text":
+    if TYPES[spec.kind] != pa.string():
         return _cast(whole, spec) if _fits(whole, spec.kind) else _one_by_one(whole.to_pylist(), spec)
     return Converted(whole if spec.must_be_given else pc.if_else(pc.equal(whole, ""), None, whole))
 
@@ -129,16 +140,19 @@ def _without_nan(array: pa.Array) -> pa.Array:
 
 
 def _one_by_one(values: Sequence[Any], spec: ColumnSpec) -> Converted:
+    return _each(values, _CONVERTERS[spec.kind], TYPES[spec.kind])
+
+
+def _each(values: Sequence[Any], convert: Callable[[object], Any], kind: pa.DataType) -> Converted:
     found: list[Any] = []
     faults: dict[int, str] = {}
-    convert = _CONVERTERS[spec.kind]
     for at, value in enumerate(values):
         try:
             found.append(None if value is None else convert(_plain(value)))
         except Unfit as error:
             found.append(None)
             faults[at] = str(error)
-    return Converted(pa.array(found, TYPES[spec.kind]), faults)
+    return Converted(pa.array(found, kind), faults)
 
 
 def _plain(value: object) -> object:
@@ -215,6 +229,16 @@ def _text(value: object) -> str:
     raise Unfit(f"{described(value)} is no text; {_RIGHT['text']}")
 
 
+def _list(value: object, *, kind: Kind) -> list[str]:
+    if isinstance(value, list):
+        wrong = [at for at, each in enumerate(value, start=1) if not isinstance(each, str | int | float)]
+        if wrong or not value:
+            what = f"item {wrong[0]} of the list is {described(value[wrong[0] - 1])}" if wrong else "an empty list"
+            raise Unfit(f"{what}; {_RIGHT[kind]}")
+        return [_text(each) for each in value]
+    return _LISTED[kind](_text(value))
+
+
 def _default(spec: ColumnSpec) -> pa.Scalar:
     try:
         return pa.scalar(_CONVERTERS[spec.kind](spec.default), TYPES[spec.kind])
@@ -227,5 +251,11 @@ _CONVERTERS: Mapping[Kind, Callable[[object], Any]] = {
     "integer": _integer,
     "boolean": _boolean,
     "text": _text,
+    "words": _text,
+    "texts": _text,
 }
-_NATURAL: Mapping[Kind, set[type]] = {"number": {int, float}, "integer": {int}, "boolean": {bool}, "text": {str}}
+_TEXTS: set[type] = {str}
+_NATURAL: Mapping[Kind, set[type]] = {
+    **{"number": {int, float}, "integer": {int}, "boolean": {bool}},
+    **{"text": _TEXTS, "words": _TEXTS, "texts": _TEXTS},
+}

@@ -123,3 +123,22 @@ def test_an_empty_cell_is_missing_but_where_a_text_must_be_given() -> None:
 def test_a_default_that_does_not_fit_is_refused() -> None:
     with pytest.raises(DataError, match="the default of column `c` does not fit: 'much' is not a number"):
         settled(from_values([None], ColumnSpec("c", "number")), ColumnSpec("c", "number", default="much"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "split"), [("words", ["a", "plot", ",", "e.g", "thin"]), ("texts", ["a plot, e.g thin"])]
+)
+def test_among_lists_a_text_becomes_a_list_too(kind: Kind, split: list[str]) -> None:
+    found = from_values([["a", "film"], "a plot, e.g thin", None, [3]], ColumnSpec("c", kind))
+    assert found.array.to_pylist() == [["a", "film"], split, None, ["3"]]
+    assert from_values(["a plot", None], ColumnSpec("c", kind)).array.equals(pa.array(["a plot", None], pa.string()))
+
+
+def test_lists_of_something_else_are_refused_by_their_item() -> None:
+    found = from_values([["a", ["b"]], [], ["a"], [None]], ColumnSpec("c", "words"))
+    assert found.faults == {
+        0: 'item 2 of the list is a list; a text, or a list of words like ["a", "word"], is right',
+        1: 'an empty list; a text, or a list of words like ["a", "word"], is right',
+        3: 'item 1 of the list is null; a text, or a list of words like ["a", "word"], is right',
+    }
+    assert "is no text; a text is right" in from_values([["a"]], ColumnSpec("c")).faults[0]
