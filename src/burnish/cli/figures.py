@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
+from burnish.metrics.vocabulary import CELLS
 from burnish.spec.values import Score
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
@@ -27,24 +28,26 @@ def number(value: float) -> str:
     return f"{value:.3g}" if 0 < abs(value) < 1e-3 else f"{value:.4g}"
 
 
-def figure(value: float) -> str:
-    """Write a score's value to four places, so that columns of them line up."""
+def figure(value: float, *, name: str = "") -> str:
+    """Write a score's value to four places, so that columns of them line up, and a count, told by its name, as one."""
+    if name.startswith(CELLS) and math.isfinite(value):
+        return number(int(value) if float(value).is_integer() else value)
     return f"{value:.4f}" if math.isfinite(value) and abs(value) < 1e4 else f"{value:.4g}"
 
 
-def interval(score: Score) -> str:
+def interval(score: Score, *, name: str = "") -> str:
     """Write a score's 95% interval, or nothing when it has none."""
     if score.low is None or score.high is None:
         return ""
-    return f"{figure(score.low)} to {figure(score.high)}"
+    return f"{figure(score.low, name=name)} to {figure(score.high, name=name)}"
 
 
-def score_text(score: Score | None) -> str:
+def score_text(score: Score | None, *, name: str = "") -> str:
     """Write a score with its interval in one cell."""
     if score is None:
         return "-"
-    between = interval(score)
-    return f"{figure(score.value)} ({between})" if between else figure(score.value)
+    value, between = figure(score.value, name=name), interval(score, name=name)
+    return f"{value} ({between})" if between else value
 
 
 def duration(seconds: float) -> str:

@@ -67,7 +67,7 @@ def headline_table(sheet: ScoreSheet) -> Table:
 
 def scores_table(scores: Mapping[str, Score], *, title: str = "") -> Table:
     """Put scores one below the other with their intervals."""
-    rows = tuple((name, figure(score.value), interval(score)) for name, score in scores.items())
+    rows = tuple((name, figure(score.value, name=name), interval(score, name=name)) for name, score in scores.items())
     return Table(("score", "value", "95% interval"), rows, right=("value",), title=title)
 
 

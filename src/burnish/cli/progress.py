@@ -140,7 +140,7 @@ def _ended_line(event: Ended) -> str:
 
 
 def _scores_text(scores: Mapping[str, float]) -> str:
-    return "  ".join(f"{name} {figure(value)}" for name, value in list(scores.items())[:_SHOWN_SCORES])
+    return "  ".join(f"{name} {figure(value, name=name)}" for name, value in list(scores.items())[:_SHOWN_SCORES])
 
 
 def _speed_parts(progress: Progress) -> list[str]:

@@ -137,7 +137,7 @@ def _evaluations_table(detail: "RunDetail") -> Table:
         (
             f"{each.step:,}",
             each.split,
-            *(figure(each.scores[name]) if name in each.scores else "-" for name in names),
+            *(figure(each.scores[name], name=name) if name in each.scores else "-" for name in names),
             "★" if each.is_best else "",
         )
         for each in evaluations
@@ -151,7 +151,10 @@ def _print_comparison(comparison: "Comparison") -> None:
         show(Table(("option", *comparison.names), differences))
     else:
         print("the same experiment in every run")
-    lines = tuple((f"{line.split} {line.name}", *map(score_text, line.scores)) for line in comparison.scores)
+    lines = tuple(
+        (f"{line.split} {line.name}", *(score_text(score, name=line.name) for score in line.scores))
+        for line in comparison.scores
+    )
     _print_section(Table(("score", *comparison.names), lines))
     for verdict in comparison.verdicts:
         print(f"\n{verdict.sentence}")

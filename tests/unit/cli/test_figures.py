@@ -53,3 +53,11 @@ def test_scores_line_up_and_carry_their_interval() -> None:
 def test_facts_read_as_words() -> None:
     facts = {"train_rows": 9000, "share_cut": 0.25, "device": "cpu"}
     assert facts_text(facts) == "train rows 9,000 · share cut 0.25 · device cpu"
+
+
+def test_counts_are_written_as_counts() -> None:
+    assert figure(7.0, name="true_positives") == "7"
+    assert figure(1204.0, name="false_negatives_very_good") == "1,204"
+    assert figure(7.25, name="true_positives") == "7.25"  # rows may weigh less than 1
+    assert figure(1.0, name="accuracy") == "1.0000"
+    assert score_text(Score(7.0, 3.0, 9.0), name="true_negatives") == "7 (3 to 9)"
