@@ -86,6 +86,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "token_accuracy": Entry(f"{_METRICS}.tagging:TokenAccuracy"),
         "perplexity": Entry(f"{_METRICS}.perplexity:Perplexity"),
         "guess_accuracy": Entry(f"{_METRICS}.perplexity:GuessAccuracy"),
+        "pair_accuracy": Entry(f"{_METRICS}.perplexity:PairAccuracy"),
         "log_loss": Entry(f"{_METRICS}.probabilistic:LogLoss"),
         "calibration_error": Entry(f"{_METRICS}.probabilistic:CalibrationError"),
         "answer_f1": Entry(f"{_METRICS}.answers:AnswerF1"),

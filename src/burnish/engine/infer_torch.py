@@ -1,6 +1,6 @@
 """What a network computes in, and its answers without learning."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from burnish.spec.values import Head
+from burnish.spec.values import Head, Term
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
@@ -55,7 +55,8 @@ class Inference:
             outputs = self.network(inputs_of(tensors))
             logits: Tensor = (outputs if isinstance(outputs, Tensor) else outputs["logits"]).float()
         if self.head is not None and self.head.answer == "likelihood":
-            logits = _likelihood(logits, tensors, best=int(self.head.options.get("best", _BEST)))
+            kept = _likelihood(logits, tensors, best=int(self.head.options.get("best", _BEST)))
+            logits = torch.cat([kept, *_told_beside(outputs, tensors, self.head.terms)], dim=-1)
         return logits.cpu().numpy()[:num_rows]
 
     def _filled_up(self, batch: "Batch") -> "tuple[Batch, int | None]":
@@ -81,3 +82,13 @@ def _likelihood(logits: Tensor, batch: Mapping[str, Tensor], *, best: int) -> Te
     labels = batch["label"][batch["scored"]] if "scored" in batch else batch["label"]
     unlikely = torch.nn.functional.cross_entropy(logits, labels, reduction="none")
     return torch.stack([unlikely, (logits.argmax(dim=-1) == labels).float()], dim=-1)
+
+
+def _told_beside(
+    outputs: Tensor | Mapping[str, Tensor], batch: Mapping[str, Tensor], terms: Sequence[Term]
+) -> Iterator[Tensor]:
+    """Tell at every scored place of an example whether a class of the whole of it was told rightly, term by term."""
+    for term in terms:
+        if term.objective.name == "cross_entropy" and term.label in batch and not isinstance(outputs, Tensor):
+            is_right = outputs[term.output].argmax(dim=-1) == batch[term.label]
+            yield is_right.float().repeat_interleave(batch["scored"].sum(dim=1))[:, None]

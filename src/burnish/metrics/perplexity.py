@@ -1,4 +1,4 @@
-"""Scores of a language model: perplexity, and how often its first guess is right; every token counts the same."""
+"""Scores of a language model: perplexity, how often its first guess is right, and how often it tells a pair rightly."""
 
 from __future__ import annotations
 
@@ -9,6 +9,10 @@ from burnish.spec.component import Component
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Outcome
+
+
+_PAIRS = "likelihood_of_pairs"
+_KINDS = ("likelihood", _PAIRS)
 
 
 class Perplexity(Component):
@@ -23,7 +27,7 @@ class Perplexity(Component):
 
     def applies(self, kind: str) -> bool:
         """Score likelihoods of tokens."""
-        return kind == "likelihood"
+        return kind in _KINDS
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
@@ -44,10 +48,31 @@ class GuessAccuracy(Component):
 
     def applies(self, kind: str) -> bool:
         """Score likelihoods of tokens."""
-        return kind == "likelihood"
+        return kind in _KINDS
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
         from burnish.metrics.tokens import guess_accuracy  # numpy, which checking a config must not load
 
         return {"guess_accuracy": guess_accuracy(outcome, weights)}
+
+
+class PairAccuracy(Component):
+    """The share of pairs of texts of which the model tells whether they stand in their order, or belong together."""
+
+    better: ClassVar[Better] = "higher"
+    scale: ClassVar[Scale] = "share"
+
+    def names(self) -> tuple[str, ...]:
+        """Name the score."""
+        return ("pair_accuracy",)
+
+    def applies(self, kind: str) -> bool:
+        """Score likelihoods of tokens in pairs of texts."""
+        return kind == _PAIRS
+
+    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
+        """Score the whole set once a row of `weights`."""
+        from burnish.metrics.tokens import pair_accuracy  # numpy, which checking a config must not load
+
+        return {"pair_accuracy": pair_accuracy(outcome, weights)}

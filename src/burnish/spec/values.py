@@ -168,7 +168,8 @@ class Head:
     """Losses besides that of `logits`."""
     answer: Literal["logits", "likelihood"] = "logits"
     """What is kept of an answer: all of it; or, of a vocabulary, how likely the truth was and whether it came first,
-    and where there is no truth the ids and log-probabilities of the best guesses."""
+    then for each term that sorts whole examples whether it did so rightly; and where there is no truth the ids and
+    log-probabilities of the best guesses."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What else the builder of this kind must know; JSON values only."""
 

@@ -1,7 +1,7 @@
 """What all language models have in common as tasks: a column of text without labels, and likelihoods of tokens."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from pydantic import PositiveInt
 
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 class LanguageTask(Component):
     """Learn from a column of text without labels."""
 
-    kind: ClassVar[str] = "likelihood"
-
     text: str = "text"
     """The column that holds the text."""
     max_length: PositiveInt = 128
     """How long an example is in tokens, special tokens included."""
+
+    @property
+    def kind(self) -> str:
+        """Say what comes of a row."""
+        return "likelihood"
 
     @property
     def training_columns(self) -> tuple[str, ...]:

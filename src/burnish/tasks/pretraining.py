@@ -1,10 +1,12 @@
 """Trains an encoder from raw documents: hidden tokens, and whether two stretches of text stand in their order."""
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from burnish.spec.protocols import Assets, Encoder
+from burnish.metrics.perplexity import PairAccuracy
+from burnish.spec.protocols import Assets, Encoder, Metric
 from burnish.spec.values import Head, Objective, Profile, Term
 from burnish.tasks.language import LanguageTask
 from burnish.tasks.masking import Masking
@@ -24,6 +26,11 @@ class Pretraining(LanguageTask):
     """How much the loss of the pairs counts beside that of the tokens."""
     masking: Masking = Masking()
 
+    @property
+    def kind(self) -> str:
+        """Say what comes of a row."""
+        return "likelihood_of_pairs" if self.pair_weight else "likelihood"
+
     def head(self, profile: Profile) -> Head:
         """Ask for one logit a token of the vocabulary at the hidden places, and two a pair."""
         pair = Term("pair", "pair_label", Objective("cross_entropy"), weight=self.pair_weight)
@@ -37,3 +44,7 @@ class Pretraining(LanguageTask):
 
         codec = BlockCodec.build(assets, text=self.text, max_length=self.max_length, is_packed=False, join="")
         return PairEncoder.build(codec, self.masking, pairing=self.pairing)
+
+    def metrics(self, profile: Profile | None) -> Sequence[Metric]:
+        """Give perplexity, which selects, the share of right guesses, and that of pairs told rightly."""
+        return (*super().metrics(profile), *([PairAccuracy()] if self.pair_weight else []))

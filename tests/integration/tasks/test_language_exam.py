@@ -11,6 +11,9 @@ import torch
 from torch.nn.functional import one_hot
 
 from burnish.commands.predict import predict
+from burnish.engine.infer_torch import inputs_of
+from burnish.metrics.perplexity import PairAccuracy
+from burnish.metrics.tokens import PAIRS
 from burnish.models import replaced_torch
 from burnish.models.transformer import Transformer
 from burnish.run.result import RunResult
@@ -111,6 +114,14 @@ class TestPretraining(LanguageExam):
     def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         told = {name: batch[name] for name in SEGMENTED}
         return network.model(**told, labels=batch["label"], next_sentence_label=batch["pair_label"]).loss
+
+    def test_pairs_are_scored_once_each(self, examined: Examined) -> None:
+        outcome, features = examined.outcome(examples=5), examined.prepared.features["validation"]
+        batch = examined.batch(*range(features.num_rows), split="validation")
+        with torch.no_grad():
+            told = examined.learner.network(inputs_of(batch))["pair"].argmax(dim=1) == batch["pair_label"]
+        assert outcome.outputs[:, PAIRS].sum() == features.num_rows
+        assert PairAccuracy().scores(outcome)["pair_accuracy"] == pytest.approx(told.float().mean().item())
 
     def test_it_guesses_what_is_hidden(self, result: RunResult) -> None:
         """Tell how likely a text is: what it hides it chooses itself."""

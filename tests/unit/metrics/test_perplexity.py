@@ -1,9 +1,11 @@
 """Perplexity weighs tokens, not rows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from burnish.metrics.perplexity import GuessAccuracy, Perplexity
+from burnish.metrics.perplexity import GuessAccuracy, PairAccuracy, Perplexity
 from burnish.metrics.tally import Tally, rehearse
 from burnish.spec.values import Outcome
 
@@ -35,3 +37,11 @@ def test_sets_with_weights_are_scored_as_if_rows_were_repeated() -> None:
 def test_an_empty_set_has_names_and_no_value() -> None:
     assert rehearse(METRICS, kind="likelihood", labels=()) == ("perplexity", "guess_accuracy")
     assert np.isnan(METRICS[0].scores(outcome([[0.0, 0, 0]]))["perplexity"]).all()
+
+
+def test_pairs_are_scored_where_there_are_any() -> None:
+    pairs = replace(outcome([[3.0, 2, 1, 4, 1], [8.0, 3, 0, 1, 1]]), kind="likelihood_of_pairs")
+    assert PairAccuracy().scores(pairs)["pair_accuracy"] == pytest.approx(2 / 5)
+    assert PairAccuracy().scores(pairs, np.array([[0.0, 1.0]]))["pair_accuracy"] == pytest.approx(1)
+    assert Perplexity().scores(pairs)["perplexity"] == pytest.approx(np.exp(11 / 5))
+    assert [metric.applies("likelihood") for metric in (*METRICS, PairAccuracy())] == [True, True, False]
