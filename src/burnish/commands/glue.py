@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from burnish.artifact.predictor import Predictor
     from burnish.data.glue import Glue
     from burnish.data.glue_tests import PublishedTest
+    from burnish.run.prepared import PreparedFolder
     from burnish.spec.values import Outcome
 
 _Progress = Callable[[int, int], None]
@@ -50,14 +51,31 @@ def _trained_on(target: str) -> "Glue":
     from burnish.artifact.bundle import EXPERIMENT
     from burnish.config import load
     from burnish.data.glue import Glue
+    from burnish.run.prepared import PreparedFolder
 
     data = load(str(find_artifact(target) / EXPERIMENT)).experiment.data
-    if not isinstance(data, Glue):
+    source = _prepared_from(data, target) if isinstance(data, PreparedFolder) else data
+    if not isinstance(source, Glue):
         raise DataError(
             f"{target} was not trained on a set of GLUE (data.type: glue), so there are no test files to answer; "
             f"predict other files without --format glue"
         )
-    return data
+    return source
+
+
+def _prepared_from(data: "PreparedFolder", target: str) -> object:
+    """Find out which data was prepared, of which the folder keeps a record."""
+    from burnish.config import load
+    from burnish.run.prepared import EXPERIMENT
+    from burnish.storage import manifest
+
+    wrong = manifest.fault(Path(data.dir).expanduser())
+    if wrong is not None:
+        raise DataError(
+            f"{target} was trained from {data.dir}, which tells of what data it was prepared and is no whole folder "
+            f"of prepared data any more: {wrong}"
+        )
+    return load(str(Path(data.dir).expanduser() / EXPERIMENT)).experiment.data
 
 
 def _paths(out: Path, tests: "Mapping[str, PublishedTest]") -> dict[str, Path]:

@@ -15,6 +15,8 @@ from burnish.data.encode import encode_parts, faults_of
 from burnish.data.faults import BadRow, BrokenRows, settle, settle_all
 from burnish.data.mapped import Stored
 from burnish.data.text import drop_report
+from burnish.data.tokens import TextAssets
+from burnish.data.vocabulary import Vocabulary
 from burnish.errors import BurnishError, DataError
 from burnish.run.directory import RunDirectory, write_json
 from burnish.run.prepared import PreparedFolder
@@ -208,7 +210,8 @@ def _settled(
 def _features(experiment: Experiment, ready: _Ready, *, tell: Callable[[str], None]) -> Encode:
     source = experiment.data
     if isinstance(source, PreparedFolder):
-        return lambda split, rows: read_features(source.dir, split, encoder=ready.encoder, rows=rows)
+        num_ids = Vocabulary(ready.assets).size if isinstance(ready.assets, TextAssets) else None
+        return lambda split, rows: read_features(source.dir, split, encoder=ready.encoder, rows=rows, num_ids=num_ids)
     cache = open_cache()
 
     def encode(split: str, rows: Rows) -> Stored:

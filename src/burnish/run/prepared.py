@@ -6,6 +6,8 @@ from burnish.spec.values import Splits
 
 FORMAT = "burnish prepared data 1"
 ROWS, FEATURES = "rows", "features"
+EXPERIMENT = "experiment.yaml"
+"""The experiment that the features were written for."""
 
 
 class PreparedFolder(Component):

@@ -18,6 +18,10 @@ from burnish.run.prepared import FEATURES, FORMAT, ROWS, shard_name
 from burnish.spec.protocols import DataRequest, Encoder
 from burnish.spec.values import Held, Rows, Splits
 from burnish.storage import manifest
+from burnish.tasks.column_types import is_list
+
+_IDS = ("a", "b", "c", "tokens")
+"""Under what names features hold lists of token ids."""
 
 
 def load_prepared(written: str, request: DataRequest) -> Splits:
@@ -47,8 +51,8 @@ def refuse_misfit(written: str, encoder: Encoder) -> None:
         )
 
 
-def read_features(written: str, split: str, *, encoder: Encoder, rows: Rows) -> Stored:
-    """Map the features of a split; refuse those that cannot be of these rows."""
+def read_features(written: str, split: str, *, encoder: Encoder, rows: Rows, num_ids: int | None = None) -> Stored:
+    """Map the features of a split; refuse those that cannot be of these rows, or of a vocabulary of `num_ids`."""
     folder = Path(written).expanduser()
     stored = _mapped(folder, FEATURES, split, content=_content(folder))
     place = f"data.dir: the features of {split} in {written}"
@@ -58,8 +62,25 @@ def read_features(written: str, split: str, *, encoder: Encoder, rows: Rows) -> 
     bounds = pc.min_max(stored.table["row"]).as_py()
     if bounds["min"] is None or bounds["min"] < 0 or bounds["max"] >= len(rows):
         raise DataError(f"{place} are of rows {bounds['min']} to {bounds['max']}, and there are {len(rows):,} rows")
+    if num_ids is not None:
+        _refuse_strange_ids(stored.table, num_ids, place=place)
     stored.release()
     return stored
+
+
+def _refuse_strange_ids(features: pa.Table, num_ids: int, *, place: str) -> None:
+    """Refuse ids that the model has no token for: it would fail at the first batch that holds one, or read astray."""
+    for name in _IDS:
+        if name not in features.column_names or not is_list(features.schema.field(name).type):
+            continue
+        bounds = [pc.min_max(chunk.flatten()).as_py() for chunk in features[name].chunks]
+        low = min((each["min"] for each in bounds if each["min"] is not None), default=0)
+        high = max((each["max"] for each in bounds if each["max"] is not None), default=0)
+        if low < 0 or high >= num_ids:
+            raise DataError(
+                f"{place} hold the token ids {low:,} to {high:,}, and this model's are 0 to {num_ids - 1:,}; "
+                f"prepare the data again"
+            )
 
 
 def _content(folder: Path) -> dict[str, Any]:

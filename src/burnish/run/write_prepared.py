@@ -14,7 +14,7 @@ from burnish.config import render
 from burnish.durable import sync_folder
 from burnish.errors import DataError
 from burnish.run.prepare import Prepared
-from burnish.run.prepared import FEATURES, FORMAT, ROWS, shard_name
+from burnish.run.prepared import EXPERIMENT, FEATURES, FORMAT, ROWS, shard_name
 from burnish.spec.experiment import Experiment
 from burnish.storage import manifest
 
@@ -37,7 +37,7 @@ def write_prepared(
         shutil.rmtree(building, ignore_errors=True)  # what a crash has left
         for kind in (ROWS, FEATURES):
             (building / kind).mkdir(parents=True)
-        (building / "experiment.yaml").write_text(render(experiment), encoding="utf-8")
+        (building / EXPERIMENT).write_text(render(experiment), encoding="utf-8")
         splits = {name: _write_split(building, prepared, name, shard_bytes=shard_bytes) for name in prepared.rows}
         if write_records is not None:
             (building / _RECORDS).mkdir()

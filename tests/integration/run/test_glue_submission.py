@@ -5,8 +5,11 @@ from pathlib import Path
 import pytest
 
 from burnish.cli.main import run
+from burnish.commands.glue import predict_glue
 from burnish.commands.predict import predict
+from burnish.commands.prepare import prepare
 from burnish.commands.train import train
+from burnish.errors import DataError
 
 LABELS = ("contradiction", "entailment", "neutral")
 TESTS = {"test_matched": ["a film", "good plot", "the cast"], "test_mismatched": ["a story"]}
@@ -38,3 +41,14 @@ def test_the_answers_are_those_of_the_model(trained: Path, capsys: pytest.Captur
         asked = predict(str(trained / "run"), [{"text": text, "pair": "a dull film"} for text in TESTS[stem]])
         expected = [f"{at}\t{each.label}" for at, each in enumerate(asked)]
         assert (trained / "out" / f"{called}.tsv").read_text().splitlines() == ["index\tprediction", *expected]
+
+
+def test_a_run_from_prepared_features_answers_too(trained: Path, tiny_bert: Path) -> None:
+    small = ["task.max_length=24", "train.length=2 steps", "train.batch=8", "runtime.threads=1", f"model={tiny_bert}"]
+    written = prepare("glue/mnli", overrides=[f"data.dir={trained}", *small], out=trained / "ready")
+    train("glue/mnli", overrides=[f"data={{type: prepared, dir: {written.path}}}", *small], directory=trained / "again")
+    made = predict_glue(str(trained / "again"), source=str(trained), out=trained / "others")
+    assert [(each.name, each.num_rows) for each in made] == [("MNLI-m", 3), ("MNLI-mm", 1)]
+    (written.path / "MANIFEST.json").unlink()
+    with pytest.raises(DataError, match=r"was trained from .* is no whole folder of prepared data any more"):
+        predict_glue(str(trained / "again"), source=str(trained), out=trained / "none")

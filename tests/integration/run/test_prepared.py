@@ -1,10 +1,12 @@
 """Features written once train to the same bits as the source, and a folder that does not fit is refused."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.ipc
 import pytest
 
 from burnish.cli.main import run
@@ -125,6 +127,26 @@ def test_a_folder_for_another_experiment_is_refused_with_what_differs(
 ) -> None:
     with pytest.raises(DataError, match=said):
         train(str(project.config), overrides=[*use(written), override], directory=project.run("misfit"))
+
+
+@pytest.mark.parametrize("strange", [-1, 5000])
+def test_ids_that_the_model_has_no_token_for_are_refused(project: Project, written: Written, strange: int) -> None:
+    folder = project.root / f"strange{strange}"
+    shutil.copytree(written.path, folder)
+    shard = folder / "features" / "train-00000.arrow"
+    table = pa.ipc.open_file(shard.read_bytes()).read_all()
+    lists = [[strange, *ids[1:]] for ids in table["a"].to_pylist()]
+    changed = table.set_column(table.column_names.index("a"), "a", pa.array(lists, table.schema.field("a").type))
+    with pa.OSFile(str(shard), "wb") as sink, pa.ipc.new_file(sink, changed.schema) as writer:
+        writer.write_table(changed)
+    facts = {name: value for name, value in (manifest.read(folder) or {}).items() if name != "files"}
+    (folder / "MANIFEST.json").unlink()
+    manifest.commit(folder, facts)
+    experiment = load(str(project.config), overrides=[f"data={{type: prepared, dir: {folder}}}"]).experiment
+    with pytest.raises(
+        DataError, match=r"train in .* hold the token ids .*, and this model's are 0 to \d+; prepare"
+    ):
+        encode(experiment, RunDirectory(folder / "unused"), tell=lambda _note: None, is_recorded=False)
 
 
 def test_nothing_is_overwritten_and_what_a_crash_left_does_no_harm(project: Project, written: Written) -> None:
