@@ -143,9 +143,7 @@ def test_ids_that_the_model_has_no_token_for_are_refused(project: Project, writt
     (folder / "MANIFEST.json").unlink()
     manifest.commit(folder, facts)
     experiment = load(str(project.config), overrides=[f"data={{type: prepared, dir: {folder}}}"]).experiment
-    with pytest.raises(
-        DataError, match=r"train in .* hold the token ids .*, and this model's are 0 to \d+; prepare"
-    ):
+    with pytest.raises(DataError, match=r"train in .* hold the token ids .*, and this model's are 0 to \d+; prepare"):
         encode(experiment, RunDirectory(folder / "unused"), tell=lambda _note: None, is_recorded=False)
 
 
