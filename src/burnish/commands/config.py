@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from burnish.config import Difference, Resolved, load, render
+from burnish.config import Difference, Resolved, Unsound, load, render
 from burnish.config import diff as differences
 from burnish.config import schema as write_schema
 from burnish.config.emit import written
@@ -66,7 +66,10 @@ def check(
     registry: Registry | None = None,
 ) -> Resolved:
     """Resolve an experiment and see that its parts fit together, or raise one ConfigError with every problem."""
-    resolved = load(name, configs=configs, measured=measured, overrides=overrides, registry=registry)
+    try:
+        resolved = load(name, configs=configs, measured=measured, overrides=overrides, registry=registry)
+    except Unsound as error:
+        raise ConfigError([*error.problems, *problems(error.part, missing=error.missing)]) from error
     found = problems(resolved)
     if found:
         raise ConfigError(found)

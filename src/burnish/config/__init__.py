@@ -3,7 +3,7 @@
 from burnish.config.locate import ExperimentListing, Located, experiments, locate
 from burnish.config.origins import DEFAULT, Origin
 from burnish.config.render import Difference, diff, fingerprint, render
-from burnish.config.resolve import Resolved, load
+from burnish.config.resolve import Resolved, Unsound, load
 from burnish.config.schema import schema
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Located",
     "Origin",
     "Resolved",
+    "Unsound",
     "diff",
     "experiments",
     "fingerprint",

@@ -1,6 +1,6 @@
 """Makes an experiment of a merged tree, or one error with every problem in it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,12 +23,20 @@ _POISON = "\0"
 """A key that no component has: it keeps a component's own checks from running on half of its options."""
 
 
+class Incomplete(ConfigError):
+    """Refuse an experiment, with those of its sections that are sound and may still be held against one another."""
+
+    def __init__(self, problems: Sequence[Problem], sound: Mapping[str, Any]) -> None:
+        super().__init__(problems)
+        self.sound = sound
+
+
 def decode(tree: Branch, *, registry: Registry) -> Experiment:
-    """Build the experiment that a normalised tree describes."""
+    """Build the experiment that a normalised tree describes; raise Incomplete with every problem."""
     decoder = _Decoder(registry, tree)
     experiment = decoder.component(Experiment, tree, ())
     if decoder.problems:
-        raise ConfigError(decoder.problems)
+        raise Incomplete(decoder.problems, decoder.sections)
     assert isinstance(experiment, Experiment)  # no problems means a value
     return experiment
 
@@ -40,6 +48,8 @@ class _Decoder:
     registry: Registry
     tree: Branch
     problems: list[Problem] = field(default_factory=list)
+    sections: dict[str, Any] = field(default_factory=dict)
+    """The sections of the experiment that are sound."""
 
     def component(self, cls: type[Component], branch: Branch, path: Path) -> Any:
         shapes = shapes_of(cls)
@@ -48,6 +58,8 @@ class _Decoder:
         values = {name: self._value(shape, branch.nodes.get(name), path) for name, shape in shapes.items()}
         failed = {name for name, value in values.items() if value is _FAILED}
         given = {name: value for name, value in values.items() if value is not _ABSENT and value is not _FAILED}
+        if not path:
+            self.sections = {name: value for name, value in given.items() if not shapes[name].is_plain}
         if failed or not {*shapes, *extra}.issuperset(branch.nodes):
             given[_POISON] = None
         try:

@@ -1,16 +1,17 @@
 """Loads an experiment: layers in, a checked value out, with the origin of each of its parts."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from burnish.config.decode import decode
+from burnish.config.decode import Incomplete, decode
 from burnish.config.merge import merge
 from burnish.config.nodes import Branch, Leaf, dotted, find, undotted
 from burnish.config.normalise import normalise
 from burnish.config.origins import DEFAULT, Origin
 from burnish.config.render import document, leaves
 from burnish.config.sources import layers
-from burnish.errors import Problem
+from burnish.errors import ConfigError, Problem
 from burnish.registry import Registry, default_registry
 from burnish.spec.experiment import Experiment
 
@@ -42,6 +43,16 @@ class Resolved:
         return Problem(f"{path} {message}", self.origin(path).lines())
 
 
+class Unsound(ConfigError):
+    """Refuse an experiment, with what of it could be read."""
+
+    def __init__(self, problems: Sequence[Problem], part: Resolved, missing: Sequence[str]) -> None:
+        super().__init__(problems)
+        self.part = part
+        self.missing = tuple(missing)
+        """The sections that could not; nothing may be asked of them."""
+
+
 def load(
     name: str,
     *,
@@ -61,4 +72,14 @@ def resolve(stack: Sequence[Branch], *, registry: Registry) -> Resolved:
     tree = Branch({}, DEFAULT)
     for layer in stack:
         tree = merge(tree, normalise(layer, tree, root=Experiment, registry=registry))
-    return Resolved(decode(tree, registry=registry), tree, registry)
+    try:
+        return Resolved(decode(tree, registry=registry), tree, registry)
+    except Incomplete as error:
+        part = Resolved(Experiment.model_construct(**error.sound), tree, registry)
+        raise Unsound(error.problems, part, _missing(error.sound, tree)) from error
+
+
+def _missing(sound: Mapping[str, Any], tree: Branch) -> list[str]:
+    """Name the sections that were written or needed and did not come to a value."""
+    fields = Experiment.model_fields.items()
+    return [name for name, field in fields if name not in sound and (name in tree.nodes or field.is_required())]

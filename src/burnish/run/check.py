@@ -1,6 +1,6 @@
 """Checks that need several parts of an experiment at once, before any data is touched."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from burnish.config import Resolved
 from burnish.errors import Problem
@@ -9,10 +9,10 @@ from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Metric
 
 
-def problems(resolved: Resolved) -> list[Problem]:
-    """Find what does not fit together, each with where it came from."""
-    experiment = resolved.experiment
-    found = [*_head(experiment), *_length(experiment), *_metrics(experiment), *_select(experiment)]
+def problems(resolved: Resolved, *, missing: Collection[str] = ()) -> list[Problem]:
+    """Find what does not fit together, each with where it came from; sections that are missing are not asked."""
+    checks = [check for check, needed in _CHECKS.items() if not set(needed) & set(missing)]
+    found = [each for check in checks for each in check(resolved.experiment)]
     return [Problem(message, resolved.origin(path).lines()) for path, message in found]
 
 
@@ -69,3 +69,12 @@ def _counts_only(experiment: Experiment, metrics: Sequence[Metric]) -> str:
         f"metrics: {named} counts rows, which tells no best checkpoint; add a metric that judges, such as {usual}, "
         "or set train.select.score and train.select.direction"
     )
+
+
+_CHECKS: Mapping[Callable[[Experiment], Iterator[tuple[str, str]]], tuple[str, ...]] = {
+    _head: ("task", "model"),
+    _length: ("task", "model"),
+    _metrics: ("task", "metrics"),
+    _select: ("task", "metrics", "train"),
+}
+"""What is asked, and of which sections."""

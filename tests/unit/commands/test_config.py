@@ -66,6 +66,21 @@ def test_check_gives_the_experiment_or_refuses(mine: str) -> None:
         config.check(mine, overrides=["train.btach=1", "runtime.seed=-1"], registry=REGISTRY)
 
 
+def test_what_does_not_fit_together_is_told_with_what_is_wrong_by_itself() -> None:
+    wrong = ["optimizer.learning_rate=fast", "metrics=[entities]", "train.select=speed"]
+    with pytest.raises(ConfigError) as caught:
+        config.check("glue/sst2", overrides=[*wrong, "task.kind=binary"])
+    told = [problem.message.split()[0] for problem in caught.value.problems]
+    assert told == ["optimizer.learning_rate", "metrics:", "train.select.score"]
+
+
+@pytest.mark.parametrize("broken", ["task.kind=round", "task.max_lenght=3", "task=null", "metrics=[speed]"])
+def test_nothing_is_held_against_a_section_that_is_wrong_itself(broken: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config.check("glue/sst2", overrides=["train.select=f1_of_nothing", broken])
+    assert len(caught.value.problems) == 1
+
+
 def test_schema_covers_every_top_level_option() -> None:
     assert {"task", "data", "model", "train", "metrics"} <= set(config.schema(registry=REGISTRY)["properties"])
 
