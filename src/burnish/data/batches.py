@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, TypedDict, overload
 import numpy as np
 
 from burnish.data.draws import generator
+from burnish.data.splits import compact
 from burnish.errors import CheckpointError, DataError
 from burnish.spec.experiment import Batching
 
@@ -54,7 +55,7 @@ class Plan(Sequence["Array"]):
 def plan_epoch(lengths: Array, *, seed: int, epoch: int, batching: Batching) -> Plan:
     """Give the examples of each global batch of an epoch; every example comes exactly once."""
     random = generator(seed, "order", epoch=epoch)
-    order = _compact(random.permutation(len(lengths)))
+    order = compact(random.permutation(len(lengths)))
     lengths = np.asarray(lengths)
     if not batching.group_by_length:
         return _planned(order, _cuts_in_order(order, lengths, batching))
@@ -64,7 +65,7 @@ def plan_epoch(lengths: Array, *, seed: int, epoch: int, batching: Batching) -> 
 def evaluation_plan(lengths: Array, *, tokens: int | None = None, examples: int | None = None) -> Plan:
     """Give batches of like length, the longest first, so that memory peaks at once; every example comes once."""
     lengths = np.asarray(lengths)
-    order = _compact(_longest_first(lengths))
+    order = compact(_longest_first(lengths))
     return _planned(order, _cuts_sorted(lengths[order], Batching(tokens=tokens, examples=examples)))
 
 
@@ -182,10 +183,6 @@ class BatchStream:
             plan = plan_epoch(self._lengths, seed=self._seed, epoch=epoch, batching=self._batching)
             self._planned = (epoch, plan)
         return self._planned[1]
-
-
-def _compact(order: Array) -> Array:
-    return order.astype(np.int32) if len(order) <= np.iinfo(np.int32).max else order
 
 
 def _longest_first(lengths: Array) -> Array:

@@ -178,6 +178,7 @@ class FeatureCache:
 def _write(folder: Path, key: Key, parts: Iterable[pa.Table]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     num_bytes = replace_durably(folder / _FEATURES, lambda temporary: _write_parts(temporary, parts))
+    pa.default_memory_pool().release_unused()  # Arrow would keep what the parts took, as much as a small table
     # Last, for it is the commit point: a reader believes a table only when its size stands here.
     write_durably(folder / _COMMIT, _canonical({"num_bytes": num_bytes, "key": key}).encode())
 

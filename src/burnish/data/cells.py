@@ -1,5 +1,6 @@
 """Reads whole columns of a table as text, numbers or times, with what is missing told from what is wrong."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -52,7 +53,7 @@ def words(column: pa.ChunkedArray | pa.Array) -> Words:
     texts = pc.replace_substring_regex(texts, pattern=_WHOLE, replacement=r"\1")
     codes = _codes(encoded)
     absent = np.append(texts.is_null().to_numpy(zero_copy_only=False), True)
-    return Words(np.where(absent[codes], -1, codes), texts)
+    return Words(np.where(absent[codes], np.int32(-1), codes), texts)
 
 
 def flags(column: pa.ChunkedArray | pa.Array) -> Numbers:
@@ -66,6 +67,8 @@ def flags(column: pa.ChunkedArray | pa.Array) -> Numbers:
 
 def numbers(column: pa.ChunkedArray | pa.Array) -> Numbers:
     """Read a column as numbers."""
+    if isinstance(column, pa.ChunkedArray) and column.num_chunks > 1 and pa.types.is_string(column.type):
+        return _joined([numbers(chunk) for chunk in column.chunks])  # or all of its text would be copied at once
     whole = _whole(column)
     kind = whole.type
     if pa.types.is_null(kind):
@@ -101,6 +104,10 @@ def describe_cell(column: pa.ChunkedArray | pa.Array, row: int) -> str:
     """Write one cell for a message."""
     text = repr(column[row].as_py())
     return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _joined(parts: Sequence[Numbers]) -> Numbers:
+    return Numbers(np.concatenate([part.values for part in parts]), np.concatenate([part.is_wrong for part in parts]))
 
 
 def _as_seconds(values: "Array") -> "Array":
@@ -160,7 +167,7 @@ def _encoded(column: pa.ChunkedArray | pa.Array) -> pa.DictionaryArray:
 
 
 def _codes(encoded: pa.DictionaryArray) -> "Array":
-    return np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+    return np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int32)
 
 
 def _texts(values: pa.Array) -> pa.Array:

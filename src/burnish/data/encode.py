@@ -15,8 +15,8 @@ from burnish.spec.protocols import Encoder
 from burnish.spec.values import Held, Places, RowFault, Rows
 
 _NOWHERE = np.empty(0, dtype=np.int32)
-_CHUNK_BYTES = 1 << 25
-"""A batch is gathered from a few large chunks faster than from many small ones."""
+_CHUNK_BYTES = 1 << 24
+"""A batch is gathered from a few large chunks faster than from many small ones; while one is made, memory holds two."""
 
 
 def encode_parts(

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from burnish.data.picking import Picker
+
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
@@ -67,14 +69,7 @@ def gather(column: pa.ChunkedArray, indices: Array) -> Ragged:
 
 def pick(column: pa.ChunkedArray, indices: Array) -> Array:
     """Copy the numbers, or lists of one fixed length, at these positions; Arrow's own way would copy every chunk."""
-    indices = np.asarray(indices, dtype=np.int64)
-    found = [(places, _numbers_of(chunk)[rows]) for places, chunk, rows in _by_chunk(column, indices)]
-    if not found:
-        return _numbers_of(pa.array([], column.type))
-    picked = np.empty((len(indices), *found[0][1].shape[1:]), dtype=found[0][1].dtype)
-    for places, numbers in found:
-        picked[places] = numbers
-    return picked
+    return Picker({"": column}).rows(indices)[""]
 
 
 def positions(starts: Array, lengths: Array) -> Array:
@@ -88,13 +83,6 @@ def view(chunk: pa.ListArray) -> Ragged:
     """See an Arrow list array as numpy, without a copy."""
     offsets = chunk.offsets.to_numpy(zero_copy_only=True).astype(np.int64)
     return Ragged(chunk.values.to_numpy(zero_copy_only=True), offsets[:-1], np.diff(offsets))
-
-
-def _numbers_of(chunk: pa.Array) -> Array:
-    if not pa.types.is_fixed_size_list(chunk.type):
-        return np.asarray(chunk.to_numpy(zero_copy_only=False))
-    flat: Array = chunk.flatten().to_numpy(zero_copy_only=False)
-    return flat.reshape(-1, chunk.type.list_size)
 
 
 def _rows_of(chunk: pa.ListArray, indices: Array) -> Ragged:

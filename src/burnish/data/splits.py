@@ -32,11 +32,11 @@ def sample(
 
 def carve(num_rows: int, sizes: Sequence[int], *, classes: Numbers | None = None, seed: int) -> Numbers:
     """Give each row a part: 0 for what stays, i + 1 for the i-th size; every part holds the classes in proportion."""
-    part = np.zeros(num_rows, dtype=np.int64)
-    strata = np.zeros(num_rows, dtype=np.int64) if classes is None else classes
+    part: np.ndarray[Any, Any] = np.zeros(num_rows, dtype=np.int8)
+    strata = np.zeros(num_rows, dtype=np.int8) if classes is None else classes
     totals = np.bincount(strata, minlength=1)
     room = totals.copy()
-    order = np.argsort(lots(num_rows, seed=seed, purpose=0), kind="stable")
+    order = compact(np.argsort(lots(num_rows, seed=seed, purpose=0), kind="stable"))
     for index, size in enumerate(sizes):
         quotas = apportion((totals * (size / num_rows)).astype(np.float64), size, room=room)
         room -= quotas
@@ -62,11 +62,18 @@ def apportion(ideal: np.ndarray[Any, np.dtype[np.float64]], size: int, *, room: 
 
 
 def _rank_in_class(strata: Numbers) -> Numbers:
-    by_class = np.argsort(strata, kind="stable")
-    starts = np.searchsorted(strata[by_class], strata[by_class], side="left")
-    ranks = np.empty(len(strata), dtype=np.int64)
-    ranks[by_class] = np.arange(len(strata)) - starts
+    """Number the rows of each class in their order; in compact numbers, for there may be many millions."""
+    by_class = compact(np.argsort(strata, kind="stable"))
+    counts = np.bincount(strata)
+    ranks = np.empty_like(by_class)
+    ranks[by_class] = np.arange(len(strata), dtype=by_class.dtype)
+    ranks -= (np.cumsum(counts) - counts).astype(by_class.dtype)[strata]
     return ranks
+
+
+def compact(numbers: Numbers) -> Numbers:
+    """Give numbers of rows in 32 bits while they fit."""
+    return numbers.astype(np.int32) if len(numbers) <= np.iinfo(np.int32).max else numbers
 
 
 def carve_groups(groups: Numbers, sizes: Sequence[int], *, classes: Numbers | None = None, seed: int) -> Numbers:

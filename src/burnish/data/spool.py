@@ -33,7 +33,7 @@ def spooled(key: Mapping[str, object], make: Callable[[], Iterator[pa.Table]]) -
 def chosen(rows: Rows, mask: Array) -> tuple[pa.Table, Held | None]:
     """Give the rows of a held table where the mask is true: in memory if they are few, else in their own file."""
     assert rows.held is not None, "a table in memory is filtered at once"
-    if rows.table.nbytes * float(mask.mean()) < LARGE_BYTES:
+    if rows.table.get_total_buffer_size() * float(mask.mean()) < LARGE_BYTES:
         return pa.concat_tables([rows.table.schema.empty_table(), *_filtered(rows, mask)]).combine_chunks(), None
     key = {
         "data": rows.held.digest,
@@ -53,18 +53,18 @@ def in_parts(rows: Rows) -> Iterator[tuple[int, Rows]]:
 
     Memory is given back after each part, so it does not grow with the table; an empty table is one empty part.
     """
-    size = rows_at_once(rows.table)
-    if rows.held is not None:
-        rows.held.release()  # measuring it looked into every part
+    size = rows_at_once(rows)
     for start in range(0, max(1, len(rows)), size):
         yield start, Rows(rows.table.slice(start, size), _places(rows.places, slice(start, start + size)))
         if rows.held is not None:
             rows.held.release()
 
 
-def rows_at_once(table: pa.Table) -> int:
+def rows_at_once(rows: Rows) -> int:
     """Say how many rows of a table to look at together: some thousands, fewer if they are long."""
-    return max(1, min(_PART_ROWS, int(table.num_rows * _PART_BYTES // max(1, table.nbytes))))
+    # Of a table in a file, the exact size would be read out of every part of it.
+    num_bytes = rows.table.nbytes if rows.held is None else rows.table.get_total_buffer_size()
+    return max(1, min(_PART_ROWS, int(len(rows) * _PART_BYTES // max(1, num_bytes))))
 
 
 def _places(places: Places, which: slice) -> Places:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,8 +20,8 @@ from burnish.data.read_columnar import refuse_twins
 from burnish.data.rows import from_file, plain
 from burnish.data.scan import Dialect
 from burnish.data.spool import LARGE_BYTES, spooled
-from burnish.data.stream_text import delimited_parts, json_parts, line_parts
-from burnish.spec.values import Rows
+from burnish.data.stream_text import BLOCKS, delimited_parts, json_parts, line_parts
+from burnish.spec.values import Held, Rows
 
 _PACKED = 8
 """Text packs to an eighth or so of its size."""
@@ -56,12 +57,10 @@ def stream(large: Large) -> Rows | None:
         "format": large.kind,
         "dialect": asdict(large.dialect) if large.dialect else None,
     }
-    try:
-        table, held = spooled(key, lambda: _parts(large))
-    except (Odd, pa.ArrowInvalid):
-        return None
-    if table.num_rows == 0:
+    found = _spooled(large, key)
+    if found is None or found[0].num_rows == 0:
         return None  # what there is instead of rows is for the exact way to say
+    table, held = found
     if LINE not in table.column_names:
         first_line = 1 if large.kind == "jsonl" else 0
         return from_file(table, name=large.file.name, first_line=first_line, held=held)
@@ -69,7 +68,20 @@ def stream(large: Large) -> Rows | None:
     return from_file(table.drop_columns([LINE]), name=large.file.name, first_line=1, numbers=numbers, held=held)
 
 
-def _parts(large: Large) -> Iterator[pa.Table]:
+def _spooled(large: Large, key: Mapping[str, object]) -> tuple[pa.Table, Held] | None:
+    """Write the rows into the cache, with larger blocks if a row is longer than the small ones."""
+    for block in BLOCKS:
+        try:
+            return spooled(key, partial(_parts, large, block=block))
+        except Odd:
+            return None
+        except pa.ArrowInvalid as error:
+            if "straddl" not in str(error):
+                return None
+    return None
+
+
+def _parts(large: Large, *, block: int) -> Iterator[pa.Table]:
     name = large.file.name
     with _plain_file(large) as path:
         if large.kind == "parquet":
@@ -82,7 +94,7 @@ def _parts(large: Large) -> Iterator[pa.Table]:
             yield from line_parts(path, name=name, line=LINE)
         else:
             assert large.dialect is not None, "a delimited file comes with its dialect"
-            yield from delimited_parts(path, large.dialect, name=name, line=LINE)
+            yield from delimited_parts(path, large.dialect, name=name, line=LINE, block=block)
 
 
 def _plain_file(large: Large) -> AbstractContextManager[Path]:

@@ -17,13 +17,18 @@ from burnish.data.read_text import lines_of
 from burnish.data.rows import plain
 from burnish.data.scan import Dialect
 
-_BLOCK = 1 << 21
-"""Arrow reads up to 32 of these ahead of whoever takes them, so they are small."""
-_BLOCKS_IN_PART = 8
+BLOCKS = (1 << 18, 1 << 21)
+"""Arrow reads up to 32 blocks ahead of whoever takes them, so they are small; the larger ones are for long rows."""
+_PART_BYTES = 1 << 22
 
 
-def delimited_parts(path: Path, dialect: Dialect, *, name: str, line: str) -> Iterator[pa.Table]:
-    """Give the rows of a CSV or TSV file, each with its line in a last column of that name."""
+def delimited_parts(
+    path: Path, dialect: Dialect, *, name: str, line: str, block: int = BLOCKS[0]
+) -> Iterator[pa.Table]:
+    """Give the rows of a CSV or TSV file, each with its line in a last column of that name.
+
+    ArrowInvalid if a row is longer than a block, or is no row.
+    """
     shape = shape_of(path, dialect, name=name)
     counted = count_in(path, [b"\n", b"\r", b"\r\n"])
     if shape.is_late or (not dialect.quoting and counted[b"\r"] != counted[b"\r\n"]):
@@ -31,7 +36,7 @@ def delimited_parts(path: Path, dialect: Dialect, *, name: str, line: str) -> It
     num_blank, last_byte = blank_end(path)
     done = shape.header_lines
     last = None
-    for part in _csv_parts(path, dialect, shape):
+    for part in _csv_parts(path, dialect, shape, block=block):
         inside = line_feeds(part) if dialect.quoting else np.zeros(len(part), dtype=np.int64)
         ends = np.cumsum(1 + inside)
         yield part.append_column(line, pa.array(done + ends - 1 - inside))
@@ -42,9 +47,9 @@ def delimited_parts(path: Path, dialect: Dialect, *, name: str, line: str) -> It
         raise Odd
 
 
-def _csv_parts(path: Path, dialect: Dialect, shape: Shape) -> Iterator[pa.Table]:
-    with pa.OSFile(str(path)) as source, pa.csv.open_csv(source, **csv_options(dialect, shape, _BLOCK)) as reader:
-        while several := list(islice(reader, _BLOCKS_IN_PART)):
+def _csv_parts(path: Path, dialect: Dialect, shape: Shape, *, block: int) -> Iterator[pa.Table]:
+    with pa.OSFile(str(path)) as source, pa.csv.open_csv(source, **csv_options(dialect, shape, block)) as reader:
+        while several := list(islice(reader, max(1, _PART_BYTES // block))):
             yield pa.Table.from_batches(several).combine_chunks()
 
 

@@ -12,7 +12,9 @@ from burnish.extras import require
 from burnish.metrics.sums import Array
 from burnish.report.linear import Matrices, Standing, constant, linear, sample
 from burnish.spec.values import Outcome, Profile
+from burnish.tasks.table_compact import Compact
 from burnish.tasks.table_encoder import array_of
+from burnish.tasks.table_plan import TablePlan
 from burnish.tasks.table_target import Measure
 
 MAX_TRAIN = 50_000
@@ -32,8 +34,8 @@ def table_baselines(
         note(f"the linear baseline was left out: {missing}")
         return found
     kept = sample(len(train), most=MAX_TRAIN, seed=seed)
-    sizes = _sizes(profile)
-    matrices = Matrices(_design(train.take(kept), sizes), _design(scored, sizes))
+    plan = TablePlan.from_json(profile.facts["table"])
+    matrices = Matrices(_design(train.take(kept), plan), _design(scored, plan))
     name = "ridge" if outcome.kind == "regression" else "logistic"
     found[name] = standing.outcome(linear(matrices, targets[kept], frame=standing, seed=seed))
     return found
@@ -42,20 +44,18 @@ def table_baselines(
 def truths(features: pa.Table, profile: Profile) -> Array:
     """Give the labels of features as an outcome tells them: class indices, or numbers in the target's own unit."""
     labels = array_of(features["label"])
-    return Measure.from_json(profile.facts["target"]).truth(labels) if profile.kind == "regression" else labels
+    if profile.kind == "regression":
+        return Measure.from_json(profile.facts["target"]).truth(labels)
+    return labels.astype(np.int64)
 
 
-def _sizes(profile: Profile) -> list[int]:
-    from burnish.tasks.table_plan import TablePlan
-
-    return list(TablePlan.from_json(profile.facts["table"]).inputs.cardinalities)
-
-
-def _design(features: pa.Table, sizes: list[int]) -> Any:
+def _design(features: pa.Table, plan: TablePlan) -> Any:
     sparse = import_module("scipy.sparse")
-    parts = [sparse.csr_matrix(array_of(features["numbers"]))] if "numbers" in features.column_names else []
+    rows = Compact(plan).unpacked({name: array_of(features[name]) for name in features.column_names})
+    parts = [sparse.csr_matrix(rows["numbers"])] if "numbers" in rows else []
+    sizes = plan.inputs.cardinalities
     if sizes:
-        ids = array_of(features["categories"]).astype(np.int64) + np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        ids = rows["categories"] + np.concatenate([[0], np.cumsum(sizes)[:-1]])
         places = (np.repeat(np.arange(len(ids)), len(sizes)), ids.ravel())
         parts.append(sparse.csr_matrix((np.ones(ids.size, np.float32), places), shape=(len(ids), sum(sizes))))
     return sparse.hstack(parts).tocsr()

@@ -1,5 +1,6 @@
 """What this machine has for a run: memory that a process may take, and room on a disk."""
 
+import ctypes
 import shutil
 import sys
 from pathlib import Path
@@ -24,6 +25,16 @@ def peak_memory() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
+
+
+def give_back_memory() -> None:
+    """Give the system what the allocators keep of memory that nobody uses: Arrow's own and, where it can, C's."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # of glibc alone
+    if trim is not None:
+        trim(0)
 
 
 def disk_free(path: Path) -> int:

@@ -19,6 +19,7 @@ from burnish.data.tokens import TextAssets
 from burnish.data.vocabulary import Vocabulary
 from burnish.errors import BurnishError, DataError
 from burnish.run.directory import RunDirectory, write_json
+from burnish.run.machine import give_back_memory
 from burnish.run.prepared import PreparedFolder
 from burnish.run.read_prepared import read_features, refuse_misfit
 from burnish.run.selection import refuse_misfits
@@ -96,6 +97,7 @@ def prepare(
     features = {name: each.table for name, each in stored.items()}
     facts = {**_sizes(ready.rows, ready.splits), **_lengths(features["train"]), **_unseen(features)}
     releases = {name: each.release for name, each in stored.items()}
+    give_back_memory()  # reading and encoding took what training will not need
     return Prepared(ready.rows, features, ready.profile, ready.assets, ready.encoder, facts, releases)
 
 

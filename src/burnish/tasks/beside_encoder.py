@@ -12,7 +12,8 @@ import pyarrow as pa
 from burnish.data.ragged import pick
 from burnish.spec.protocols import Encoder
 from burnish.spec.values import Draw, RowFault, Rows
-from burnish.tasks.table_encoder import matrix_column, refuse_faults
+from burnish.tasks.table_compact import matrix_column
+from burnish.tasks.table_encoder import refuse_faults
 from burnish.tasks.table_features import Features
 from burnish.tasks.table_frame import Frame
 from burnish.tasks.table_plan import TablePlan

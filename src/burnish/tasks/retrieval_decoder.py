@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from burnish.data.ragged import positions
 from burnish.spec.values import Outcome
-from burnish.tasks.table_encoder import matrix_column
+from burnish.tasks.table_compact import matrix_column
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array

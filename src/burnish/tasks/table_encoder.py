@@ -5,15 +5,18 @@ import inspect
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from burnish.data.picking import Picker
 from burnish.errors import DataError
 from burnish.spec.values import Draw, Profile, RowFault, Rows
 from burnish.tasks.labels import LabelColumns
+from burnish.tasks.table_compact import Compact, fewest_bytes
 from burnish.tasks.table_features import Features
 from burnish.tasks.table_frame import Frame
 from burnish.tasks.table_options import Derived
@@ -23,8 +26,7 @@ from burnish.tasks.table_target import Measure, of_target, read_numbers
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
 
-_VERSION = 1
-_MATRICES = {"numbers": np.float32, "categories": np.int64, "wide": np.int64}
+_VERSION = 2
 _TABLES_KEPT = 4
 _FAULTS_SHOWN = 10
 
@@ -39,8 +41,8 @@ class TableEncoder:
     target: str
     weight: str | None = None
     loss: str = "auto"
-    _arrays: dict[int, "tuple[pa.Table, dict[str, Array]]"] = field(default_factory=dict, compare=False)
-    """Arrays of the tables that were collated last: a batch is then one indexing, not a walk through Arrow."""
+    _pickers: dict[int, tuple[pa.Table, Picker]] = field(default_factory=dict, compare=False)
+    """Views of the tables that were collated last: a batch is then some indexing, not a walk through Arrow."""
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -66,32 +68,36 @@ class TableEncoder:
         frame = Frame(table, self.derived)
         features = Features(self.plan, frame)
         refuse_faults(features.faults())
-        rows = np.arange(len(frame))
-        columns: dict[str, Any] = {"row": rows, "length": np.ones(len(rows), np.int32)}
-        if self.plan.numbers:
-            columns["numbers"] = matrix_column(features.numbers())
-        if self.plan.categories:
-            columns["categories"] = matrix_column(features.categories())
-        if self.plan.wide:
-            columns["wide"] = matrix_column(features.wide())
+        # Rows have no length; an encoder that lays them out as sequences would tell one.
+        columns: dict[str, Any] = {"row": np.arange(len(frame)), "length": np.ones(len(frame), np.int8)}
+        columns |= self._compact.packed(features)
         if self._has_target(table):
-            columns["label"] = self._labels(frame)[0]
+            labels = self._labels(frame)[0]
+            classes = self.profile.labels
+            columns["label"] = labels.astype(fewest_bytes(len(classes))) if classes else labels
         if self.weight is not None and self.weight in table.column_names:
             columns["weight"] = self._weights(frame)[0].astype(np.float32)
         return pa.table(columns)
 
     def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
-        """Take rows out of arrays that were made once a table."""
-        return {name: array[indices].astype(_MATRICES.get(name, array.dtype)) for name, array in self._of(features)}
+        """Take rows out of columns that lie in a file, and make of them what a network wants."""
+        kept = self._picker(features).rows(indices)
+        if self.profile.labels and "label" in kept:
+            kept["label"] = kept["label"].astype(np.int64)
+        return self._compact.unpacked(kept)
 
-    def _of(self, features: pa.Table) -> "list[tuple[str, Array]]":
-        kept = self._arrays.get(id(features))
+    def _picker(self, features: pa.Table) -> Picker:
+        kept = self._pickers.get(id(features))
         if kept is None or kept[0] is not features:
-            while len(self._arrays) >= _TABLES_KEPT:
-                self._arrays.pop(next(iter(self._arrays)))
-            arrays = {name: array_of(features[name]) for name in features.column_names if name != "length"}
-            kept = self._arrays[id(features)] = (features, arrays)
-        return list(kept[1].items())
+            while len(self._pickers) >= _TABLES_KEPT:
+                self._pickers.pop(next(iter(self._pickers)))
+            columns = {name: features[name] for name in features.column_names if name != "length"}
+            kept = self._pickers[id(features)] = (features, Picker(columns))
+        return kept[1]
+
+    @cached_property
+    def _compact(self) -> Compact:
+        return Compact(self.plan)
 
     @property
     def truth_columns(self) -> tuple[str, ...]:
@@ -134,7 +140,9 @@ class TableEncoder:
 
 def unseen_cells(features: pa.Table) -> int:
     """Count the cells whose category was not, or hardly, seen in training."""
-    return int(np.count_nonzero(array_of(features["categories"]) == UNSEEN_ID))
+    return sum(
+        int(np.count_nonzero(chunk.flatten().to_numpy() == UNSEEN_ID)) for chunk in features["categories"].chunks
+    )
 
 
 def refuse_faults(faults: Sequence[RowFault]) -> None:
@@ -144,11 +152,6 @@ def refuse_faults(faults: Sequence[RowFault]) -> None:
         more = f"\n  … and {len(faults) - _FAULTS_SHOWN:,} more" if len(faults) > _FAULTS_SHOWN else ""
         cells = "a value" if len(faults) == 1 else f"{len(faults):,} values"
         raise DataError(f"{cells} cannot be read\n{shown}{more}\nan empty cell or null takes the column's default")
-
-
-def matrix_column(values: "Array") -> pa.Array:
-    """Give a matrix as a column, one list of numbers a row."""
-    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
 
 
 def array_of(column: pa.ChunkedArray) -> "Array":

@@ -1,5 +1,6 @@
 """Encodes any rows by a plan: numbers, category ids and wide ids, whole columns at a time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -44,10 +45,10 @@ class Features:
             matrix[:, at] = self._ids(column)
         return matrix
 
-    def wide(self) -> "Array":
-        """Give int32 [n, wide]: one id a one-hot, bucket or cross."""
-        matrix = np.empty((len(self.frame), len(self.plan.wide)), np.int32)
-        for at, wide in enumerate(self.plan.wide):
+    def wide(self, plans: Sequence[WidePlan]) -> "Array":
+        """Give int32 [n, plans]: one id a one-hot, bucket or cross."""
+        matrix = np.empty((len(self.frame), len(plans)), np.int32)
+        for at, wide in enumerate(plans):
             matrix[:, at] = wide.offset + self._wide_ids(wide)
         return matrix
 

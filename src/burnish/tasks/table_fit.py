@@ -90,12 +90,12 @@ class Fitter:
 
     def _quantity(self, name: str, kind: str, options: ColumnOptions) -> ColumnPlan:
         read = self.frame.times(name) if kind == "datetime" else self.frame.numbers(name)
-        known = np.sort(read.values[np.isfinite(read.values)])
+        known = _known(read.values)
         middle = float(np.median(known)) if len(known) else 0.0
         facts: dict[str, Any] = {
             "missing": int(np.isnan(read.values).sum()),
             "infinite": int(np.isinf(read.values).sum()),
-            "distinct": len(np.unique(known)),
+            "distinct": _num_distinct(known),
             **(_statistics(known) if len(known) else {}),
         }
         return ColumnPlan(name, kind, options.default, fill=self._fill(name, kind, options, middle), facts=facts)
@@ -121,8 +121,7 @@ class Fitter:
 
     def _value(self, column: ColumnPlan) -> NumberPlan:
         options = self._options(column.name)
-        values = self.frame.numbers(column.name).values
-        known = np.sort(values[np.isfinite(values)])
+        known = _known(self.frame.numbers(column.name).values)
         if options.mean is not None and options.variance is not None:
             scaling = Scaling("zscore", options.mean, float(np.sqrt(options.variance)))
         else:
@@ -131,8 +130,7 @@ class Fitter:
 
     def _time_parts(self, column: ColumnPlan) -> Iterator[NumberPlan]:
         options = self._options(column.name)
-        stamps = self.frame.times(column.name).values
-        known = np.sort(stamps[np.isfinite(stamps)])
+        known = _known(self.frame.times(column.name).values)
         chosen = options.parts or [name for name in _PARTS if len(np.unique(np.floor(part(known, name)))) > 1]
         for name in chosen:
             values = np.sort(part(known, name))
@@ -198,6 +196,17 @@ def _counts(read: Words) -> dict[str, int]:
         if value is not None and size:  # "5" and "5.0" are one value
             counts[value] = counts.get(value, 0) + size
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _known(values: "Array") -> "Array":
+    """Give what is known, in rising order."""
+    known = values[np.isfinite(values)]
+    known.sort()
+    return known
+
+
+def _num_distinct(ordered: "Array") -> int:
+    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, len(ordered))
 
 
 def _statistics(known: "Array") -> dict[str, float]:

@@ -12,6 +12,7 @@ from burnish.data.cells import Numbers, Words, flags, numbers, times, words
 from burnish.data.evaluate import evaluate
 from burnish.data.expression import parse
 from burnish.errors import ConfigError, DataError, Problem
+from burnish.spec.values import Rows
 from burnish.tasks.table_options import Derived
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ class Frame:
 
     table: pa.Table
     derived: Mapping[str, Derived] = field(default_factory=dict)
+    release: Callable[[], None] = lambda: None
+    """Give back the memory of what was looked at, for a table that lies in a file."""
     _read: dict[tuple[str, str], Any] = field(default_factory=dict, compare=False)
     """What was read already: several features share a column."""
 
@@ -73,6 +76,7 @@ class Frame:
         """Let go of what was read of a column; it is read again if it is asked for again."""
         for how in ("column", "words", "numbers", "flags", "times"):
             self._read.pop((how, name), None)
+        self.release()
 
     def _column(self, name: str) -> pa.ChunkedArray | pa.Array:
         if name in self.derived:
@@ -97,6 +101,18 @@ class Frame:
         if (how, name) not in self._read:
             self._read[how, name] = read(name)
         return self._read[how, name]
+
+
+def frame_of(rows: Rows, derived: Mapping[str, Derived] | None = None) -> Frame:
+    """Give the columns of rows that may lie in a file."""
+    held = rows.held
+
+    def release() -> None:
+        if held is not None:
+            held.release()
+            pa.default_memory_pool().release_unused()  # text that was read as numbers is as large as the column
+
+    return Frame(rows.table, derived or {}, release)
 
 
 def _named(name: str, read: Callable[[Any], Any], column: pa.ChunkedArray | pa.Array) -> Any:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from burnish.data.cells import flags, times
 from burnish.tasks.table_frame import Frame
 
 if TYPE_CHECKING:
@@ -80,9 +81,9 @@ def _text(frame: Frame, name: str) -> Guess:
     distinct = pc.drop_null(pc.unique(read.values))
     if len(distinct) == 1 and num_known == len(frame):
         return Guess("drop", f"holds {distinct[0].as_py()[:40]!r} in every row")
-    if len(distinct) <= 2 and not frame.flags(name).is_wrong.any():
+    if len(distinct) <= 2 and not flags(distinct).is_wrong.any():
         return Guess("boolean", " and ".join(distinct.to_pylist()))
-    if not frame.times(name).is_wrong.any():
+    if not times(distinct).is_wrong.any():
         return Guess("datetime", "dates or times")
     mean_words = pc.mean(pc.add(pc.count_substring_regex(distinct, pattern=r"\s+"), 1)).as_py()
     is_mostly_distinct = num_known >= _FEWEST_ROWS and len(distinct) > _MOST_DISTINCT * num_known

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from burnish.errors import ConfigError, DataError, Problem
-from burnish.spec.values import Profile
+from burnish.spec.values import Profile, Rows
 from burnish.tasks.class_weights import refuse_odd_classes
 from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_fit import Fitter
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_frame import Frame, frame_of
 from burnish.tasks.table_plan import TablePlan
 from burnish.tasks.table_target import Measure, read_numbers
 
@@ -21,9 +21,10 @@ _OF_CLASSES = ("cross_entropy", "focal")
 _OF_NUMBERS = ("squared_error", "poisson", "gamma", "quantile")
 
 
-def profile(task: "Tabular", table: pa.Table) -> Profile:
+def profile(task: "Tabular", rows: Rows) -> Profile:
     """Give the profile of a table: all that is learned from the training rows before a network sees them."""
-    frame = Frame(table, task.derived)
+    table = rows.table
+    frame = frame_of(rows, task.derived)
     _refuse_unknown_slices(task, table)
     kind, labels, facts = _target(task, frame)
     plan = Fitter(frame, task.columns, task.normalise, task.bins, task.min_count).fit(

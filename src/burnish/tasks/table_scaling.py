@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 _MOST_POINTS = 256
 _ROWS_A_POINT = 4
+_AT_ONCE = 1 << 16
 _LARGEST = 1e30
 """Scaled numbers stay below this, so that float32 holds them."""
 
@@ -32,6 +33,15 @@ def fit_scaling(ordered: "Array", how: str) -> Scaling:
 
 def scaled(values: "Array", scaling: Scaling) -> "Array":
     """Scale float64 values; the order of values never changes."""
+    if len(values) <= _AT_ONCE:
+        return _scaled(values, scaling)
+    result = np.empty(len(values))
+    for start in range(0, len(values), _AT_ONCE):  # or what is reckoned on the way takes several times the memory
+        result[start : start + _AT_ONCE] = _scaled(values[start : start + _AT_ONCE], scaling)
+    return result
+
+
+def _scaled(values: "Array", scaling: Scaling) -> "Array":
     if scaling.how == "quantile":
         return _through_quantiles(values, np.asarray(scaling.points))
     if scaling.how == "none":

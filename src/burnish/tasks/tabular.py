@@ -124,7 +124,7 @@ class Tabular(Component):
         """Find the kind of the target, the kinds of the columns and their statistics."""
         from burnish.tasks.table_profile import profile
 
-        return profile(self, rows.table)
+        return profile(self, rows)
 
     def head(self, profile: Profile) -> Head:
         """Ask for one logit a class, or one number, from the features of the plan."""

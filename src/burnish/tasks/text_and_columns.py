@@ -69,11 +69,11 @@ class TextAndColumns(TextClassification):
     def profile(self, rows: Rows) -> Profile:
         """Find the labels, and how each column is to be encoded."""
         from burnish.tasks.table_fit import Fitter
-        from burnish.tasks.table_frame import Frame
+        from burnish.tasks.table_frame import frame_of
 
         self._refuse_unknown_slices(rows)
         found = super().profile(rows)
-        fitter = Fitter(Frame(rows.table), self.columns, self.normalise, self.bins, self.min_count)
+        fitter = Fitter(frame_of(rows), self.columns, self.normalise, self.bins, self.min_count)
         plan = fitter.fit(self._beside, ())
         if not plan.columns:
             reasons = "; ".join(f"{name} {why}" for name, why in plan.dropped.items())

@@ -15,7 +15,7 @@ from burnish.spec.protocols import Assets, Truncation
 from burnish.spec.values import Draw, Profile, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_labels, refuse_other_than_text
 from burnish.tasks.labels import LabelColumns
-from burnish.tasks.table_encoder import matrix_column
+from burnish.tasks.table_compact import matrix_column
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch

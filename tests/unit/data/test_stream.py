@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from burnish.data import blocks, spool, stream, stream_text
+from burnish.data import blocks, spool, stream
 from burnish.data.address import find
 from burnish.data.files import Files
 from burnish.data.read import read
@@ -35,7 +35,7 @@ def streaming(monkeypatch, tmp_path):
 
     monkeypatch.setenv("BURNISH_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(blocks, "_BLOCK", 64)
-    monkeypatch.setattr(stream_text, "_BLOCK", 256)
+    monkeypatch.setattr(stream, "BLOCKS", (256, 1024))
     return switch
 
 
