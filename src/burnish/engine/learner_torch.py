@@ -57,7 +57,8 @@ class Learner:
 
     def step(self, batches: Sequence["Batch"], *, step: int, factor: float) -> StepResult:
         """Learn from one global batch, cut into micro-batches; `step` counts from 0."""
-        self.network.train()
+        if not self.network.training:  # a walk through all of its modules costs as much as a small layer
+            self.network.train()
         self._set_rates(factor)
         weights = self._world.sum(self._losses.added(map(self._weights, batches)))
         total = self._memory.run(batches, lambda pieces: self._gradients(pieces, weights, step=step), step=step)

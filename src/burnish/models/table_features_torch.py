@@ -50,7 +50,8 @@ class Categories(nn.Module):
     def forward(self, ids: Tensor) -> Tensor:
         """Give one vector a row."""
         vectors = nn.functional.embedding(ids + self.offsets, self.weight).flatten(1)
-        return vectors if self.kept is None else vectors[:, self.kept]
+        # An index in brackets would be given back by adding number after number.
+        return vectors if self.kept is None else vectors.index_select(1, self.kept)
 
 
 class PlainNumbers(nn.Module):
