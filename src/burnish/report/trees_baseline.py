@@ -22,7 +22,8 @@ def boosted_trees(
 ) -> Outcome | None:
     """Grow trees with LightGBM's usual settings, stopped by the validation rows; None, and a note, if it cannot."""
     head = task.head(prepared.profile)
-    train, asked = _some(prepared.batch_of("train"), seed=seed), prepared.batch_of(split)
+    train = prepared.batch_of("train", _some(prepared.features["train"].num_rows, seed=seed))
+    asked = prepared.batch_of(split)
     try:
         logits = _logits(head, train, prepared.batch_of("validation"), asked=asked)
     except (MissingExtra, ConfigError) as reason:
@@ -42,9 +43,7 @@ def _logits(head: Head, train: "Batch", validation: "Batch", *, asked: "Batch") 
     return trees.logits(asked)
 
 
-def _some(batch: "Batch", *, seed: int) -> "Batch":
-    size = len(batch["label"])
+def _some(size: int, *, seed: int) -> "Array":
     if size <= MAX_TRAIN:
-        return batch
-    kept = np.sort(np.random.Generator(np.random.Philox(seed)).choice(size, MAX_TRAIN, replace=False))
-    return {name: values[kept] for name, values in batch.items()}
+        return np.arange(size)
+    return np.sort(np.random.Generator(np.random.Philox(seed)).choice(size, MAX_TRAIN, replace=False))

@@ -77,11 +77,11 @@ class Prepared:
 
         return build
 
-    def batch_of(self, split: str) -> "Batch":
-        """Give all rows of a split as one batch, as they are when predicted."""
+    def batch_of(self, split: str, rows: "Array | None" = None) -> "Batch":
+        """Give rows of a split, by default all, as one batch, as they are when predicted."""
         features = self.features[split]
         draw = Draw(seed=0, epoch=0, is_training=False)
-        return self.encoder.collate(features, np.arange(features.num_rows), draw)
+        return self.encoder.collate(features, np.arange(features.num_rows) if rows is None else rows, draw)
 
 
 def prepare(

@@ -31,6 +31,16 @@ def test_one_value_is_one_word_whatever_type_it_came_in(column: pa.Array) -> Non
     assert texts(column) == ["5", "5", None, None, None]
 
 
+@given(
+    st.lists(st.lists(st.sampled_from(["1.5", "", " 2", "?", "-inf", "nan", "+3", "x", "4e2"]), max_size=4), min_size=2)
+)
+def test_numbers_of_a_column_in_chunks_are_those_of_the_whole(chunks: list[list[str]]) -> None:
+    column = pa.chunked_array([pa.array(chunk, pa.string()) for chunk in chunks])
+    parts, whole = numbers(column), numbers(column.combine_chunks())
+    np.testing.assert_array_equal(parts.values, whole.values)
+    np.testing.assert_array_equal(parts.is_wrong, whole.is_wrong)
+
+
 @given(st.lists(st.one_of(st.none(), st.floats(), st.integers(-(10**6), 10**6)), max_size=40))
 def test_numbers_read_from_text_are_those_that_python_reads(values: list[float | None]) -> None:
     read = numbers(pa.array([None if value is None else repr(value) for value in values], pa.string()))

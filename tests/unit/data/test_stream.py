@@ -75,6 +75,13 @@ def test_csv_is_the_same_in_parts(tmp_path, streaming, rows, end):
     same(path, streaming)
 
 
+@pytest.mark.parametrize(("length", "is_held"), [(100, True), (600, True), (5000, False)])
+def test_a_row_longer_than_a_block_is_read_with_larger_ones_or_whole(tmp_path, streaming, length, is_held):
+    path = tmp_path / "rows.csv"
+    path.write_text("text,label\n" + "short,0\n" * 90 + f"{'x' * length},1\n" + "short,0\n" * 90)
+    assert (same(path, streaming).rows.held is not None) == is_held
+
+
 @REPEATED
 @given(st.text(st.sampled_from('ab,"\n\r\té'), min_size=1, max_size=80))
 def test_any_text_is_the_same_in_parts(tmp_path, streaming, text):

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from burnish.run.machine import disk_free, memory_limit, peak_memory
+import pyarrow as pa
+
+from burnish.run.machine import disk_free, give_back_memory, memory_limit, peak_memory
 
 
 def _files(tmp_path: Path, *, cgroup: str, meminfo: str) -> dict[str, Path]:
@@ -33,3 +35,10 @@ def test_the_peak_grows_with_what_is_held() -> None:
     held = b"x" * (64 * 2**20 + before)
     assert peak_memory() >= before + 32 * 2**20
     del held
+
+
+def test_what_is_in_use_outlives_the_giving_back() -> None:
+    kept, gone = pa.array(range(1000)), pa.array(range(1_000_000))
+    del gone
+    give_back_memory()
+    assert kept.to_pylist() == list(range(1000))
