@@ -1,7 +1,7 @@
 """How much processor time and memory a table takes, beside LightGBM and beside a loop over single rows.
 
-Every turn is a process of its own with one thread, and they take turns. What counts is the processor time of each, for
-that does not change when others use the machine; starting Python and importing libraries is left out on all sides.
+One thread, and contestants take turns. What counts is the processor time of each, for others use the machine too;
+starting Python and importing libraries is left out on all sides.
 """
 
 import json
@@ -19,7 +19,7 @@ from burnish.bench.pairs import Spread, take_turns
 
 SIZES, QUICK_SIZES = (10_000, 100_000, 1_000_000), (2_000, 20_000)
 LOOP_ROWS, QUICK_LOOP_ROWS = 50_000, 4_000
-MODELS = ("linear", "wide_deep")
+CONTESTS = (("linear", 1024), ("small wide_deep", 128), ("small wide_deep", 1024), ("wide_deep", 1024))
 
 Turn = dict[str, Any]
 Tell = Callable[[str], None]
@@ -34,18 +34,25 @@ def table_speed(folder: Path, *, rounds: int, is_quick: bool, tell: Tell) -> Ite
 
 def _against_rows(folder: Path, *, rounds: int, rows: int, tell: Tell) -> Iterator[str]:
     file = write_table(folder / f"{rows}.csv", rows=rows)
-    yield "| network, batches of 1,024 | rows a second of processor time | a Dataset of single rows | times as fast |"
-    yield "| --- | ---: | ---: | ---: |"
-    for model in MODELS:
-        turns = _rounds({who: (who, str(file), model) for who in ("ours", "loop")}, rounds=rounds, tell=tell)
-        ours, theirs = ([turn["rows"] / turn["stages"]["train"] for turn in turns[who]] for who in ("ours", "loop"))
-        told = [spread(Spread.of(rates), 0) for rates in (ours, theirs)]
-        yield f"| `{model}` | {told[0]} | {told[1]} | {spread(Spread.of_ratios(ours, theirs), 1, unit='x')} |"
+    yield "| network, rows a batch | rows a second of a core | rows as dicts | times | rows of a data frame | times |"
+    yield "| --- | ---: | ---: | ---: | ---: | ---: |"
+    for network, batch in CONTESTS:
+        found: dict[str, list[float]] = _asked(
+            "bench.table_contest", (str(file), network, str(batch), str(rounds)), tell
+        )
+        ours, *others = found.values()
+        told = [spread(Spread.of(ours), 0)]
+        for theirs in others:
+            told += [spread(Spread.of(theirs), 0), spread(Spread.of_ratios(ours, theirs), 1, unit="x")]
+        yield f"| {network}, {batch:,} | {' | '.join(told)} |"
 
 
 def _growth(folder: Path, *, rounds: int, sizes: Sequence[int], tell: Tell) -> Iterator[str]:
-    yield "| rows | read | train an epoch | evaluate | LightGBM | times its time | memory over the table | LightGBM's |"
-    yield "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    yield (
+        "| rows | read | train an epoch | evaluate | LightGBM | times its time | table | at the start "
+        "| memory on top | without mapped pages | LightGBM's |"
+    )
+    yield f"|{' ---: |' * 11}"
     for size in sizes:
         file = write_table(folder / f"{size}.csv", rows=size)
         turns = _rounds({who: (who, str(file), "wide_deep") for who in ("ours", "trees")}, rounds=rounds, tell=tell)
@@ -57,10 +64,24 @@ def _grown(size: int, ours: Sequence[Turn], theirs: Sequence[Turn]) -> str:
     table = theirs[0]["table_bytes"]
     stages = [f"{_median(ours, name):.2f} s" for name in ("read", "train", "evaluate")]
     ratio = Spread.of_ratios([_total(turn) for turn in ours], [_total(turn) for turn in theirs])
-    limits = [max(turn["memory"].values()) / table for turn in (ours[0], theirs[0])]
     their_time = f"{Spread.of([_total(turn) for turn in theirs]).median:.2f} s"
-    cells = [f"{size:,}", *stages, their_time, spread(ratio, 2, unit="x"), *(f"{limit:.1f}x" for limit in limits)]
+    cells = [f"{size:,}", *stages, their_time, spread(ratio, 2, unit="x"), *_memory(ours[0], theirs[0], table=table)]
     return f"| {' | '.join(cells)} |"
+
+
+def _memory(ours: Turn, theirs: Turn, *, table: int) -> list[str]:
+    """Tell what one turn of each took; the others took the same."""
+    on_top = [max(turn["memory"].values()) for turn in (ours, theirs)]
+    counted = [on_top[0], ours["anonymous"], on_top[1]]
+    return [
+        _megabytes(table),
+        _megabytes(ours["base"]),
+        *(f"{_megabytes(each)}, {each / table:.2f}x" for each in counted),
+    ]
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:,.0f} MB"
 
 
 def _median(turns: Sequence[Turn], stage: str) -> float:
@@ -77,12 +98,17 @@ def _rounds(asked: dict[str, tuple[str, ...]], *, rounds: int, tell: Tell) -> di
 
 def _turn(words: tuple[str, ...], tell: Tell) -> Callable[[], Turn]:
     def take() -> Turn:
-        with TemporaryDirectory() as cache:  # nobody finds what another turn has encoded
-            environment = {**os.environ, "BURNISH_CACHE": cache, "OMP_NUM_THREADS": "1"}
-            command = [sys.executable, "-m", "bench.table_turn", *words]
-            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-        tell(f"{' '.join(words)}: {done.stdout.strip()}")
-        found: Turn = json.loads(done.stdout.splitlines()[-1])
+        found: Turn = _asked("bench.table_turn", words, tell)
         return found
 
     return take
+
+
+def _asked(module: str, words: tuple[str, ...], tell: Tell) -> Any:
+    """Run a module in a process of its own, and give what it says."""
+    with TemporaryDirectory() as cache:  # nobody finds what another turn has encoded
+        environment = {**os.environ, "BURNISH_CACHE": cache, "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", module, *words]
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
+    tell(f"{' '.join(words)}: {done.stdout.strip()}")
+    return json.loads(done.stdout.splitlines()[-1])
