@@ -67,34 +67,45 @@ class PlainNumbers(nn.Module):
 
 
 class PiecewiseLinear(nn.Module):
-    """Embed a number by how far it fills each bin, beside a straight line; bins begin without influence."""
+    """Embed a number by how far it fills each bin, beside a straight line; bins begin without influence.
+
+    All bins below a number are full and all above it empty, so what they add up to is looked up: the sum of the full
+    ones, and the share of the one that the number lies in.
+    """
 
     starts: Tensor
     slopes: Tensor
+    firsts: Tensor
 
     def __init__(self, inputs: TableInputs, *, size: int) -> None:
         super().__init__()
         count, bins = len(inputs.numbers), max(len(edges) - 1 for edges in inputs.edges)
         self.sizes = (size,) * count
-        starts, slopes = torch.zeros(count, bins), torch.zeros(count, bins)
+        starts, slopes = torch.full((count, bins), math.inf), torch.zeros(count, bins)  # no number reaches what is not
         for column, edges in enumerate(inputs.edges):
             rising = torch.tensor(edges, dtype=torch.float64)
             starts[column, : len(edges) - 1] = rising[:-1].float()
-            slopes[column, : len(edges) - 1] = (1 / rising.diff()).float()  # a bin that is not there fills by nothing
+            slopes[column, : len(edges) - 1] = (1 / rising.diff()).float()
         self.register_buffer("starts", starts, persistent=False)
         self.register_buffer("slopes", slopes, persistent=False)
+        self.register_buffer("firsts", bins * torch.arange(count), persistent=False)
         self.line = _Lines(count, size=size)
         self.weight = nn.Parameter(torch.zeros(count, bins, size))
 
-    def fill(self, numbers: Tensor) -> Tensor:
-        """Tell how full each bin is, from 0 to 1 [n, columns, bins]."""
-        return ((numbers[:, :, None] - self.starts) * self.slopes).clamp(0, 1)
-
     def forward(self, numbers: Tensor) -> Tensor:
         """Give one vector a row."""
-        bent = torch.bmm(self.fill(numbers).transpose(0, 1), self.weight).transpose(0, 1)
+        bins = self._bins(numbers.detach())
+        share = ((numbers - self.starts.take(bins)) * self.slopes.take(bins)).clamp(0, 1)
+        full = nn.functional.pad(self.weight[:, :-1].cumsum(dim=1), (0, 0, 1, 0))
+        found = nn.functional.embedding(bins, torch.cat([full, self.weight], dim=2).flatten(0, 1))
+        below, own = found.chunk(2, dim=2)
         straight: Tensor = self.line(numbers)
-        return (bent + straight).flatten(1)
+        return (torch.addcmul(below, share[:, :, None], own) + straight).flatten(1)
+
+    def _bins(self, numbers: Tensor) -> Tensor:
+        """Tell the bin of each number among all bins of all columns; below the first one, that is the first."""
+        begun = torch.searchsorted(self.starts, numbers.t().contiguous(), right=True).t()
+        return (begun - 1).clamp(min=0) + self.firsts
 
 
 class Periodic(nn.Module):

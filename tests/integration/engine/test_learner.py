@@ -113,6 +113,19 @@ def test_a_row_that_weighs_two_counts_as_two_rows(name: str) -> None:
     assert torch.allclose(loss.weight(labels, weights), loss.weight(labels[twice]))
 
 
+@pytest.mark.parametrize("name", ["plain", "weighted and smoothed", "numbers", "counts"])
+def test_a_step_with_a_row_that_weighs_two_is_one_with_two_rows(name: str) -> None:
+    objective, kind, size = OBJECTIVES[name]
+    given = batch(5, kind=kind)
+    twice = {column: values[[0, 1, 1, 2, 3, 4]] for column, values in given.items()}
+    heavy = {**given, "weight": np.array([1, 2, 1, 1, 1], np.float32)}
+    one, two = learner(objective, size=size), learner(objective, size=size)
+    one_loss, two_loss = (each.step([rows], step=0, factor=1.0).loss for each, rows in ((one, heavy), (two, twice)))
+    assert one_loss == pytest.approx(two_loss, abs=1e-6)
+    for mine, theirs in zip(one.network.parameters(), two.network.parameters(), strict=True):
+        assert torch.allclose(mine.grad, theirs.grad, atol=1e-6)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_the_loss_of_an_ensemble_is_the_mean_of_its_members(name: str) -> None:
     objective, kind, size = OBJECTIVES[name]

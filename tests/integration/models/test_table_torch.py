@@ -1,6 +1,7 @@
 """Networks over a table: against plain numpy, against networks one by one, and back from disk bit for bit."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -120,26 +121,28 @@ def test_a_network_that_is_fed_otherwise_is_refused(tmp_path: Path) -> None:
         MODELS["deep"].load(tmp_path, head(inputs=other))
 
 
-def test_how_full_bins_are_equals_a_plain_loop() -> None:
-    numbers = np.random.default_rng(0).normal(size=(40, 3)) * 2
-    filled = PiecewiseLinear(INPUTS, size=5).fill(torch.tensor(numbers, dtype=torch.float32)).numpy()
-    for row, column in np.ndindex(40, 3):
-        for place in range(3):
-            expected = 0.0
-            if place < len(EDGES[column]) - 1:
-                low, high = EDGES[column][place : place + 2]
-                expected = min(1.0, max(0.0, (numbers[row, column] - low) / (high - low)))
-            assert filled[row, column, place] == pytest.approx(expected, abs=1e-5)
+def filled(numbers: Any) -> Any:
+    """Tell how full each bin is, by a plain loop."""
+    found = np.zeros((*numbers.shape, max(len(edges) - 1 for edges in EDGES)))
+    for row, column in np.ndindex(*numbers.shape):
+        for place, (low, high) in enumerate(pairwise(EDGES[column])):
+            found[row, column, place] = min(1.0, max(0.0, (numbers[row, column] - low) / (high - low)))
+    return found
 
 
-def test_piecewise_linear_embeddings_equal_plain_numpy() -> None:
+def test_piecewise_linear_embeddings_and_their_gradients_equal_plain_numpy() -> None:
     made = PiecewiseLinear(INPUTS, size=5)
     torch.nn.init.normal_(made.weight)
-    numbers = torch.randn(11, 3)
-    weight, line = made.weight.detach().numpy(), made.line
-    bent = np.einsum("nft,ftd->nfd", made.fill(numbers).numpy(), weight)
+    on_edges = [[edges[place % len(edges)] for edges in EDGES] for place in range(4)]
+    numbers = torch.cat([torch.randn(40, 3) * 2, torch.tensor(on_edges), torch.tensor([[-1e30] * 3, [1e30] * 3])])
+    weight, line, fill = made.weight.detach().numpy(), made.line, filled(numbers.numpy())
     straight = numbers.numpy()[:, :, None] * line.slope.detach().numpy() + line.bias.detach().numpy()
-    np.testing.assert_allclose(made(numbers).detach().numpy(), (bent + straight).reshape(11, 15), rtol=1e-5, atol=1e-6)
+    expected = np.einsum("nft,ftd->nfd", fill, weight) + straight
+    np.testing.assert_allclose(made(numbers).detach().numpy(), expected.reshape(46, 15), rtol=1e-5, atol=1e-5)
+    towards = torch.randn(46, 15)
+    made(numbers).backward(towards)
+    gradient = np.einsum("nft,nfd->ftd", fill, towards.numpy().reshape(46, 3, 5))
+    np.testing.assert_allclose(made.weight.grad.numpy(), gradient, rtol=1e-4, atol=1e-4)
 
 
 def test_categories_of_different_sizes_equal_tables_of_their_own() -> None:
