@@ -46,3 +46,16 @@ def test_what_tells_the_target_is_found_and_nothing_else(target: str, kind: str,
 
 def test_a_handful_of_rows_proves_nothing() -> None:
     assert giveaways(rides(60), ["tips"], target="tipped", kind="binary") == {}
+
+
+@pytest.mark.parametrize("column", ["slip", "change"])
+def test_a_gap_gives_away_what_it_stands_for(column: str) -> None:
+    is_tipped = np.arange(200) % 3 == 0
+    table = pa.table(
+        {
+            "slip": [f"no. {at % 7}" if tipped else None for at, tipped in enumerate(is_tipped)],
+            "change": [str(at % 7) if tipped else "" for at, tipped in enumerate(is_tipped)],
+            "tipped": np.where(is_tipped, "yes", "no"),
+        }
+    )
+    assert set(giveaways(Frame(table), [column], target="tipped", kind="binary")) == {column}
