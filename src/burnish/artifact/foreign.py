@@ -32,8 +32,8 @@ def _classes(value: object) -> Iterator[type]:
         yield type(value)
         for name in type(value).model_fields:
             yield from _classes(getattr(value, name))
-    elif isinstance(value, tuple | list):
-        for each in value:
+    elif isinstance(value, tuple | list | Mapping):
+        for each in value.values() if isinstance(value, Mapping) else value:
             yield from _classes(each)
 
 

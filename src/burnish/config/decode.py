@@ -74,6 +74,16 @@ class _Decoder:
         path = (*path, shape.name)
         if node is None:
             return self._absent(shape, path)
+        return self._named(shape, node, path) if shape.is_named else self._given(shape, node, path)
+
+    def _named(self, shape: Shape, node: Node, path: Path) -> Any:
+        if not isinstance(node, Branch):
+            got = shown(node.value) if isinstance(node, Leaf) else "a list"
+            return self._refuse(path, f"must be a section with a name for each, got {got}", node)
+        values = {name: self._given(shape.each, each, (*path, name)) for name, each in node.nodes.items()}
+        return _FAILED if _FAILED in values.values() else values
+
+    def _given(self, shape: Shape, node: Node, path: Path) -> Any:
         if (shape.is_many or shape.wants_list) and is_element(node):
             return self._refuse(path, f"is a list, which can only be set as a whole, like {dotted(path)}=[…]", node)
         if shape.is_plain:
@@ -87,7 +97,7 @@ class _Decoder:
         return _FAILED if _FAILED in values else tuple(values)
 
     def _absent(self, shape: Shape, path: Path) -> Any:
-        if shape.slot is None or not shape.info.is_required():
+        if shape.slot is None or not shape.info.is_required() or shape.is_named:
             return _ABSENT  # pydantic has the default, or says that one is missing
         if shape.slot.default is None:
             names = ", ".join(each.name for each in self.registry.names(shape.slot.kind))
@@ -139,7 +149,7 @@ class _Decoder:
         for name, shape in shapes_of(cls).items():
             yield Option(dotted(path), name)
             below = branch.nodes.get(name) if isinstance(branch, Branch) else None
-            inner = None if shape.is_many else shape.component or self._class(shape.slot, below)
+            inner = None if shape.is_many or shape.is_named else shape.component or self._class(shape.slot, below)
             if inner is not None:
                 yield from self._everywhere(inner, below, (*path, name))
 

@@ -28,12 +28,21 @@ class _Normaliser:
         shape = shapes.get(key)
         if shape is None or shape.is_plain or (isinstance(node, Leaf) and node.value is None):
             return node
+        if shape.is_named:
+            return self._named(node, shape, below)
         if not shape.is_many:
             return self._one(node, shape, below)
         if is_element(node):
             return node  # decode refuses it by name
         elements = node.nodes if isinstance(node, Items) else (node,)
         return Items(tuple(self._one(each, shape, None) for each in elements), node.origin)
+
+    def _named(self, node: Node, shape: Shape, below: Node | None) -> Node:
+        if not isinstance(node, Branch):
+            return node  # decode refuses it by name
+        one = {shape.name: shape.each}
+        nodes = {name: self._option(each, shape.name, one, child(below, name)) for name, each in node.nodes.items()}
+        return replace(node, nodes=nodes)
 
     def _one(self, node: Node, shape: Shape, below: Node | None) -> Node:
         if shape.slot is not None:

@@ -78,6 +78,8 @@ def _lines(experiment: Experiment, registry: Registry | None) -> dict[str, str]:
 
 
 def _nested(value: object, slot: Any, registry: Registry) -> object:
+    if isinstance(value, Mapping):
+        return {name: _nested(each, slot, registry) for name, each in value.items()}
     if isinstance(value, tuple):
         return [_nested(each, slot, registry) for each in value]
     if not isinstance(value, Component):

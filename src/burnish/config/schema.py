@@ -50,6 +50,8 @@ class _Writer:
             return self._plain(shape)
         one = self._slot(shape.slot) if shape.slot else self._nested(shape.component)
         forms = [one, {"type": "array", "items": one}] if shape.is_many else [one]
+        if shape.is_named:
+            return {"type": "object", "additionalProperties": {"anyOf": forms}}
         return {"anyOf": [*forms, {"type": "null"}]} if len(forms) > 1 or not shape.info.is_required() else one
 
     def _plain(self, shape: Shape) -> Schema:

@@ -1,7 +1,7 @@
 """What a component class accepts: its fields, seen as slots, sections and plain options."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -23,6 +23,8 @@ class Shape:
     """The one class it takes, written as a section of options."""
     is_many: bool
     """Whether it takes a list of such components."""
+    is_named: bool = False
+    """Whether it takes such values by name: a section whose keys are free."""
 
     @property
     def is_plain(self) -> bool:
@@ -34,6 +36,11 @@ class Shape:
         """Tell whether every form of the value is a list."""
         forms = [form for form in _alternatives(self.info.annotation) if form is not NoneType]
         return bool(forms) and all((get_origin(form) or form) in (tuple, list, set, frozenset) for form in forms)
+
+    @property
+    def each(self) -> "Shape":
+        """Give the shape of one value of those that are taken by name."""
+        return replace(self, is_named=False)
 
     def literals(self) -> dict[str, object]:
         """Give the fixed values that are not text, by the text a user would write."""
@@ -52,10 +59,14 @@ def _shape(name: str, info: FieldInfo) -> Shape:
     slots = [*(each for each in info.metadata if isinstance(each, Slot)), *_slots(info.annotation)]
     slot = slots[0] if slots else None
     only = forms[0] if len(forms) == 1 else None
+    # A section of plain options by name, like the columns of a table, is pydantic's to read.
+    is_named = slot is not None and get_origin(only) is Mapping
+    only = _bare(get_args(only)[1]) if is_named else only
     is_many = get_origin(only) is tuple and get_args(only)[-1] is Ellipsis
     inner = _bare(get_args(only)[0]) if is_many else only
     component = inner if slot is None and isinstance(inner, type) and issubclass(inner, Component) else None
-    return Shape(name, info, slot=slot, component=component, is_many=is_many and bool(slot or component))
+    is_many = is_many and bool(slot or component)
+    return Shape(name, info, slot=slot, component=component, is_many=is_many, is_named=is_named)
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:

@@ -80,6 +80,14 @@ class Guess(Component):
     weights: Literal["none", "balanced"] | tuple[float, ...] = "none"
 
 
+@able(Task)
+class Bundle(Component):
+    """Guess several labels; asked for by its address."""
+
+    tasks: Annotated[Mapping[str, SkipValidation[Task]], Slot("tasks")]
+    scores: Annotated[Mapping[str, tuple[SkipValidation[Metric], ...]], Slot("metrics")] = {}  # pydantic copies it
+
+
 @able(DataSource)
 class Table(Component):
     """Read a table."""

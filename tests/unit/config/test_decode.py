@@ -10,6 +10,7 @@ from burnish.spec.experiment import Experiment
 from tests.unit.config import fakes
 from tests.unit.config.fakes import fake_registry, layer
 
+FRONT = {"truncation": fakes.Front()}
 GOLDEN = Path(__file__).parents[2] / "golden" / "config"
 
 
@@ -153,3 +154,29 @@ def test_an_element_of_a_list_cannot_be_set_alone(change: str) -> None:
         f"  set by {change} on the command line",
         "  replacing [accuracy, f1] from base.yaml:2",
     ]
+
+
+BUNDLE = f"type: {fakes.__name__}:Bundle"
+
+
+def test_components_may_be_given_by_name() -> None:
+    text = f"task: {{{BUNDLE}, tasks: {{one: guess, two: {{type: guess, text: body}}}}, scores: {{two: [right]}}}}"
+    task = decoded(text, "task.tasks.one.text=head", "task.scores.one=right").task
+    assert task.tasks == {"one": fakes.Guess(text="head", **FRONT), "two": fakes.Guess(text="body", **FRONT)}  # type: ignore[attr-defined]
+    assert task.scores == {"two": (fakes.Right(),), "one": (fakes.Right(),)}  # type: ignore[attr-defined]
+
+
+def test_every_problem_of_components_by_name_is_told_with_its_place() -> None:
+    found = problems(f"task: {{{BUNDLE}, tasks: {{one: {{type: guess, max_length: 0}}, two: gess, three: [guess]}}}}")
+    assert [each.splitlines()[0] for each in found] == [
+        "task.tasks.one.max_length must be at least 1, got 0",
+        "task.tasks.two.type: no task is called 'gess'. Did you mean `guess`?",
+        "task.tasks.three must be a section of options, got a list",
+    ]
+
+
+def test_components_by_name_need_names() -> None:
+    assert only(f"task: {{{BUNDLE}, tasks: [guess]}}").startswith(
+        "task.tasks must be a section with a name for each, got a list"
+    )
+    assert only(f"task: {{{BUNDLE}}}").startswith("task.tasks is required")

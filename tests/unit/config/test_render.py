@@ -129,3 +129,14 @@ def test_the_canonical_form_is_as_the_golden_file_says(tmp_path: Path, monkeypat
     found = load("mine.yaml", overrides=["train.batch=16", "data.filter={lang: en}"], registry=REGISTRY)
     text = render(found.experiment, origin=found.origin, registry=REGISTRY)
     assert text == (GOLDEN / "canonical.yaml").read_text()
+
+
+def test_components_by_name_load_back() -> None:
+    address = f"{fakes.__name__}:Bundle"
+    text = (
+        f"task: {{type: '{address}', tasks: {{one: guess, two: {{type: guess, text: b}}}}, scores: {{two: [right]}}}}"
+    )
+    experiment = made(text).experiment
+    assert reloaded(render(experiment, registry=REGISTRY)) == experiment
+    changed = made(text, "task.tasks.two.text=c").experiment
+    assert [each.path for each in diff(experiment, changed, registry=REGISTRY)] == ["task.tasks.two.text"]

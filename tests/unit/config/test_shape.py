@@ -3,7 +3,7 @@ from typing import Annotated, Literal
 from burnish.config.shape import shapes_of
 from burnish.spec.component import Component, Slot
 from burnish.spec.experiment import Experiment
-from tests.unit.config.fakes import Cut, Guess, Net, Table
+from tests.unit.config.fakes import Bundle, Cut, Guess, Net, Table
 
 
 def test_the_slots_of_an_experiment_are_seen() -> None:
@@ -35,3 +35,13 @@ def test_a_list_of_plain_values_is_told_from_a_choice_of_forms() -> None:
 
     shapes = shapes_of(Sample)
     assert [shapes[name].wants_list for name in ("names", "weights", "marked")] == [True, False, True]
+
+
+def test_slots_by_name_are_told_from_plain_sections() -> None:
+    tasks, scores = (shapes_of(Bundle)[name] for name in ("tasks", "scores"))
+    assert [(each.is_named, each.is_many) for each in (tasks, scores, tasks.each)] == [
+        (True, False),
+        (True, True),
+        (False, False),
+    ]
+    assert not shapes_of(Table)["filter"].is_named
