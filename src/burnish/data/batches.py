@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypedDict, overload
+from typing import TYPE_CHECKING, Protocol, TypedDict
 
 import numpy as np
 
 from burnish.data.draws import generator
+from burnish.data.plan import Plan
 from burnish.data.splits import compact
 from burnish.errors import CheckpointError, DataError
 from burnish.spec.experiment import Batching
@@ -26,40 +27,14 @@ _BATCHES_IN_POOL = 128
 """With 64, more than 3% of short sentences in batches of 32 is padding; with more, chance has less to say."""
 
 
-class Plan(Sequence["Array"]):
-    """Batches as one order of all examples and the places it is cut at: four bytes an example, whatever the batches."""
-
-    def __init__(self, order: Array, starts: Array, ends: Array) -> None:
-        self._order = order
-        self._starts = starts
-        self._ends = ends
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    @overload
-    def __getitem__(self, which: int) -> Array: ...
-    @overload
-    def __getitem__(self, which: slice) -> Plan: ...
-    def __getitem__(self, which: int | slice) -> Array | Plan:
-        if isinstance(which, slice):
-            return Plan(self._order, self._starts[which], self._ends[which])
-        return self._order[self._starts[which] : self._ends[which]]
-
-    def shuffled(self, random: np.random.Generator) -> Plan:
-        """Give the same batches in another order."""
-        places = random.permutation(len(self))
-        return Plan(self._order, self._starts[places], self._ends[places])
-
-
 def plan_epoch(lengths: Array, *, seed: int, epoch: int, batching: Batching) -> Plan:
     """Give the examples of each global batch of an epoch; every example comes exactly once."""
     random = generator(seed, "order", epoch=epoch)
     order = compact(random.permutation(len(lengths)))
     lengths = np.asarray(lengths)
     if not batching.group_by_length:
-        return _planned(order, _cuts_in_order(order, lengths, batching))
-    return _cut_in_pools(order, lengths, batching).shuffled(random)
+        return _planned(order, _cuts_in_order(order, lengths, batching)).of_epoch(epoch)
+    return _cut_in_pools(order, lengths, batching).shuffled(random).of_epoch(epoch)
 
 
 def evaluation_plan(lengths: Array, *, tokens: int | None = None, examples: int | None = None) -> Plan:
@@ -94,6 +69,19 @@ def spread(sizes: Sequence[int], count: int) -> list[int]:
     return [int(order[int((share + 0.5) * len(order) / count)]) for share in range(count)]
 
 
+class Mixture(Protocol):
+    """Epochs that are made of several sets."""
+
+    @property
+    def num_batches(self) -> int:
+        """Count the batches of an epoch, the same for each."""
+        ...
+
+    def plan(self, epoch: int) -> Plan:
+        """Give the batches of an epoch, each of one set."""
+        ...
+
+
 class Cursor(TypedDict):
     """A place in the data: plain numbers, ready for JSON."""
 
@@ -109,6 +97,7 @@ class Drawn:
     """May be empty, when the batch has fewer examples than there are ranks."""
     global_size: int
     epoch: int
+    """How often the examples were all gone through before; what is random about an example depends on it."""
     cursor_before: Cursor
     cursor_after: Cursor
     epochs_after: float
@@ -118,7 +107,16 @@ class Drawn:
 class BatchStream:
     """Give batch after batch, epoch after epoch, from any place."""
 
-    def __init__(self, lengths: Array, batching: Batching, seed: int, *, rank: int = 0, world: int = 1) -> None:
+    def __init__(
+        self,
+        lengths: Array,
+        batching: Batching,
+        seed: int,
+        *,
+        rank: int = 0,
+        world: int = 1,
+        mixture: Mixture | None = None,
+    ) -> None:
         if not len(lengths):
             raise DataError("there are no examples to train on; the training split is empty")
         self._lengths = np.asarray(lengths)
@@ -126,6 +124,7 @@ class BatchStream:
         self._seed = seed
         self._rank = rank
         self._world = world
+        self._mixture = mixture
         self._epoch = 0
         self._batch = 0
         self._planned: tuple[int, Plan] | None = None
@@ -148,25 +147,27 @@ class BatchStream:
     def draw(self) -> Drawn:
         """Give this rank's part of the next batch, and move on."""
         before = self.cursor
-        plan = self._plan(self._epoch)
-        batch = plan[self._batch]
+        plan = self.plan(self._epoch)
+        batch, epoch = plan[self._batch], plan.epoch_of(self._batch)
         self._batch += 1
         epochs_after = before["epoch"] + self._batch / len(plan)
         if self._batch == len(plan):
             self._epoch, self._batch = self._epoch + 1, 0
         mine = batch[self._rank :: self._world]
-        return Drawn(mine, len(batch), before["epoch"], before, self.cursor, epochs_after)
+        return Drawn(mine, len(batch), epoch, before, self.cursor, epochs_after)
 
     def batches_in(self, epoch: int) -> int:
         """Count the batches of an epoch; with a token budget it may differ from one to the next."""
+        if self._mixture is not None:
+            return self._mixture.num_batches
         if self._batching.tokens is None:
             return -(-len(self._lengths) // (self._batching.examples or DEFAULT_EXAMPLES))
-        return len(self._plan(epoch))
+        return len(self.plan(epoch))
 
     def total_batches(self, epochs: float) -> int:
         """Count the batches of the first `epochs` epochs; a part of an epoch is rounded up to whole batches."""
         whole = math.floor(epochs + 1e-9)
-        if self._batching.tokens is None:
+        if self._batching.tokens is None or self._mixture is not None:
             total = whole * self.batches_in(0)
         else:
             total = sum(self.batches_in(epoch) for epoch in range(whole))
@@ -175,14 +176,19 @@ class BatchStream:
 
     def padding_waste(self, epoch: int = 0) -> float:
         """Tell which share of an epoch's tokens is padding."""
-        return padding_waste(self._plan(epoch), self._lengths)
+        return padding_waste(self.plan(epoch), self._lengths)
 
-    def _plan(self, epoch: int) -> Plan:
+    def plan(self, epoch: int) -> Plan:
+        """Give the examples of each global batch of an epoch."""
         if self._planned is None or self._planned[0] != epoch:
             self._planned = None  # first, so that memory never holds two plans
-            plan = plan_epoch(self._lengths, seed=self._seed, epoch=epoch, batching=self._batching)
-            self._planned = (epoch, plan)
+            self._planned = (epoch, self._made(epoch))
         return self._planned[1]
+
+    def _made(self, epoch: int) -> Plan:
+        if self._mixture is not None:
+            return self._mixture.plan(epoch)
+        return plan_epoch(self._lengths, seed=self._seed, epoch=epoch, batching=self._batching)
 
 
 def _longest_first(lengths: Array) -> Array:

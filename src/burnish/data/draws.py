@@ -7,7 +7,7 @@ import numpy as np
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
-Purpose = Literal["order", "truncation", "importance", "mask", "offset", "pair", "permutation"]
+Purpose = Literal["order", "truncation", "importance", "mask", "offset", "pair", "permutation", "mixture"]
 
 _PURPOSES: dict[Purpose, int] = {
     "order": 1,
@@ -17,6 +17,7 @@ _PURPOSES: dict[Purpose, int] = {
     "offset": 5,
     "pair": 6,
     "permutation": 7,
+    "mixture": 8,
 }
 _WORD = 2**64
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
