@@ -29,12 +29,14 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "causal_lm": Entry("burnish.tasks.causal_lm:CausalLm"),
         "retrieval": Entry("burnish.tasks.retrieval:Retrieval"),
         "similarity": Entry("burnish.tasks.similarity:Similarity"),
+        "multi": Entry("burnish.tasks.multi:Multi"),
         "text_and_columns": Entry("burnish.tasks.text_and_columns:TextAndColumns"),
     },
     "data": {
         "files": Entry("burnish.data.files:Files"),
         "hub": Entry("burnish.data.hub:Hub"),
         "glue": Entry("burnish.data.glue:Glue"),
+        "several": Entry("burnish.data.several:Several"),
         "prepared": Entry("burnish.run.prepared:PreparedFolder"),
     },
     "models": {

@@ -32,6 +32,8 @@ _PROTOCOLS: Mapping[str, type[Any]] = {
     "metrics": protocols.Metric,
     "trackers": protocols.Tracker,
 }
+_INSTEAD: Mapping[str, type[Any]] = {"tasks": protocols.Joint, "data": protocols.Sets}
+"""What may stand in the place of a kind: several of them."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +173,12 @@ def _where_to_look(error: Exception, module: str) -> str:
 
 def _lacking(kind: str, cls: type[Component]) -> list[str]:
     """List the members of the kind's protocol that a class has neither as attribute nor as field."""
-    protocol = _PROTOCOLS.get(kind)
+    lacking = _lacking_of(_PROTOCOLS.get(kind), cls)
+    instead = _INSTEAD.get(kind)
+    return [] if instead is not None and not _lacking_of(instead, cls) else lacking
+
+
+def _lacking_of(protocol: type[Any] | None, cls: type[Component]) -> list[str]:
     members = get_protocol_members(protocol) if protocol else frozenset()
     return sorted(each for each in members if not hasattr(cls, each) and each not in cls.model_fields)
 

@@ -14,9 +14,12 @@ from burnish.artifact.foreign import missing_code
 from burnish.config import load as load_experiment
 from burnish.data.batches import evaluation_plan, evaluation_size
 from burnish.data.encode import encode_aside
+from burnish.data.grouped import Grouped
 from burnish.engine.evaluate import Infer, infer_all
 from burnish.errors import CheckpointError, ConfigError, DataError, ServeError
+from burnish.nearest import nearest
 from burnish.spec.experiment import Experiment
+from burnish.spec.parts import ALONE, parts_of, profile_from_json, profile_of
 from burnish.spec.protocols import Encoder, PutsIntoWords, ReadsRows, Task
 from burnish.spec.values import Draw, Held, Outcome, Profile
 from burnish.storage import manifest
@@ -61,12 +64,12 @@ class Predictor:
         return self.profile.inputs or self.task.input_columns
 
     @classmethod
-    def load(cls, path: Path) -> "Predictor":
-        """Load an artifact; refuse it when a file was changed or its answers are not those it was saved with."""
-        _verify(path)
-        predictor = _assemble(path)
-        _replay(predictor, json.loads((path / GOLDEN).read_text(encoding="utf-8")), path)
-        return predictor
+    def load(cls, path: Path, *, task: str | None = None) -> "Predictor":
+        """Load an artifact; refuse it when a file was changed or its answers are not those it was saved with.
+
+        One that learned several tasks must be told of which it is asked.
+        """
+        return _chosen(load_all(path), task, path)
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[Prediction]:
         """Predict rows given as mappings from column to value."""
@@ -95,6 +98,29 @@ class Predictor:
         )
         outcome = self.task.decode(outputs, self.profile, table)
         return self.encoder.put_into_words(outcome) if isinstance(self.encoder, PutsIntoWords) else outcome
+
+
+def load_all(path: Path) -> dict[str, Predictor]:
+    """Load an artifact with a predictor for each of its tasks by name, all of which prove themselves."""
+    _verify(path)
+    predictors = _assemble(path)
+    golden = json.loads((path / GOLDEN).read_text(encoding="utf-8"))
+    for name, predictor in predictors.items():
+        _replay(predictor, golden["tasks"][name] if name else golden, path)
+    return predictors
+
+
+def _chosen(predictors: Mapping[str, Predictor], task: str | None, path: Path) -> Predictor:
+    there = ", ".join(predictors)
+    if ALONE in predictors and task is not None:
+        raise DataError(f"{path} learned one task, which has no name; leave --task {task} out")
+    if ALONE not in predictors and task is None:
+        raise DataError(f"{path} learned several tasks; say which to ask with --task: {there}")
+    if (task or ALONE) not in predictors:
+        close = nearest(task or "", predictors)
+        hint = f"Did you mean `{close}`?" if close else f"There are {there}."
+        raise DataError(f"{path} learned no task called {task!r}. {hint}")
+    return predictors[task or ALONE]
 
 
 def views(experiment: Experiment) -> list[Draw]:
@@ -151,15 +177,18 @@ def _verify(path: Path) -> None:
         raise CheckpointError(f"{path} has artifact format {version} and this version of Burnish reads {FORMAT}")
 
 
-def _assemble(path: Path) -> Predictor:
+def _assemble(path: Path) -> dict[str, Predictor]:
     from burnish.artifact.loading_torch import load_infer
 
     experiment = _experiment(path)
-    values = json.loads((path / PROFILE).read_text(encoding="utf-8"))
-    profile = Profile(values["kind"], tuple(values["labels"]), values["facts"], tuple(values.get("inputs", ())))
-    infer, assets = load_infer(path / MODEL, experiment, profile)
-    encoder = experiment.task.encoder(profile, assets)
-    return Predictor(experiment, profile, encoder, infer)
+    whole = profile_from_json(json.loads((path / PROFILE).read_text(encoding="utf-8")))
+    infer, assets = load_infer(path / MODEL, experiment, whole)
+    predictors: dict[str, Predictor] = {}
+    for group, (name, part) in enumerate(parts_of(experiment).items()):
+        profile = profile_of(whole, name)
+        encoder = part.task.encoder(profile, assets)
+        predictors[name] = Predictor(part, profile, Grouped(encoder, group) if name else encoder, infer)
+    return predictors
 
 
 def _experiment(path: Path) -> Experiment:

@@ -43,7 +43,7 @@ def score(request: Mapping[str, Any], referee: Referee) -> None:
 def answer(request: Mapping[str, Any], referee: Referee) -> None:
     """Predict the texts of the sample each turn, tokenising included, as `burnish predict` does."""
     sample = sample_of(request)
-    prepared, names = sample.scorer.prepared, sample.experiment.task.input_columns
+    prepared, names = sample.prepared, sample.experiment.task.input_columns
     learner = build_learner(sample.experiment, prepared, sample.scorer.world)
     predictor = Predictor(sample.experiment, prepared.profile, prepared.encoder, learner.infer)
     rows = prepared.features["train"]["row"].to_numpy()

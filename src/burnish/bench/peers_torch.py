@@ -177,7 +177,7 @@ class _Turns(TrainerCallback):
 
 def _rows(sample: Sample) -> Iterator[dict[str, Any]]:
     """Give each example as it would come out of a tokenizer: not padded, with its label."""
-    prepared, seed = sample.scorer.prepared, sample.experiment.runtime.seed
+    prepared, seed = sample.prepared, sample.experiment.runtime.seed
     draw = Draw(seed=seed, epoch=0, is_training=False)
     features = prepared.features["train"]
     for index in range(len(features)):

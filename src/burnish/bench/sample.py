@@ -11,9 +11,10 @@ from burnish.data.batches import padded_sizes, plan_epoch, spread
 from burnish.dist.world import available_cores
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import read_plan
-from burnish.run.prepare import prepare
+from burnish.run.prepare import Prepared, prepare
 from burnish.run.scoring import Scorer
 from burnish.spec.experiment import Batching, Experiment
+from burnish.spec.parts import ALONE, only_part
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
@@ -35,6 +36,11 @@ class Sample:
         return self.scorer.experiment
 
     @property
+    def prepared(self) -> Prepared:
+        """The rows and their features."""
+        return self.scorer.prepared.parts[ALONE]
+
+    @property
     def lengths(self) -> "Array":
         """Tokens of each example, special ones counted."""
         lengths: Array = self.scorer.prepared.features["train"]["length"].to_numpy()
@@ -51,8 +57,8 @@ class Sample:
 def sample_of(request: Mapping[str, Any]) -> Sample:
     """Take `rows` of the rows of the experiment planned in `directory`; the same ones for everybody who asks."""
     directory = RunDirectory(Path(request["directory"]))
-    experiment = read_plan(directory)
-    prepared = prepare(experiment, directory, tell=lambda _sentence: None, is_recorded=False)
+    experiment = only_part(read_plan(directory), why="contests of speed are held with one")
+    prepared = prepare(experiment, directory, tell=lambda _sentence: None, is_recorded=False).parts[ALONE]
     features = prepared.features["train"]
     lengths = features["length"].to_numpy()
     chosen = chosen_rows(lengths, request["rows"], batching=experiment.train.batch)

@@ -8,7 +8,7 @@ import typer
 from burnish.cli.console import JsonLines
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
-from burnish.cli.options import Json, Target, resolved
+from burnish.cli.options import Json, OfSeveral, Target, resolved
 from burnish.cli.outcome import scores_table
 from burnish.cli.progress import announce
 from burnish.cli.tables import show
@@ -25,6 +25,7 @@ def evaluate(
     data: Annotated[
         str | None, typer.Option("--in", metavar="FILE", help="Score this labelled file instead of a split.")
     ] = None,
+    task: OfSeveral = None,
     is_watching: Annotated[
         bool, typer.Option("--watch", help="Score each new checkpoint of a run until it ends.")
     ] = False,
@@ -32,12 +33,14 @@ def evaluate(
 ) -> None:
     """Score a run or an artifact, each score with its 95% interval."""
     if is_watching:
+        if task is not None:
+            raise typer.BadParameter("--watch scores all tasks of a run; leave out --task")
         _watch(target, split=split or "validation", data=data, is_json=is_json)
         return
     from burnish.commands.evaluate import evaluate as command
 
     with counting("scoring", is_silent=is_json) as progress:
-        found = command(resolved(target), split=split, data=data, progress=progress)
+        found = command(resolved(target), split=split, data=data, task=task, progress=progress)
     if is_json:
         print_document({"target": target, "split": found.split, "in": data, "scores": found.scores})
     else:

@@ -26,6 +26,11 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, on
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or its name under runs/.")]
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="A run directory, its name under runs/, or an artifact.")]
 
+OfSeveral = Annotated[
+    str | None,
+    typer.Option("--task", metavar="NAME", help="Which task is meant, of a model that learned several."),
+]
+
 
 def resolved(target: str) -> str:
     """Take a bare name for the run of that name under runs/."""

@@ -12,6 +12,7 @@ from burnish.cli.figures import duration, figure, interval
 from burnish.cli.tables import Table, show
 from burnish.run.directory import RunDirectory, read_json
 from burnish.run.result import RunResult, ScoreSheet, sheet_of
+from burnish.spec.parts import SEVERAL
 from burnish.spec.values import Score
 
 if TYPE_CHECKING:
@@ -102,9 +103,12 @@ def _next_commands(result: RunResult) -> list[str]:
 
 
 def _example(result: RunResult) -> str:
-    """Show how to ask this model: with a text, or with the columns of its table."""
+    """Show how to ask this model: with a text, or with the columns of its table; of several tasks, one."""
     profile = read_json(RunDirectory(result.directory).profile)
-    columns = profile.get("inputs") if isinstance(profile, Mapping) else None
+    fields = profile if isinstance(profile, Mapping) else {}
+    columns = fields.get("inputs")
+    if fields.get("kind") == SEVERAL:
+        return f'--task {next(iter(fields["facts"]["tasks"]))} --text "…"'
     if not columns:
         return '--text "…"'
     return "--row " + shlex.quote(json.dumps({str(name): None for name in columns[:2]}, ensure_ascii=False))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -10,7 +11,7 @@ import typer
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
 from burnish.cli.figures import figure
-from burnish.cli.options import Json, Target, resolved
+from burnish.cli.options import Json, OfSeveral, Target, resolved
 from burnish.cli.predict_glue import predict_glue
 from burnish.cli.predict_payload import predict_payload
 from burnish.cli.tables import Table, show
@@ -50,27 +51,29 @@ def predict(
         Literal["error", "skip"],
         typer.Option("--bad-rows", help="With --format: refuse all, or skip bad rows."),
     ] = "error",
+    task: OfSeveral = None,
     is_json: Json = False,
 ) -> None:
     """Predict from texts, rows or a file, prepared as in training."""
     given = [*(texts or ()), *(rows or ())]
     if format == "glue":
         _refuse_texts(given)
-        predict_glue(resolved(target), source=source, out=out, is_json=is_json)
+        predict_glue(resolved(target), source=source, out=out, task=task, is_json=is_json)
         return
     if format is not None:
         _refuse_texts(given)
-        predict_payload(resolved(target), source=source, out=out, format=format, bad_rows=bad_rows, is_json=is_json)
+        ask = partial(predict_payload, resolved(target), source=source, out=out, task=task, is_json=is_json)
+        ask(format=format, bad_rows=bad_rows)
         return
     _refuse_format_options(source, out, bad_rows)
     if (source is None) != (out is None):
         raise typer.BadParameter("--in and --out go together: rows come from --in, predictions go to --out")
     if source is not None and out is not None:
         _refuse_texts(given)
-        _predict_file(resolved(target), source=source, out=out, is_json=is_json)
+        _predict_file(resolved(target), source=source, out=out, task=task, is_json=is_json)
         return
     asked = _objects(rows) if rows and not texts else _rows(texts or [], pairs or [])
-    _predict_rows(target, asked, is_json=is_json)
+    _predict_rows(target, asked, task=task, is_json=is_json)
 
 
 def _refuse_texts(given: Sequence[str]) -> None:
@@ -109,10 +112,10 @@ def _rows(texts: Sequence[str], pairs: Sequence[str]) -> list[dict[str, Any]]:
     return [{"text": text, "pair": pair} for text, pair in zip(texts, pairs, strict=True)]
 
 
-def _predict_rows(target: str, rows: list[dict[str, Any]], *, is_json: bool) -> None:
+def _predict_rows(target: str, rows: list[dict[str, Any]], *, task: str | None, is_json: bool) -> None:
     from burnish.commands.predict import predict as command
 
-    predictions = command(resolved(target), rows)
+    predictions = command(resolved(target), rows, task=task)
     if is_json:
         print_document({"target": target, "predictions": predictions})
         return
@@ -126,11 +129,11 @@ def _told(row: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in row.items())
 
 
-def _predict_file(target: str, *, source: str, out: Path, is_json: bool) -> None:
+def _predict_file(target: str, *, source: str, out: Path, task: str | None, is_json: bool) -> None:
     from burnish.commands.predict import predict_file
 
     with counting("predicting", is_silent=is_json) as progress:
-        count = predict_file(resolved(target), source=source, out=out, progress=progress)
+        count = predict_file(resolved(target), source=source, out=out, task=task, progress=progress)
     if is_json:
         print_document({"target": target, "rows": count, "out": out})
     else:

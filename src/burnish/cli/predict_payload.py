@@ -17,7 +17,14 @@ _STANDARD = "-"
 
 
 def predict_payload(
-    target: str, *, source: str | None, out: Path | None, format: FormatName, bad_rows: "BadRows", is_json: bool
+    target: str,
+    *,
+    source: str | None,
+    out: Path | None,
+    format: FormatName,
+    bad_rows: "BadRows",
+    task: str | None,
+    is_json: bool,
 ) -> None:
     """Predict the rows of a payload and put the answers where they are asked for."""
     from burnish.commands.predict import predict_payload as command
@@ -27,7 +34,7 @@ def predict_payload(
         raise typer.BadParameter("--json prints to standard output, where the answers go; give --out FILE too")
     payload = _payload(source)
     with counting("predicting", is_silent=place is None or is_json) as progress:
-        answered = command(target, payload, format=format, bad_rows=bad_rows, out=place, progress=progress)
+        answered = command(target, payload, format=format, bad_rows=bad_rows, out=place, task=task, progress=progress)
     _tell(answered)
     if place is None:
         sys.stdout.buffer.write(answered.body)

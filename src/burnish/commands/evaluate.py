@@ -27,20 +27,33 @@ def evaluate(
     *,
     split: str | None = None,
     data: str | None = None,
+    task: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Evaluation:
-    """Score an artifact on a file or a split of its own data: by default test, or validation where there is no test."""
-    from burnish.artifact.predictor import Predictor
-    from burnish.metrics.tally import Tally
+    """Score an artifact on a file or a split of its own data: by default test, or validation where there is no test.
+
+    Of several tasks, all are scored, or the one that is named, for which alone a file can be.
+    """
+    from burnish.artifact.predictor import Predictor, load_all
     from burnish.run.rows import rows_to_score
+    from burnish.run.scoring import scored
     from burnish.run.selection import metrics_of
+    from burnish.spec.parts import ALONE
 
     folder = find_artifact(target)
-    predictor = Predictor.load(folder)
-    scored, rows = rows_to_score(predictor, split=split, data=data)
-    tally = Tally(metrics_of(predictor.experiment, predictor.profile))
-    tally.update(predictor.outcome(rows.table, held=rows.held, progress=progress))
-    return Evaluation(scored, tally.scored())
+    if task is not None or data is not None:
+        predictors = {ALONE: Predictor.load(folder, task=task)}
+    else:
+        predictors = load_all(folder)
+    chosen, rows = rows_to_score(predictors, split=split, data=data)
+    said = {
+        name: (
+            metrics_of(each.experiment, each.profile),
+            each.outcome(rows[name].table, held=rows[name].held, progress=progress),
+        )
+        for name, each in predictors.items()
+    }
+    return Evaluation(chosen, scored(said))
 
 
 def watch(run: Path, *, split: str = "validation", emit: Callable[[Evaluated], None]) -> None:

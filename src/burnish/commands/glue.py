@@ -30,16 +30,21 @@ class Submission:
 
 
 def predict_glue(
-    target: str, *, source: str, out: Path, progress: _Progress = lambda done, total: None
+    target: str,
+    *,
+    source: str,
+    out: Path,
+    task: str | None = None,
+    progress: _Progress = lambda done, total: None,
 ) -> list[Submission]:
     """Predict the test files in a folder (or one of them) and write one file to hand in for each."""
     from burnish.artifact.predictor import Predictor
     from burnish.data.glue_tests import read_tests
 
-    glue = _trained_on(target)
+    glue = _trained_on(target, task)
     tests = read_tests(glue.set, source)
     paths = _paths(out, tests)
-    predictor = Predictor.load(find_artifact(target))
+    predictor = Predictor.load(find_artifact(target), task=task)
     written: list[Submission] = []
     for name, test in tests.items():
         _write(paths[name], _lines(predictor, test, progress=progress))
@@ -47,13 +52,17 @@ def predict_glue(
     return written
 
 
-def _trained_on(target: str) -> "Glue":
+def _trained_on(target: str, task: str | None) -> "Glue":
     from burnish.artifact.bundle import EXPERIMENT
     from burnish.config import load
     from burnish.data.glue import Glue
     from burnish.run.prepared import PreparedFolder
+    from burnish.spec.parts import ALONE, parts_of
 
-    data = load(str(find_artifact(target) / EXPERIMENT)).experiment.data
+    parts = parts_of(load(str(find_artifact(target) / EXPERIMENT)).experiment)
+    if (task or ALONE) not in parts:
+        raise DataError(f"{target} needs --task to say which of its sets is meant: {', '.join(filter(None, parts))}")
+    data = parts[task or ALONE].data
     source = _prepared_from(data, target) if isinstance(data, PreparedFolder) else data
     if not isinstance(source, Glue):
         raise DataError(

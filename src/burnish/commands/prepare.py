@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from burnish.commands.config import check
+from burnish.spec.parts import ALONE, only_part
 
 SHARD_SIZE = "256MB"
 
@@ -39,9 +40,10 @@ def prepare(
     from burnish.run.write_prepared import refuse_taken, write_prepared
 
     asked = check(experiment, configs=[str(path) for path in configs], overrides=overrides).experiment
+    asked = only_part(asked, why="a folder of prepared data holds the features of one")
     refuse_taken(out)
     shard_bytes = max(1, parse_size(shard_size, option="--shard-size"))
-    prepared = encode(asked, RunDirectory(out), tell=tell, is_recorded=False)
+    prepared = encode(asked, RunDirectory(out), tell=tell, is_recorded=False).parts[ALONE]
     records = records_writer(asked, prepared, shard_bytes=shard_bytes, progress=progress) if has_tfrecord else None
     tell(f"writing {out}")
     write_prepared(out, asked, prepared, shard_bytes=shard_bytes, write_records=records)

@@ -62,7 +62,7 @@ def _files(run: RunDirectory) -> dict[str, Path]:
     checkpoints = sorted(path for path in run.checkpoints.glob("step-*") if path.is_dir())
     kept = sorted(path for path in checkpoints[-1].iterdir() if path.name != "MANIFEST.json") if checkpoints else []
     files = {f"{path.parent.name}/{path.name}": path for path in kept}
-    files |= {f"predictions/{path.name}": path for path in sorted(run.predictions.glob("*.parquet"))}
+    files |= {path.relative_to(run.path).as_posix(): path for path in sorted(run.predictions.rglob("*.parquet"))}
     others = {"scores.json": run.scores, _EVENTS: run.events}
     return files | {name: path for name, path in others.items() if path.exists()}
 

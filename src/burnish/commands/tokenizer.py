@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from burnish.config import load
 from burnish.errors import ConfigError, DataError, Problem
+from burnish.spec.parts import parts_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.data.learn_tokenizer import Frame, Kind
+    from burnish.spec.experiment import Experiment
 
 _SAMPLED_TEXTS = 1000
 Progress = Callable[[int, int], None]
@@ -95,11 +97,15 @@ def _of_files(files: Sequence[str], columns: Sequence[str]) -> list[pa.ChunkedAr
 
 
 def _of_experiment(name: str, overrides: Sequence[str], columns: Sequence[str]) -> list[pa.ChunkedArray]:
+    parts = parts_of(load(name, overrides=overrides).experiment).values()
+    return [text for part in parts for text in _of_task(part, columns)]
+
+
+def _of_task(experiment: Experiment, columns: Sequence[str]) -> list[pa.ChunkedArray]:
     from burnish.run.prepare import request_of
 
-    loaded = load(name, overrides=overrides).experiment
-    table = loaded.data.load(request_of(loaded, None)).train.table
-    wanted = columns or loaded.task.input_columns
+    table = experiment.data.load(request_of(experiment, None)).train.table
+    wanted = columns or experiment.task.input_columns
     missing = [each for each in wanted if each not in table.column_names]
     if missing:
         raise DataError(

@@ -29,9 +29,10 @@ _ECHO_SECONDS = 3.0
 """A scheduler tells every process to stop, and so does torchrun: both within moments."""
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from burnish.run.assemble import Trained
+    from burnish.run.finish import Outcomes
     from burnish.spec.values import Outcome
 
 
@@ -124,19 +125,17 @@ def _sinks(run: RunDirectory, experiment: Experiment, request: StopRequest) -> S
     return sinks
 
 
-def _compare(run: RunDirectory, trained: "Trained", outcomes: "Mapping[str, Outcome]", sinks: Sinks) -> None:
+def _compare(run: RunDirectory, trained: "Trained", outcomes: "Outcomes", sinks: Sinks) -> None:
     from burnish.report.build import add_baselines, score_baselines
 
-    split = next(name for name in ("test", "validation") if name in outcomes and outcomes[name].truth is not None)
-    found = score_baselines(
-        trained.experiment,
-        trained.prepared,
-        outcome=outcomes[split],
-        split=split,
-        metrics=trained.scorer.metrics,
-        note=sinks.note,
-    )
-    add_baselines(run, found)
+    tasks = trained.prepared.parts
+    split = next(split for split in ("test", "validation") if _is_known(outcomes.get(split, {}), tasks))
+    add_baselines(run, score_baselines(trained.scorer, outcomes[split], split=split, note=sinks.note))
+
+
+def _is_known(outcomes: "Mapping[str, Outcome]", tasks: "Collection[str]") -> bool:
+    """Tell whether a split has the truth of every task."""
+    return all(name in outcomes and outcomes[name].truth is not None for name in tasks)
 
 
 def _say(event: Event, request: StopRequest) -> None:

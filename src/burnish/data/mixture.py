@@ -53,8 +53,8 @@ class Mixed:
     def plan(self, epoch: int) -> Plan:
         """Give the batches of an epoch, each of one set."""
         shares = self.shares(epoch)
-        before = np.sum([np.zeros(len(shares), dtype=np.int64), *map(self.shares, range(epoch))], axis=0)
-        parts = [self._taken(which, int(before[which]), share) for which, share in enumerate(shares)]
+        earlier = [self.shares(each) for each in range(epoch)]
+        parts = [self._taken(which, sum(each[which] for each in earlier), share) for which, share in enumerate(shares)]
         turns = generator(self._seed, "mixture", epoch=epoch).permutation(np.repeat(np.arange(len(shares)), shares))
         # Each set's batches keep their order: the first turn of a set takes its first batch.
         return joined(parts).chosen(np.argsort(np.argsort(turns, kind="stable"), kind="stable"))

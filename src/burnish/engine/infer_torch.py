@@ -54,9 +54,10 @@ class Inference:
         with torch.inference_mode(), self.precision.scope():
             outputs = self.network(inputs_of(tensors))
             logits: Tensor = (outputs if isinstance(outputs, Tensor) else outputs["logits"]).float()
-        if self.head is not None and self.head.answer == "likelihood":
-            kept = _likelihood(logits, tensors, best=int(self.head.options.get("best", _BEST)))
-            logits = torch.cat([kept, *_told_beside(outputs, tensors, self.head.terms)], dim=-1)
+        head = None if self.head is None else self.head.of_group(int(batch["group"][0]) if "group" in batch else 0)
+        if head is not None and head.answer == "likelihood":
+            kept = _likelihood(logits, tensors, best=int(head.options.get("best", _BEST)))
+            logits = torch.cat([kept, *_told_beside(outputs, tensors, head.terms)], dim=-1)
         return logits.cpu().numpy()[:num_rows]
 
     def _filled_up(self, batch: "Batch") -> "tuple[Batch, int | None]":

@@ -43,7 +43,8 @@ class Learner:
         self.optimizer = optimizer
         self._precision = precision
         self._head = head if isinstance(head, Head) else Head("any", 1, head)
-        self._losses = Losses(self._head.objective, self._head.terms, precision.device)
+        parts = tuple(self._head.parts.values())
+        self._losses = Losses(self._head.objective, self._head.terms, precision.device, parts=parts)
         self._scale = LossScale(is_used=precision.name == "fp16")
         self._seed = seed
         self._clip = clip

@@ -48,6 +48,21 @@ class Tally:
         return {name: Score(value, *interval(spread[name], value=value)) for name, value in values.items()}
 
 
+def mean_score(
+    parts: Sequence[tuple[Metric, Outcome]], *, intervals: bool = True, seed: int = 0, resamples: int = 1000
+) -> Score:
+    """Give the mean of one score a set, with an interval for which the rows of every set are drawn anew."""
+    values = [float(metric.scores(outcome)[metric.names()[0]][0]) for metric, outcome in parts]
+    mean = float(np.mean(values))
+    if not intervals or any(len(outcome.rows) < 2 for _, outcome in parts):
+        return Score(mean)
+    spreads = [
+        resampled([metric], outcome, seed=seed + number, resamples=resamples)[metric.names()[0]]
+        for number, (metric, outcome) in enumerate(parts)  # each set by draws of its own: they are independent
+    ]
+    return Score(mean, *interval(np.mean(spreads, axis=0), value=mean))
+
+
 def rehearse(metrics: Sequence[Metric], *, kind: str, labels: tuple[str, ...]) -> tuple[str, ...]:
     """Score an empty set: an option that does not fit the labels is refused; else give the names of the scores."""
     shape = () if kind == "regression" else (len(labels),)

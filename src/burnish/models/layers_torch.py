@@ -59,7 +59,7 @@ def freeze(network: nn.Module, wanted: Freeze) -> None:
 def _depth(name: str, *, prefix: str, top: int) -> int:
     if prefix and name.startswith(f"{prefix}."):
         return int(name[len(prefix) + 1 :].partition(".")[0]) + 1
-    return 0 if _is_embedding(name) else top
+    return 0 if _is_embedding(name) and not name.startswith("heads.") else top
 
 
 def _is_embedding(name: str) -> bool:

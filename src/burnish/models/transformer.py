@@ -82,7 +82,10 @@ class Transformer(Component):
         "replaced_tokens",
         "embedding",
         "text_and_columns",
+        "several",
     )
+    joint_heads: ClassVar[tuple[str, ...]] = ("sequence_classification", "token_classification", "multiple_choice")
+    """Those that may stand side by side above the same layers."""
 
     name: str | None = None
     """A name on the hub, a folder, or package:module/folder."""

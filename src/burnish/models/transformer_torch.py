@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor
-from transformers import AutoConfig, PretrainedConfig, PreTrainedModel
+from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
 from burnish.data.tokens import TextAssets
 from burnish.models import layers_torch
@@ -18,6 +19,7 @@ from burnish.models.config_torch import set_head
 from burnish.models.dropout_torch import use_lean_dropout
 from burnish.models.first_token_torch import answer_from_first_token
 from burnish.models.heads_torch import kind_of
+from burnish.models.joint_torch import Shared, share
 from burnish.models.lora_torch import add_adapters, merged
 from burnish.models.network_torch import TransformerNetwork
 from burnish.models.place import refusal, weights_folder
@@ -34,6 +36,8 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
     """Build the network that these options describe; what is new in it is drawn from torch's generator."""
     if not isinstance(assets, TextAssets):
         raise TypeError(f"a transformer reads tokens, and got {type(assets).__name__}")
+    if head.parts:
+        return _build_joint(options, head, assets=assets)
     model, fresh = options.build_model(options.build_config(head, assets), head)
     if head.kind == _CLASSIFIES:
         answer_from_first_token(model)
@@ -46,6 +50,27 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
         allow_pickle = options.allow_pickle_weights
         _read_parts(network, weights_folder(options.name or "", options.hub_copy, allow_pickle=allow_pickle))
     return network
+
+
+def _build_joint(options: Transformer, head: Head, *, assets: TextAssets) -> TransformerNetwork:
+    shared = share(
+        head,
+        lambda part: options.build_model(options.build_config(part, assets), part),
+        kinds=options.joint_heads,
+    )
+    _answer_from_first_token(shared, head)
+    if options.lora is not None:
+        add_adapters(shared.base, options.lora, fresh=shared.fresh)
+    layers_torch.freeze(shared.base, options.freeze)
+    for model in (shared.base, *shared.tops.values()):
+        use_lean_dropout(model)
+    return shared.network(head, options)
+
+
+def _answer_from_first_token(shared: Shared, head: Head) -> None:
+    """Spare the last layer what no head reads: only where all of them look at the first token alone."""
+    if all(part.kind == _CLASSIFIES for part in head.parts.values()):
+        answer_from_first_token(shared.first)
 
 
 def load_model(options: Transformer, config: PretrainedConfig, *, head: Head) -> tuple[PreTrainedModel, set[str]]:
@@ -73,6 +98,8 @@ def load_network(directory: Path, head: Head, *, options: Transformer) -> Transf
     """Read back what `save_network` wrote."""
     with refusing(f"the config in {directory} could not be loaded"):
         config = AutoConfig.from_pretrained(directory, trust_remote_code=options.trust_remote_code)
+    if head.parts:
+        return _load_joint(directory, config, head, options=options)
     set_head(config, head)
     kind = kind_of(head)
     model, fresh = _read(directory, config, options=options, name=str(directory), auto=kind.auto)
@@ -82,6 +109,24 @@ def load_network(directory: Path, head: Head, *, options: Transformer) -> Transf
         answer_from_first_token(model)
     network = kind.network(model, head, layer_decay=options.layer_decay)
     _read_parts(network, directory)
+    _read_above(network, directory)
+    return network
+
+
+def _load_joint(directory: Path, config: PretrainedConfig, head: Head, *, options: Transformer) -> TransformerNetwork:
+    def build(part: Head) -> tuple[PreTrainedModel, set[str]]:
+        own = copy.deepcopy(config)
+        set_head(own, part)
+        return _random(options, own, auto=kind_of(part).auto), set()
+
+    shared = share(head, build, kinds=options.joint_heads)
+    read, fresh = _read(directory, config, options=options, name=str(directory), auto=AutoModel)
+    lost = fresh & {*shared.base.state_dict()}
+    if lost:
+        raise refusal(f"{directory} does not hold all weights of this model: {_some(lost)} are missing")
+    shared.base.load_state_dict(read.state_dict(), strict=False)
+    _answer_from_first_token(shared, head)
+    network = shared.network(head, options)
     _read_above(network, directory)
     return network
 

@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.ragged import pick
-from burnish.metrics.tally import Tally
 from burnish.report.baselines import baselines
 from burnish.report.collect import collect
 from burnish.report.linear import sample
@@ -20,14 +19,13 @@ from burnish.report.trees_baseline import boosted_trees
 from burnish.run.directory import RunDirectory, read_json, write_json, write_text
 from burnish.run.prepare import Prepared
 from burnish.run.result import ScoreSheet, sheet_from_json, sheet_to_json
+from burnish.run.scoring import Scorer, scored
 from burnish.spec.experiment import Experiment
-from burnish.spec.protocols import Growing, Metric
+from burnish.spec.protocols import Growing
 from burnish.spec.values import Outcome, Score
 from burnish.tasks.token_classification import TokenClassification
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from burnish.spec.values import Array
 
 _MOST_SCORED = 20_000
@@ -35,18 +33,22 @@ _MOST_SCORED = 20_000
 
 
 def score_baselines(
-    experiment: Experiment,
-    prepared: Prepared,
-    *,
-    outcome: Outcome,
-    split: str,
-    metrics: "Sequence[Metric]",
-    note: Callable[[str], None],
+    scorer: Scorer, outcomes: Mapping[str, Outcome], *, split: str, note: Callable[[str], None]
 ) -> dict[str, Mapping[str, Score]]:
-    """Score simple models on the rows that the run's own model was scored on, or on some thousands of them."""
+    """Score simple models of each task on the rows that the run's own model was scored on, or on thousands of them."""
+    parts = scorer.parts
+    said = {name: _beside(parts[name], outcome, split=split, note=note) for name, outcome in outcomes.items()}
+    baselines = dict.fromkeys(baseline for found in said.values() for baseline in found)
+    return {
+        baseline: scored({name: (part.metrics, said.get(name, {}).get(baseline)) for name, part in parts.items()})
+        for baseline in baselines
+    }
+
+
+def _beside(scorer: Scorer, outcome: Outcome, *, split: str, note: Callable[[str], None]) -> dict[str, Outcome]:
+    (prepared,) = scorer.prepared.parts.values()
     beside = _beside_a_table if "table" in prepared.profile.facts else _BESIDE.get(outcome.kind, _beside_nothing)
-    found = beside(experiment, prepared, outcome=outcome, split=split, note=note)
-    return {name: Tally(metrics, [each]).scored() for name, each in found.items()}
+    return beside(scorer.experiment, prepared, outcome=outcome, split=split, note=note)
 
 
 def _beside_a_table(

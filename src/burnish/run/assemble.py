@@ -1,5 +1,6 @@
 """Puts data, model and engine together and trains: the only file that knows everybody."""
 
+import math
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from burnish.data.batches import BatchStream
+from burnish.data.mixture import Mixed
 from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.evaluate import Fitting
@@ -24,17 +26,18 @@ from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
 from burnish.run.events_file import EventsFile
 from burnish.run.ledger import Ledger
-from burnish.run.prepare import Prepared
+from burnish.run.material import Material
 from burnish.run.ranks import newest_checkpoint, prepare_in_turn, refuse_processes
 from burnish.run.recover import recover
 from burnish.run.saving import Content, Saver, room_of
 from burnish.run.scoring import Scorer
 from burnish.run.seeding_torch import seed_everything
-from burnish.run.selection import selection
 from burnish.run.sinks import Sinks
 from burnish.spec.events import Ended, Saved, Started
 from burnish.spec.experiment import Experiment, TrainPolicy
-from burnish.spec.protocols import Growing
+from burnish.spec.interval import Interval
+from burnish.spec.parts import ALONE
+from burnish.spec.protocols import Growing, Joint
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
 
@@ -43,7 +46,7 @@ class Trained:
     """A run whose loop is over."""
 
     experiment: Experiment
-    prepared: Prepared
+    prepared: Material
     scorer: Scorer
     learner: Learner | Grower
     fitting: Fitting
@@ -130,7 +133,7 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
 def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
     experiment = scorer.experiment
     policy = policy_of(experiment)
-    headline, direction = selection(experiment, scorer.metrics)
+    headline, direction = scorer.selection()
     return Pace(
         length=policy.length,
         evaluate_every=policy.evaluate_every,
@@ -164,7 +167,7 @@ def put_best_in_place(trained: Trained, directory: RunDirectory, *, tell: Callab
 
 
 def build_learner(
-    experiment: Experiment, prepared: Prepared, world: World, *, memory: Memory | None = None
+    experiment: Experiment, prepared: Material, world: World, *, memory: Memory | None = None
 ) -> Learner | Grower:
     """Load weights and make the optimizer, seeded so that new weights are the same each time."""
     precision = prepare_device(experiment.runtime)
@@ -174,7 +177,8 @@ def build_learner(
     if isinstance(experiment.model, Growing):
         refuse_processes(world)
         rate = experiment.model.learning_rate
-        return Grower(network, lambda: prepared.batch_of("train"), precision=precision, learning_rate=rate)
+        whole = prepared.parts[ALONE]
+        return Grower(network, lambda: whole.batch_of("train"), precision=precision, learning_rate=rate)
     groups = network.parameter_groups(
         learning_rate=experiment.optimizer.learning_rate, weight_decay=experiment.optimizer.weight_decay
     )
@@ -192,10 +196,29 @@ def build_learner(
     )
 
 
-def build_stream(experiment: Experiment, prepared: Prepared, world: World) -> BatchStream:
+def build_stream(experiment: Experiment, prepared: Material, world: World) -> BatchStream:
     """Give this process's share of the training batches, from the first one on."""
-    lengths = prepared.features["train"]["length"].to_numpy()
-    return BatchStream(lengths, experiment.train.batch, seed=experiment.runtime.seed, rank=world.rank, world=world.size)
+    lengths, seed = prepared.features["train"]["length"].to_numpy(), experiment.runtime.seed
+    mixture = _mixture(experiment, experiment.task, prepared) if isinstance(experiment.task, Joint) else None
+    place = {"rank": world.rank, "world": world.size}
+    return BatchStream(lengths, experiment.train.batch, seed=seed, mixture=mixture, **place)
+
+
+def _mixture(experiment: Experiment, task: Joint, prepared: Material) -> Mixed:
+    lengths = [part.features["train"]["length"].to_numpy() for part in prepared.parts.values()]
+    length, num_examples = policy_of(experiment).length, sum(map(len, lengths))
+
+    def power(epoch: int) -> float:
+        return task.power(epoch, num_epochs=_num_epochs(length, mixed.num_batches, num_examples=num_examples))
+
+    mixed = Mixed(lengths, experiment.train.batch, seed=experiment.runtime.seed, power=power)
+    return mixed
+
+
+def _num_epochs(length: Interval, num_batches: int, *, num_examples: int) -> int:
+    """Count the epochs of a training, the last of which may be cut short; by the clock nobody knows."""
+    of_one = {"epochs": 1, "steps": num_batches, "examples": num_examples, "minutes": math.inf}[length.unit]
+    return max(1, math.ceil(length.amount / of_one - 1e-9))
 
 
 def build_feed(scorer: Scorer, learner: Pupil, *, stream: BatchStream, repairs: Repairs = NO_REPAIRS) -> Feed:
@@ -255,7 +278,7 @@ def _memory_of_scoring(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
     return Memory(ledger.repairs.split_evaluations, record, world)
 
 
-def facts_of(prepared: Prepared, learner: Learner | Grower, stream: BatchStream, world: World) -> dict[str, Any]:
+def facts_of(prepared: Material, learner: Learner | Grower, stream: BatchStream, world: World) -> dict[str, Any]:
     """Tell the sizes of a run: rows, parameters, batches, padding; of trees only the rows are known."""
     if isinstance(learner, Grower):
         return dict(prepared.facts)

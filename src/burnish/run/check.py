@@ -6,14 +6,79 @@ from burnish.config import Resolved
 from burnish.errors import Problem
 from burnish.run.selection import headline, is_count, type_name, unfit
 from burnish.spec.experiment import Experiment
-from burnish.spec.protocols import Metric
+from burnish.spec.parts import MEAN, named, parts_of, unmatched
+from burnish.spec.protocols import Joint, Metric, Sets, Task
 
 
 def problems(resolved: Resolved, *, missing: Collection[str] = ()) -> list[Problem]:
     """Find what does not fit together, each with where it came from; sections that are missing are not asked."""
-    checks = [check for check, needed in _CHECKS.items() if not set(needed) & set(missing)]
+    asked = _CHECKS_OF_SEVERAL if _has_several(resolved.experiment, missing) else _CHECKS
+    checks = [check for check, needed in asked.items() if not set(needed) & set(missing)]
     found = [each for check in checks for each in check(resolved.experiment)]
     return [Problem(message, resolved.origin(path).lines()) for path, message in found]
+
+
+def _has_several(experiment: Experiment, missing: Collection[str]) -> bool:
+    """Tell whether there are several tasks, or sets for several."""
+    has_tasks = "task" not in missing and isinstance(experiment.task, Joint)
+    return has_tasks or ("data" not in missing and isinstance(experiment.data, Sets))
+
+
+def _shared_heads(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    for name, task in experiment.task.tasks.items() if isinstance(experiment.task, Joint) else ():
+        yield from _shared_head(experiment, name, task)
+
+
+def _own_scores(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    if experiment.metrics is not None and isinstance(experiment.task, Joint):
+        yield "metrics", "metrics: several tasks have scores of their own; name them in task.scores, task by task"
+
+
+def _known_epochs(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    task = experiment.task
+    by_clock = experiment.train.length.unit == "minutes"
+    if by_clock and isinstance(task, Joint) and task.power(1, num_epochs=2) != task.power(1, num_epochs=3):
+        yield (
+            "task.sampling",
+            "task.sampling.epochs is needed where train.length is in minutes, for nobody knows how many",
+        )
+
+
+def _parts(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    if any(unmatched(experiment)):
+        return
+    parts = parts_of(experiment)
+    for name, part in parts.items():
+        yield from _length(part, place=f"task.tasks.{name}")
+        yield from _metrics(part, place=f"task.scores.{name}")
+    yield from _joint_select(experiment, parts)
+
+
+def _shared_head(experiment: Experiment, name: str, task: Task) -> Iterator[tuple[str, str]]:
+    given = getattr(experiment.model, "joint_heads", ())
+    if given and not set(task.heads) & set(given):
+        yield (
+            f"task.tasks.{name}",
+            f"task.tasks.{name} needs {' or '.join(task.heads)}, which cannot share its encoder with other tasks; "
+            f"those with {', '.join(given)} can",
+        )
+
+
+def _joint_select(experiment: Experiment, parts: Mapping[str, Experiment]) -> Iterator[tuple[str, str]]:
+    score = experiment.train.select.score
+    known = [MEAN, *(named(name, each) for name, part in parts.items() for each in _score_names(part))]
+    if score is not None and score not in known:
+        yield "train.select.score", f"train.select.score must be one of {', '.join(known)}, got {score!r}"
+    elif score == MEAN and experiment.train.select.direction == "min":
+        yield "train.select.direction", "train.select.direction must be max to select by mean, a score that rises"
+    for part in parts.values():
+        if part.train.select.score is not None and score in known:
+            yield from _select(part)
+
+
+def _score_names(experiment: Experiment) -> list[str]:
+    metrics = experiment.task.metrics(None) if experiment.metrics is None else experiment.metrics
+    return list(dict.fromkeys(name for metric in metrics for name in metric.names()))
 
 
 def _head(experiment: Experiment) -> Iterator[tuple[str, str]]:
@@ -22,26 +87,29 @@ def _head(experiment: Experiment) -> Iterator[tuple[str, str]]:
         yield "model", f"model ends in {' or '.join(given)}, and the task needs {' or '.join(wanted)}"
 
 
-def _length(experiment: Experiment) -> Iterator[tuple[str, str]]:
+def _length(experiment: Experiment, *, place: str = "task") -> Iterator[tuple[str, str]]:
     limit = experiment.model.max_positions()
     asked = getattr(experiment.task, "max_length", None)
     if limit is not None and asked is not None and asked > limit:
-        yield "task.max_length", f"task.max_length must be at most {limit}, the positions of the model, got {asked}"
+        yield (
+            f"{place}.max_length",
+            f"{place}.max_length must be at most {limit}, the positions of the model, got {asked}",
+        )
 
 
-def _metrics(experiment: Experiment) -> Iterator[tuple[str, str]]:
+def _metrics(experiment: Experiment, *, place: str = "metrics") -> Iterator[tuple[str, str]]:
     kind = getattr(experiment.task, "kind", "auto")
     labels = getattr(experiment.task, "labels", None)
     seen: set[str] = set()
     for number, metric in enumerate(experiment.metrics or ()):
-        path, name, positive = f"metrics.{number}", type_name(metric), getattr(metric, "positive", None)
+        path, name, positive = f"{place}.{number}", type_name(metric), getattr(metric, "positive", None)
         if kind != "auto" and not metric.applies(kind):
-            yield path, unfit(metric, kind, fitting=experiment.task.metrics(None))
+            yield path, unfit(metric, kind, fitting=experiment.task.metrics(None), place=place)
         if seen & set(metric.names()):
-            yield path, f"metrics: {name} gives the score `{metric.names()[0]}`, which is given above already"
+            yield path, f"{place}: {name} gives the score `{metric.names()[0]}`, which is given above already"
         if labels and positive is not None and positive not in labels:
             known = ", ".join(labels)
-            yield path, f"metrics: {name}.positive is {positive!r}, which is not one of task.labels: {known}"
+            yield path, f"{place}: {name}.positive is {positive!r}, which is not one of task.labels: {known}"
         seen |= set(metric.names())
 
 
@@ -71,10 +139,20 @@ def _counts_only(experiment: Experiment, metrics: Sequence[Metric]) -> str:
     )
 
 
-_CHECKS: Mapping[Callable[[Experiment], Iterator[tuple[str, str]]], tuple[str, ...]] = {
+Check = Callable[[Experiment], Iterator[tuple[str, str]]]
+_CHECKS: Mapping[Check, tuple[str, ...]] = {
     _head: ("task", "model"),
     _length: ("task", "model"),
     _metrics: ("task", "metrics"),
     _select: ("task", "metrics", "train"),
 }
 """What is asked, and of which sections."""
+_CHECKS_OF_SEVERAL: Mapping[Check, tuple[str, ...]] = {
+    unmatched: ("task", "data"),
+    _head: ("task", "model"),
+    _shared_heads: ("task", "model"),
+    _own_scores: ("task", "metrics"),
+    _known_epochs: ("task", "train"),
+    _parts: ("task", "data", "model", "metrics", "train"),
+}
+"""The same where there are several tasks."""

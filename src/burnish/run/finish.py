@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from typing import Any
 
 import pyarrow.parquet as pq
 
@@ -13,33 +14,57 @@ from burnish.run.directory import RunDirectory, write_json
 from burnish.run.insights import Inspection
 from burnish.run.prediction_tables import prediction_tables
 from burnish.run.result import ScoreSheet, sheet_to_json
+from burnish.run.scoring import scored
+from burnish.spec.parts import ALONE, joined_profile, named
 from burnish.spec.protocols import Inspected, Refines
-from burnish.spec.values import Outcome, Score
+from burnish.spec.values import Outcome, Profile, Score
 
 _GOLDEN_ROWS = 8
 _SHOWN_COLUMNS = 8
 
 
-def finish(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], None]) -> dict[str, Outcome]:
+Outcomes = Mapping[str, Mapping[str, Outcome]]
+"""Split → name of a task → what was said of its rows."""
+
+
+def finish(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], None]) -> Outcomes:
     """Score every split but train with the best weights, and on process 0 write scores, predictions, the artifact."""
     step = put_best_in_place(trained, directory, tell=tell)
     with trained.learner.averaged():
-        trained, known = refined(trained)
+        settled = {name: refined(part) for name, part in _parts(trained).items()}
+        parts = {name: part for name, (part, _) in settled.items()}
         outcomes = {
-            split: known.get(split) or trained.scorer.outcome(split, trained.learner.infer, fitting=trained.fitting)
+            split: {
+                name: known.get(split) or part.scorer.outcome(split, part.learner.infer, fitting=part.fitting)
+                for name, (part, known) in settled.items()
+                if split in part.prepared.features
+            }
             for split in trained.prepared.features
             if split != "train"
         }
         if trained.scorer.world.rank > 0:
             return outcomes
-        _write_artifact(trained, directory, step=step)
-        _write_insights(trained, directory, outcomes)
-    write_json(directory.profile, asdict(trained.prepared.profile))
-    scores = {split: trained.scorer.tally(outcome).scored() for split, outcome in outcomes.items()}
+        profile = _write_artifact(trained, parts, directory, step=step)
+        if ALONE in parts:
+            _write_insights(parts[ALONE], directory, {split: each[ALONE] for split, each in outcomes.items()})
+    write_json(directory.profile, asdict(profile))
+    scores = {
+        split: scored({name: (part.scorer.metrics, each.get(name)) for name, part in parts.items()})
+        for split, each in outcomes.items()
+    }
     write_scores(directory, trained.headline, scores, baselines={})
-    for split, outcome in outcomes.items():
-        _write_predictions(directory, split, outcome, trained)
+    for split, each in outcomes.items():
+        for name, outcome in each.items():
+            _write_predictions(directory, named(name, split), outcome, parts[name])
     return outcomes
+
+
+def _parts(trained: Trained) -> dict[str, Trained]:
+    """Give what was trained as one for each task, as if it were the only one."""
+    return {
+        name: replace(trained, experiment=scorer.experiment, prepared=scorer.prepared, scorer=scorer)
+        for name, scorer in trained.scorer.parts.items()
+    }
 
 
 def refined(trained: Trained) -> tuple[Trained, dict[str, Outcome]]:
@@ -55,7 +80,7 @@ def refined(trained: Trained) -> tuple[Trained, dict[str, Outcome]]:
     if profile is trained.prepared.profile:
         return trained, {"validation": outcome}
     profile = replace(profile, facts=scorer.world.gather(dict(profile.facts))[0])
-    prepared = replace(trained.prepared, profile=profile)
+    (prepared,) = (replace(part, profile=profile) for part in trained.prepared.parts.values())
     return replace(trained, prepared=prepared, scorer=replace(scorer, prepared=prepared)), {}
 
 
@@ -70,20 +95,33 @@ def write_scores(
     write_json(directory.scores, sheet_to_json(ScoreSheet(headline, scores, baselines)))
 
 
-def _write_artifact(trained: Trained, directory: RunDirectory, *, step: int) -> None:
-    experiment, prepared = trained.experiment, trained.prepared
-    predictor = Predictor(experiment, prepared.profile, prepared.encoder, trained.learner.infer)
-    columns = predictor.input_columns
-    table = prepared.rows["validation"].table.slice(0, _GOLDEN_ROWS).select(columns)
+def _write_artifact(trained: Trained, parts: Mapping[str, Trained], directory: RunDirectory, *, step: int) -> Profile:
+    profiles = {name: part.prepared.profile for name, part in parts.items()}
+    goldens = {name: _golden(part) for name, part in parts.items()}
+    profile = profiles[ALONE] if ALONE in parts else joined_profile(profiles)
     write_artifact(
         directory.artifact,
-        experiment,
-        profile=prepared.profile,
-        assets=prepared.assets,
+        trained.experiment,
+        profile=profile,
+        assets=trained.prepared.assets,
         network=trained.learner.network,
-        golden=golden_of(table, predictor.outcome(table), columns=columns),
-        facts={"name": experiment.name, "step": step},
+        golden=goldens[ALONE] if ALONE in parts else {"tasks": goldens},
+        facts={"name": trained.experiment.name, "step": step},
     )
+    return profile
+
+
+def _golden(trained: Trained) -> dict[str, Any]:
+    predictor = _predictor(trained)
+    columns = predictor.input_columns
+    table = trained.prepared.rows["validation"].table.slice(0, _GOLDEN_ROWS).select(columns)
+    return golden_of(table, predictor.outcome(table), columns=columns)
+
+
+def _predictor(trained: Trained) -> Predictor:
+    """Give what predicts one task with the weights that are in place."""
+    (prepared,) = trained.prepared.parts.values()
+    return Predictor(trained.experiment, prepared.profile, prepared.encoder, trained.learner.infer)
 
 
 def _write_insights(trained: Trained, directory: RunDirectory, outcomes: Mapping[str, Outcome]) -> None:
@@ -92,19 +130,20 @@ def _write_insights(trained: Trained, directory: RunDirectory, outcomes: Mapping
     split = "test" if "test" in outcomes else "validation"
     if not isinstance(task, Inspected) or outcomes[split].truth is None:
         return
-    predictor = Predictor(trained.experiment, prepared.profile, prepared.encoder, trained.learner.infer)
+    predictor = _predictor(trained)
     metrics, table = trained.scorer.metrics, prepared.rows[split].table
     inspection = Inspection(predictor, table, outcomes[split], metrics, trained.headline)
     found = inspection.look(task, seed=trained.experiment.runtime.seed)
     write_json(directory.insights, {"split": split, **found})
 
 
-def _write_predictions(directory: RunDirectory, split: str, outcome: Outcome, trained: Trained) -> None:
-    directory.predictions.mkdir(exist_ok=True)
-    rows = trained.prepared.rows[split]
+def _write_predictions(directory: RunDirectory, place: str, outcome: Outcome, trained: Trained) -> None:
+    path = directory.predictions / f"{place}.parquet"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    rows = trained.prepared.rows[path.stem]
     columns = trained.prepared.profile.inputs[:_SHOWN_COLUMNS] or trained.experiment.task.input_columns[:1]
     parts = prediction_tables(outcome, rows, shown=columns)
     first = next(parts)
-    with pq.ParquetWriter(directory.predictions / f"{split}.parquet", first.schema) as writer:
+    with pq.ParquetWriter(path, first.schema) as writer:
         for part in itertools.chain([first], parts):
             writer.write_table(part)

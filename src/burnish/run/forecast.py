@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from burnish.artifact.predictor import views
-from burnish.data.batches import BatchStream, evaluation_plan, evaluation_size, padded_sizes, plan_epoch, spread
+from burnish.data.batches import BatchStream, evaluation_plan, evaluation_size, padded_sizes, spread
 from burnish.dist.world import Solo
 from burnish.engine.feed import micro_batches, total_steps
 from burnish.engine.grower_torch import Grower
@@ -18,12 +18,13 @@ from burnish.engine.snapshot_torch import snapshot
 from burnish.run.assemble import build_learner, build_stream, facts_of, policy_of
 from burnish.run.directory import RunDirectory
 from burnish.run.machine import disk_free, memory_limit, peak_memory
+from burnish.run.material import Material
 from burnish.run.prepare import Prepared, prepare
 from burnish.run.scoring import Scorer
-from burnish.run.selection import selection
 from burnish.spec.experiment import Experiment
 from burnish.spec.forecast import Footprint, Forecast, Timing
 from burnish.spec.interval import Interval
+from burnish.spec.parts import parts_of
 from burnish.spec.values import Draw
 
 _STEPS = 16
@@ -35,7 +36,7 @@ _BUDGET_SECONDS = 60.0
 def forecast(experiment: Experiment, directory: RunDirectory, *, place: Path, tell: Callable[[str], None]) -> Forecast:
     """Prepare, take steps of every size, and say what the whole will come to; `place` is where it would run."""
     prepared = prepare(experiment, directory, tell=tell)
-    selection(experiment, Scorer(experiment, prepared).metrics)  # refuses, before anything slow, what training would
+    Scorer(experiment, prepared).selection()  # refuses, before anything slow, what training would
     learner = build_learner(experiment, prepared, Solo())
     tell("timing a few steps")
     rehearsal = Rehearsal(experiment, prepared, learner)
@@ -61,7 +62,7 @@ class Rehearsal:
     """A learner that takes a few steps which nobody keeps."""
 
     experiment: Experiment
-    prepared: Prepared
+    prepared: Material
     learner: Learner | Grower
 
     def step_seconds(self) -> float:
@@ -72,7 +73,7 @@ class Rehearsal:
             return _mean_seconds(lambda number: learner.advance(number + 1, 1.0), range(_STEPS))
         lengths = self.prepared.features["train"]["length"].to_numpy()
         runtime, policy = self.experiment.runtime, self.experiment.train
-        plan = plan_epoch(lengths, seed=runtime.seed, epoch=0, batching=policy.batch)
+        plan = build_stream(self.experiment, self.prepared, Solo()).plan(0)
         sizes = padded_sizes(plan, lengths)
         draw = Draw(seed=runtime.seed, epoch=0, is_training=True)
 
@@ -86,14 +87,19 @@ class Rehearsal:
         return _mean_seconds(take, spread(sizes, _STEPS))
 
     def pass_seconds(self, split: str) -> float:
-        """Predict batches of every size, and give the time of a whole pass over the split."""
-        lengths = self.prepared.features[split]["length"].to_numpy()
+        """Predict batches of every size, and give the time of a whole pass over the split, task by task."""
+        parts = parts_of(self.experiment)
+        there = [name for name, part in self.prepared.parts.items() if split in part.features]
+        return sum(self._part_seconds(parts[name], self.prepared.parts[name], split) for name in there)
+
+    def _part_seconds(self, experiment: Experiment, prepared: Prepared, split: str) -> float:
+        lengths = prepared.features[split]["length"].to_numpy()
         plan = evaluation_plan(lengths, examples=evaluation_size(lengths))
-        draws = views(self.experiment)
+        draws = views(experiment)
         sizes = padded_sizes(plan, lengths)
 
         def take(which: int) -> None:
-            self.learner.infer(self.prepared.collate(split)(plan[which], draws[0]))
+            self.learner.infer(prepared.collate(split)(plan[which], draws[0]))
 
         return _mean_seconds(take, spread(sizes, _EVALUATIONS)) * len(plan) * len(draws)
 

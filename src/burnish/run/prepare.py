@@ -17,13 +17,16 @@ from burnish.data.mapped import Stored
 from burnish.data.text import drop_report
 from burnish.data.tokens import TextAssets
 from burnish.data.vocabulary import Vocabulary
-from burnish.errors import BurnishError, DataError
+from burnish.errors import BurnishError, ConfigError, DataError, Problem
 from burnish.run.directory import RunDirectory, write_json
+from burnish.run.joint import join
 from burnish.run.machine import give_back_memory
+from burnish.run.material import Material
 from burnish.run.prepared import PreparedFolder
 from burnish.run.read_prepared import read_features, refuse_misfit
-from burnish.run.selection import refuse_misfits
+from burnish.run.selection import refuse_misfits, refuse_unlike
 from burnish.spec.experiment import Experiment
+from burnish.spec.parts import ALONE, joined_profile, named, parts_of
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Draw, Profile, RowFault, Rows, Splits
 from burnish.tasks.table_encoder import unseen_cells
@@ -54,7 +57,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Data that is ready to train on."""
+    """The data of one task."""
 
     rows: Mapping[str, Rows]
     features: "Mapping[str, pa.Table]"
@@ -64,6 +67,11 @@ class Prepared:
     facts: Mapping[str, object]
     releases: Mapping[str, Callable[[], None]] = field(default_factory=dict)
     """Ways to give back the memory of features that were looked at."""
+
+    @property
+    def parts(self) -> "Mapping[str, Prepared]":
+        """Give itself, for there is but one task."""
+        return {ALONE: self}
 
     def collate(self, split: str) -> "Callable[[Array, Draw], Batch]":
         """Give what builds batches of a split; now and then it gives back memory, which would grow with the file."""
@@ -86,10 +94,27 @@ class Prepared:
 
 def prepare(
     experiment: Experiment, directory: RunDirectory, *, tell: Callable[[str], None], is_recorded: bool = True
-) -> Prepared:
+) -> Material:
     """Read, profile, check and encode every split; unless it is recorded, leave no trace in the directory."""
     quarantine = directory.skipped_rows if is_recorded else None
-    ready = _ready(experiment, quarantine, record=directory.profile if is_recorded else None)
+    record = directory.profile if is_recorded else None
+    parts = parts_of(experiment)
+    if ALONE in parts:
+        return _encoded(experiment, _ready(experiment, quarantine, record=record), tell=tell)
+    ready = _all_ready(parts, quarantine)
+    profiles = {name: each.profile for name, each in ready.items()}
+    if record is not None:
+        write_json(record, asdict(joined_profile(profiles)))
+    refuse_unlike(parts, profiles)
+    told = {name: partial(_tell_of, name, tell) for name in parts}
+    return join({name: _encoded(part, ready[name], tell=told[name]) for name, part in parts.items()})
+
+
+def _tell_of(name: str, tell: Callable[[str], None], sentence: str) -> None:
+    tell(f"{name}: {sentence}")
+
+
+def _encoded(experiment: Experiment, ready: "_Ready", *, tell: Callable[[str], None]) -> Prepared:
     for note in ready.profile.facts.get("notes", ()):
         tell(note)
     encode = _features(experiment, ready, tell=tell)
@@ -103,8 +128,12 @@ def prepare(
 
 def feature_keys(experiment: Experiment) -> dict[str, dict[str, object]]:
     """Give the key of each split's features; read the rows and the tokenizer, encode nothing."""
-    ready = _ready(experiment, None)
-    return {name: _key(experiment, ready, split=name) for name in ready.rows}
+    found = {name: (part, _ready(part, None)) for name, part in parts_of(experiment).items()}
+    return {
+        named(name, split): _key(part, ready, split=split)
+        for name, (part, ready) in found.items()
+        for split in ready.rows
+    }
 
 
 @dataclass(frozen=True)
@@ -116,6 +145,25 @@ class _Ready:
     profile: Profile
     assets: Assets
     encoder: Encoder
+
+
+def _all_ready(parts: Mapping[str, Experiment], quarantine: Path | None) -> dict[str, _Ready]:
+    """Read the rows of every task before one is refused, so that the faults of all are told at once."""
+    ready: dict[str, _Ready] = {}
+    refused: list[DataError] = []
+    misfits: list[Problem] = []
+    for name, part in parts.items():
+        try:
+            ready[name] = _ready(part, quarantine)
+        except DataError as error:
+            refused.append(DataError(f"task {name}: {error}"))
+        except ConfigError as error:
+            misfits += [Problem(f"task {name}: {each.message}", each.details) for each in error.problems]
+    if misfits:
+        raise ConfigError(misfits)
+    if refused:
+        raise DataError("\n\n".join(map(str, refused)))
+    return ready
 
 
 def _ready(experiment: Experiment, quarantine: Path | None, *, record: Path | None = None) -> _Ready:

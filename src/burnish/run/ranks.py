@@ -5,14 +5,15 @@ from collections.abc import Callable
 from burnish.dist.world import World
 from burnish.errors import LaunchError
 from burnish.run.directory import RunDirectory
-from burnish.run.prepare import Prepared, prepare
+from burnish.run.material import Material
+from burnish.run.prepare import prepare
 from burnish.spec.experiment import Experiment
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
 
 def prepare_in_turn(
     experiment: Experiment, directory: RunDirectory, *, world: World, tell: Callable[[str], None]
-) -> Prepared:
+) -> Material:
     """Prepare the data on process 0, then on the others, who find the features in the cache."""
     if world.rank > 0:
         world.barrier()

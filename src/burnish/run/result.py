@@ -38,8 +38,10 @@ class ScoreSheet:
 
     @property
     def split(self) -> str | None:
-        """The split that the headline is taken from: test if it was scored."""
-        return next((split for split in ("test", "validation") if split in self.scores), next(iter(self.scores), None))
+        """The split that the headline is taken from: test if it was scored there."""
+        scored = [split for split in ("test", "validation") if split in self.scores]
+        judged = (split for split in scored if self.headline in self.scores[split])
+        return next(judged, next(iter([*scored, *self.scores]), None))
 
     @property
     def judged(self) -> Score | None:

@@ -1,32 +1,50 @@
-"""Scores a split with a learner."""
+"""Scores a split with a learner, task by task."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from burnish.artifact.predictor import views
 from burnish.data.batches import evaluation_plan, evaluation_size
 from burnish.dist.world import Solo, World
 from burnish.engine.evaluate import Fitting, Infer, infer_all, plainly
-from burnish.metrics.tally import Tally
-from burnish.run.prepare import Prepared
-from burnish.run.selection import metrics_of
+from burnish.metrics.tally import Tally, mean_score
+from burnish.run.material import Material
+from burnish.run.selection import main_metric, metrics_of, selection
 from burnish.spec.experiment import Experiment
+from burnish.spec.parts import ALONE, MEAN, named, parts_of
 from burnish.spec.protocols import Metric
-from burnish.spec.values import Outcome
+from burnish.spec.values import Outcome, Score
 
 
 @dataclass(frozen=True)
 class Scorer:
-    """Score the splits of one run."""
+    """Score the splits of one run, or of one task of it."""
 
     experiment: Experiment
-    prepared: Prepared
+    prepared: Material
     world: World = field(default_factory=Solo)
+
+    @property
+    def parts(self) -> "dict[str, Scorer]":
+        """Give the scorer of each task by name."""
+        experiments = parts_of(self.experiment)
+        return {name: Scorer(experiments[name], part, self.world) for name, part in self.prepared.parts.items()}
 
     @property
     def metrics(self) -> Sequence[Metric]:
         """Give the metrics asked for, or the task's own."""
         return metrics_of(self.experiment, self.prepared.profile)
+
+    def selection(self) -> tuple[str, Literal["max", "min"]]:
+        """Give the score by which the best checkpoint is told, and its direction."""
+        score = self.experiment.train.select.score
+        parts = self.parts
+        if ALONE not in parts and score in (None, MEAN):
+            return MEAN, "max"
+        name = ALONE if ALONE in parts else str(score).partition("/")[0]
+        chosen, direction = selection(parts[name].experiment, parts[name].metrics)
+        return named(name, chosen), direction
 
     def outcome(
         self,
@@ -36,7 +54,7 @@ class Scorer:
         fitting: Fitting = plainly,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Outcome:
-        """Predict a split, together with the other processes of the run."""
+        """Predict a split of one task, together with the other processes of the run."""
         features = self.prepared.features[split]
         lengths = features["length"].to_numpy()
         outputs = infer_all(
@@ -50,14 +68,40 @@ class Scorer:
         )
         return self.experiment.task.decode(outputs, self.prepared.profile, self.prepared.rows[split].table)
 
-    def tally(self, outcome: Outcome) -> Tally:
-        """Score an outcome by every metric."""
-        tally = Tally(self.metrics)
-        tally.update(outcome)
-        return tally
+    def scored(self, outcomes: Mapping[str, Outcome], *, intervals: bool = True) -> dict[str, Score]:
+        """Score what was said of a split, task by task."""
+        parts = self.parts
+        said = {name: (part.metrics, outcomes.get(name)) for name, part in parts.items()}
+        return scored(said, intervals=intervals)
 
     def scores(self, split: str, infer: Infer, *, fitting: Fitting) -> Mapping[str, float]:
-        """Predict and score a split."""
-        scores = dict(self.tally(self.outcome(split, infer, fitting=fitting)).scores())
+        """Predict and score a split of every task that has it."""
+        outcomes = {
+            name: part.outcome(split, infer, fitting=fitting)
+            for name, part in self.parts.items()
+            if split in part.prepared.features
+        }
+        scores = {name: score.value for name, score in self.scored(outcomes, intervals=False).items()}
         # Processes decide by these numbers: on unlike machines a last digit could differ, so the first one's hold.
         return self.world.gather(scores)[0]  # type: ignore[no-any-return]  # what was given, back
+
+
+def scored(parts: Mapping[str, tuple[Sequence[Metric], Outcome | None]], *, intervals: bool = True) -> dict[str, Score]:
+    """Score the outcome of each task by its metrics; the mean of several tasks stands first, if all were scored."""
+    known = {
+        name: (metrics, outcome)
+        for name, (metrics, outcome) in parts.items()
+        if outcome is not None and outcome.truth is not None
+    }
+    found = {
+        named(name, score): figure
+        for name, (metrics, outcome) in known.items()
+        for score, figure in Tally(metrics, [outcome]).scored(intervals=intervals).items()
+    }
+    if ALONE in parts or len(known) < len(parts):
+        return found
+    mains = {name: (main_metric(metrics), outcome) for name, (metrics, outcome) in known.items()}
+    # Those that the mean is of come right behind it: a line on the screen has room for a few.
+    first = [named(name, metric.names()[0]) for name, (metric, _) in mains.items()]
+    mean = mean_score(list(mains.values()), intervals=intervals)
+    return {MEAN: mean, **{score: found[score] for score in first}, **found}

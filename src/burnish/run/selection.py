@@ -1,6 +1,6 @@
 """The metrics of a run and the score that selects; refuses what the labels turn out not to give."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from burnish.errors import ConfigError, Problem
@@ -19,6 +19,27 @@ def refuse_misfits(experiment: Experiment, profile: Profile) -> None:
         problems.extend(error.problems)
     if problems:
         raise ConfigError(problems)
+
+
+def refuse_unlike(parts: Mapping[str, Experiment], profiles: Mapping[str, Profile]) -> None:
+    """Refuse tasks whose first scores have no mean, for one of them falls where another rises."""
+    falling: list[Problem] = []
+    for name, part in parts.items():
+        metric = main_metric(metrics_of(part, profiles[name]))
+        if metric.better == "lower":
+            falling.append(
+                Problem(
+                    f"task.scores.{name}: its first score, {metric.names()[0]}, is better when it is lower, so it has "
+                    f"no mean with those of other tasks; begin with a score that rises, such as accuracy or pearson"
+                )
+            )
+    if falling:
+        raise ConfigError(falling)
+
+
+def main_metric(metrics: Sequence[Metric]) -> Metric:
+    """Give the metric that judges: the first that does not only count."""
+    return next((metric for metric in metrics if not is_count(metric)), metrics[0])
 
 
 def metrics_of(experiment: Experiment, profile: Profile) -> Sequence[Metric]:
@@ -46,10 +67,10 @@ def is_count(metric: Metric) -> bool:
     return getattr(metric, "scale", "value") == "count"
 
 
-def unfit(metric: Metric, kind: str, *, fitting: Sequence[Metric]) -> str:
+def unfit(metric: Metric, kind: str, *, fitting: Sequence[Metric], place: str = "metrics") -> str:
     """Say that a metric does not score a kind of labels, and which do."""
     others = ", ".join(dict.fromkeys(map(type_name, fitting)))
-    return f"metrics: {type_name(metric)} does not score {kind} labels; these do: {others}"
+    return f"{place}: {type_name(metric)} does not score {kind} labels; these do: {others}"
 
 
 def type_name(metric: Metric) -> str:

@@ -98,6 +98,41 @@ class Task(Protocol):
 
 
 @runtime_checkable
+class Joint(Protocol):
+    """Several tasks, each with data of its own, that one network learns together; written where a task may be."""
+
+    heads: ClassVar[tuple[str, ...]]
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """Give each task by its name."""
+        ...
+
+    @property
+    def scores(self) -> Mapping[str, tuple[Metric, ...]]:
+        """Give the metrics of a task, where they are not its own."""
+        ...
+
+    def head(self, profile: Profile) -> Head:
+        """Say what the network must end in, from the profiles of all tasks in one."""
+        ...
+
+    def power(self, epoch: int, *, num_epochs: int) -> float:
+        """Say to which power the size of a set counts in its share of an epoch's batches."""
+        ...
+
+
+@runtime_checkable
+class Sets(Protocol):
+    """Several sources of rows, one a task; written where a source may be."""
+
+    @property
+    def sets(self) -> Mapping[str, DataSource]:
+        """Give each source by the name of its task."""
+        ...
+
+
+@runtime_checkable
 class Refines(Protocol):
     """A task that learns a little more from the validation rows once the weights are final."""
 

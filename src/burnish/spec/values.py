@@ -172,6 +172,14 @@ class Head:
     log-probabilities of the best guesses."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """What else the builder of this kind must know; JSON values only."""
+    weight: float = 1.0
+    """What its losses are multiplied by."""
+    parts: Mapping[str, Head] = field(default_factory=dict)
+    """The heads of several groups of batches above one network; `group` in a batch is the number of its head."""
+
+    def of_group(self, group: int) -> Head:
+        """Give the head that a group of batches is for: itself where there is but one."""
+        return list(self.parts.values())[group] if self.parts else self
 
 
 @dataclass(frozen=True)

@@ -136,3 +136,18 @@ def test_what_is_a_loss_already_is_averaged_over_what_counts():
     assert pupil.step([whole], step=0, factor=1.0).loss == pytest.approx(wanted, rel=1e-6)
     halves = pupil.step(cut(whole, 2), step=0, factor=1.0).loss
     assert halves == pytest.approx(wanted, rel=1e-6)
+
+
+def test_a_batch_meets_the_losses_of_its_group_alone() -> None:
+    parts = (Head("any", 2, Objective("cross_entropy"), weight=2.0), Head("any", 1, Objective("mean_squared_error")))
+    losses = Losses(Objective("cross_entropy"), (), CPU.device, parts=parts)
+    classes = {"label": torch.tensor([0, 1, 1]), "group": torch.tensor([0, 0, 0])}
+    numbers = {"label": torch.tensor([0.5, 1.0]), "group": torch.tensor([1, 1])}
+    assert [losses.weights(batch) for batch in (classes, numbers)] == [[3.0, 0.0], [0.0, 2.0]]
+    assert losses.added([]) == [0.0, 0.0]  # a process without a share agrees on how many sums there are
+    logits = torch.tensor([[1.0, 0.0], [0.5, 0.5], [0.0, 2.0]])
+    ours = losses.total(logits, classes, weights=losses.weights(classes))
+    torch.testing.assert_close(ours, 2 * torch.nn.functional.cross_entropy(logits, classes["label"]))
+    said = torch.tensor([[0.0], [3.0]])
+    ours = losses.total(said, numbers, weights=losses.weights(numbers))
+    torch.testing.assert_close(ours, torch.nn.functional.mse_loss(said[:, 0], numbers["label"]))

@@ -12,7 +12,7 @@ from burnish.metrics.classification import F1, Accuracy, Confusion, Matthews
 from burnish.metrics.probabilistic import CalibrationError, LogLoss
 from burnish.metrics.ranking import PrAuc, RocAuc
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
-from burnish.metrics.tally import Tally, interval, rehearse, resampled
+from burnish.metrics.tally import Tally, interval, mean_score, rehearse, resampled
 from burnish.spec.values import Outcome, Score
 
 ON_CLASSES = (Accuracy(), F1(), Matthews(), Confusion(), LogLoss(), CalibrationError(), RocAuc(), PrAuc())
@@ -171,3 +171,15 @@ def test_a_row_of_weight_three_counts_as_three_rows(outcome: Outcome, cut: int) 
 def weighed_part(outcome: Outcome, index: slice) -> Outcome:
     assert outcome.weights is not None
     return replace(take(outcome, index), weights=outcome.weights[index])
+
+
+def test_the_mean_of_several_sets_is_narrower_than_its_parts_and_repeatable() -> None:
+    parts = [(Accuracy(), binary(200)), (Matthews(), binary(120, seed=2))]
+    alone = [Tally([metric], [outcome]).scored()[metric.names()[0]] for metric, outcome in parts]
+    mean = mean_score(parts)
+    assert mean.value == pytest.approx(np.mean([score.value for score in alone]))
+    assert mean == mean_score(parts)
+    # of independent sets, variances add up: half the root of the sum of squares
+    widths = [score.high - score.low for score in alone]  # type: ignore[operator]  # both are known
+    assert mean.high - mean.low == pytest.approx(np.hypot(*widths) / 2, rel=0.15)  # type: ignore[operator]  # as above
+    assert mean_score(parts, intervals=False) == Score(mean.value)

@@ -45,3 +45,9 @@ def test_the_headline_is_taken_from_test_before_validation() -> None:
     assert ScoreSheet("a", {"validation": {"a": Score(0.1)}}, {}).judged == Score(0.1)
     assert ScoreSheet("a", {}, {}).judged is None
     assert ScoreSheet("b", both, {}).judged is None
+
+
+def test_the_headline_is_taken_from_where_it_was_scored() -> None:
+    scores = {"test": {"rte/accuracy": Score(0.5)}, "validation": {"mean": Score(0.7), "rte/accuracy": Score(0.6)}}
+    sheet = ScoreSheet("mean", scores, {})
+    assert (sheet.split, sheet.judged) == ("validation", Score(0.7))

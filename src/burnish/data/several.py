@@ -1,0 +1,16 @@
+"""Rows of several tasks, each from a source of its own."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import SkipValidation
+
+from burnish.spec.component import Component, Slot
+from burnish.spec.protocols import DataSource
+
+
+class Several(Component):
+    """Take the rows of each task of `task: multi` from a source of its own, split as that source says."""
+
+    sets: Annotated[Mapping[str, SkipValidation[DataSource]], Slot("data", default="files")]
+    """By the names of the tasks."""

@@ -1,0 +1,90 @@
+"""One transformer below the heads of several tasks: its layers are there once, and learn from every task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from burnish.models.heads_torch import kind_of
+from burnish.models.network_torch import TransformerNetwork
+from burnish.models.place import refusal
+from burnish.models.transformer import Transformer
+from burnish.spec.values import Head
+
+Build = Callable[[Head], tuple[PreTrainedModel, set[str]]]
+"""Makes the whole model of one head, and names its parameters that no file held."""
+
+
+class JointNetwork(TransformerNetwork):
+    """Answer each batch with the head of its group: `group` in a batch is the number of the head, one for all rows."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        head: Head,
+        *,
+        networks: Mapping[str, TransformerNetwork],
+        layer_decay: float | None = None,
+    ) -> None:
+        super().__init__(model, head, layer_decay=layer_decay)
+        # A name of its own in front, for a task may be called like something that every module has.
+        self.heads = nn.ModuleDict({f"task_{name}": network for name, network in networks.items()})
+
+    def forward(self, batch: Mapping[str, Tensor]) -> Tensor | Mapping[str, Tensor]:
+        """Give what the head of the batch's group gives."""
+        network = list(self.heads.values())[int(batch["group"][0])]
+        outputs: Tensor | Mapping[str, Tensor] = network(batch)
+        return outputs
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Models of several heads that read with the layers of one."""
+
+    base: PreTrainedModel
+    tops: Mapping[str, PreTrainedModel]
+    """The model of each head, whose layers are `base` and no part of it: they are moved and saved once."""
+    fresh: frozenset[str]
+    """The parameters of `base` that no file held."""
+
+    @property
+    def first(self) -> PreTrainedModel:
+        """Give the model of the first head."""
+        return next(iter(self.tops.values()))
+
+    def network(self, head: Head, options: Transformer) -> JointNetwork:
+        """Put heads and layers together."""
+        decay = options.layer_decay
+        networks = {
+            name: kind_of(part).network(self.tops[name], part, layer_decay=decay) for name, part in head.parts.items()
+        }
+        return JointNetwork(self.base, head, networks=networks, layer_decay=decay)
+
+
+def share(head: Head, build: Build, *, kinds: tuple[str, ...]) -> Shared:
+    """Build the model of every head and let all of them read with the layers of the one that has most."""
+    for name, part in head.parts.items():
+        if part.kind not in kinds:
+            raise refusal(f"task.tasks.{name}: a head of kind {part.kind} cannot share its layers with others")
+    tops: dict[str, PreTrainedModel] = {}
+    base: PreTrainedModel | None = None
+    fresh: set[str] = set()
+    for name, part in head.parts.items():
+        tops[name], unread = build(part)
+        prefix = tops[name].base_model_prefix
+        layers: Any = tops[name]._modules.pop(prefix)
+        if base is None or _size(layers) > _size(base):  # some heads need an output of the layers that others leave out
+            base, fresh = layers, {key.removeprefix(f"{prefix}.") for key in unread if key.startswith(f"{prefix}.")}
+    assert base is not None, "there is at least one task"
+    for top in tops.values():
+        vars(top)[top.base_model_prefix] = base  # beside the modules of `top`, among which it would be counted again
+    return Shared(base, tops, frozenset(fresh))
+
+
+def _size(model: nn.Module) -> int:
+    return sum(torch.numel(parameter) for parameter in model.parameters())

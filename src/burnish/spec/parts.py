@@ -1,0 +1,92 @@
+"""An experiment of several tasks as one ordinary experiment a task, and their profiles as one."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from burnish.errors import ConfigError, Problem
+from burnish.spec.experiment import Experiment, Select
+from burnish.spec.protocols import Joint, Sets
+from burnish.spec.values import Profile
+
+ALONE = ""
+"""The name of the only task there is."""
+SEVERAL = "several"
+"""The kind of a profile and of a head that stand for several."""
+MEAN = "mean"
+"""The score that several tasks have together: the mean of the first score of each."""
+_TASKS = "tasks"
+
+
+def parts_of(experiment: Experiment) -> dict[str, Experiment]:
+    """Give an experiment for each task by name, all else being shared; an ordinary one is its own only part."""
+    task, data = experiment.task, experiment.data
+    problems = [Problem(message) for _, message in unmatched(experiment)]
+    if problems:
+        raise ConfigError(problems)
+    if not isinstance(task, Joint) or not isinstance(data, Sets):
+        return {ALONE: experiment}
+    return {
+        name: experiment.model_copy(
+            update={
+                "task": each,
+                "data": data.sets[name],
+                "metrics": task.scores.get(name),
+                "train": experiment.train.model_copy(update={"select": _select(experiment, name)}),
+            }
+        )
+        for name, each in task.tasks.items()
+    }
+
+
+def only_part(experiment: Experiment, *, why: str) -> Experiment:
+    """Give an ordinary experiment back; refuse one of several tasks where only one can be."""
+    names = [name for name in parts_of(experiment) if name]
+    if names:
+        raise ConfigError(
+            [Problem(f"task has several tasks, {', '.join(names)}, and {why}; take an experiment of one")]
+        )
+    return experiment
+
+
+def unmatched(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    """List what stands on one side only, tasks without rows and rows without a task: a path and a sentence each."""
+    tasks = experiment.task.tasks if isinstance(experiment.task, Joint) else None
+    sets = experiment.data.sets if isinstance(experiment.data, Sets) else None
+    if tasks is not None and sets is None:
+        yield "data", "data must be of type several to learn several tasks, with the rows of each in data.sets"
+    if sets is not None and tasks is None:
+        yield "data", "data has several sets, which need the task multi; name one source, or set task.type: multi"
+    if tasks is None or sets is None:
+        return
+    for name in (each for each in tasks if each not in sets):
+        yield f"task.tasks.{name}", f"task.tasks.{name} has no rows: data.sets has {', '.join(sets) or 'nothing'}"
+    for name in (each for each in sets if each not in tasks):
+        yield f"data.sets.{name}", f"data.sets.{name} belongs to no task: task.tasks has {', '.join(tasks)}"
+
+
+def named(name: str, score: str) -> str:
+    """Name a score of one of several tasks, like `rte/accuracy`."""
+    return f"{name}/{score}" if name else score
+
+
+def joined_profile(profiles: Mapping[str, Profile]) -> Profile:
+    """Put the profiles of several tasks into one."""
+    return Profile(SEVERAL, facts={_TASKS: {name: asdict(profile) for name, profile in profiles.items()}})
+
+
+def profile_of(joined: Profile, name: str) -> Profile:
+    """Take the profile of one task out of what `joined_profile` made; that of the only task is the whole."""
+    return profile_from_json(joined.facts[_TASKS][name]) if name else joined
+
+
+def profile_from_json(values: Mapping[str, Any]) -> Profile:
+    """Read a profile back from its JSON values."""
+    return Profile(values["kind"], tuple(values["labels"]), values["facts"], tuple(values.get("inputs", ())))
+
+
+def _select(experiment: Experiment, name: str) -> Select:
+    """Give what a task selects by, if the experiment selects by a score of this very task."""
+    select = experiment.train.select
+    owner, _, score = (select.score or "").partition("/")
+    return Select(score=score, direction=select.direction) if owner == name and score else Select()

@@ -1,0 +1,104 @@
+"""What does not fit together in an experiment of several tasks is found at once, each with where it came from."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from burnish.commands.config import check
+from burnish.errors import ConfigError
+from burnish.spec.parts import parts_of
+
+CONFIG = """\
+task:
+  type: multi
+  tasks:
+    mood: {type: text_classification, kind: binary, max_length: 32}
+    stars: {type: text_classification, kind: regression, max_length: 32}
+data:
+  type: several
+  sets:
+    mood: mood.csv
+    stars: stars.csv
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"model_type": "bert", "max_position_embeddings": 64}))
+    return folder
+
+
+def written(model: Path) -> str:
+    config = model.parent / "mine.yaml"
+    config.write_text(f"{CONFIG}model: {model}\n")
+    return str(config)
+
+
+def refusal(model: Path, *overrides: str) -> str:
+    with pytest.raises(ConfigError) as refused:
+        check(written(model), overrides=overrides)
+    return str(refused.value)
+
+
+def test_each_task_becomes_an_ordinary_experiment(model: Path) -> None:
+    overrides = ["train.select=stars/spearman", "task.scores.mood=[f1]", "train.batch=4"]
+    parts = parts_of(check(written(model), overrides=overrides).experiment)
+    assert [part.task.kind for part in parts.values()] == ["binary", "regression"]  # type: ignore[attr-defined]
+    assert [part.data.train for part in parts.values()] == [("mood.csv",), ("stars.csv",)]  # type: ignore[attr-defined]
+    assert [part.train.select.score for part in parts.values()] == [None, "spearman"]
+    assert [metric.names() for metric in parts["mood"].metrics or ()] == [("f1",)]
+    assert parts["stars"].metrics is None
+    assert {part.train.batch.examples for part in parts.values()} == {4}
+
+
+def test_tasks_without_rows_and_rows_without_a_task(model: Path) -> None:
+    text = refusal(model, "task.tasks.moods={type: text_classification}", "data.sets.questions=q.csv")
+    assert "the experiment has 2 problems" in text
+    assert "task.tasks.moods has no rows: data.sets has mood, stars, questions" in text
+    assert "set by task.tasks.moods={type: text_classification} on the command line" in text
+    assert "data.sets.questions belongs to no task: task.tasks has mood, stars, moods" in text
+
+
+def test_several_tasks_need_several_sets_and_the_other_way_round(model: Path) -> None:
+    assert "data must be of type several to learn several tasks" in refusal(model, "data={type: files, train: x.csv}")
+    assert "data has several sets, which need the task multi" in refusal(model, "task={type: text_classification}")
+
+
+def test_a_task_that_cannot_share_its_encoder(model: Path) -> None:
+    text = refusal(model, "task.tasks.mood={type: masked_lm}")
+    assert "task.tasks.mood needs masked_lm, which cannot share its encoder with other tasks; those with" in text
+    assert "sequence_classification, token_classification, multiple_choice can" in text
+
+
+def test_a_model_that_has_no_heads_for_several(model: Path) -> None:
+    assert "and the task needs several" in refusal(model, "model={type: linear}")
+
+
+def test_every_task_is_held_against_the_tokens_that_the_model_reads(model: Path) -> None:
+    text = refusal(model, "task.tasks.mood.max_length=65", "task.tasks.stars.max_length=99")
+    assert "task.tasks.mood.max_length must be at most 64, the positions of the model, got 65" in text
+    assert "task.tasks.stars.max_length must be at most 64" in text
+    assert "set by task.tasks.stars.max_length=99 on the command line" in text
+
+
+def test_metrics_belong_to_tasks(model: Path) -> None:
+    assert "metrics: several tasks have scores of their own; name them in task.scores" in refusal(model, "metrics=f1")
+    text = refusal(model, "task.scores.stars=[pearson, accuracy]")
+    assert "task.scores.stars: accuracy does not score regression labels; these do: pearson" in text
+
+
+def test_a_selection_by_a_score_that_nothing_gives(model: Path) -> None:
+    text = refusal(model, "train.select=accuracy")
+    assert "train.select.score must be one of mean, mood/accuracy, mood/f1" in text
+    assert "stars/pearson" in text
+    assert "direction must be max to select by mean" in refusal(model, "train.select={score: mean, direction: min}")
+
+
+def test_annealing_by_the_clock_needs_a_number_of_epochs(model: Path) -> None:
+    overrides = ["task.sampling=annealed", "train.length=5 minutes"]
+    assert "task.sampling.epochs is needed where train.length is in minutes" in refusal(model, *overrides)
+    check(written(model), overrides=[*overrides, "task.sampling={kind: annealed, epochs: 3}"])
+    check(written(model), overrides=["task.sampling=uniform", "train.length=5 minutes"])
