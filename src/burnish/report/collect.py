@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from burnish.report.figures import duration, readable, share
 from burnish.report.predictions import Predictions, read_predictions
 from burnish.report.settings import read_settings
 from burnish.report.table import read_columns, read_slices
+from burnish.spec.parts import SEVERAL
 from burnish.spec.values import Score
 
 _SPLITS = ("train", "validation", "test")
@@ -35,9 +37,10 @@ def collect(run_directory: Path) -> ReportData:
     headline = _headline(scores, splits)
     profile = _mapping(run_directory / "profile.json")
     insights = _mapping(run_directory / "insights.json")
-    parts = _predictions(run_directory / "predictions", profile)
-    shown = _shown(parts, headline)
-    return ReportData(
+    folder = run_directory / "predictions"
+    own = _of_task(folder, profile, headline=headline)
+    return replace(
+        own,
         title=_setting(settings, "name") or run_directory.absolute().name,
         experiment=_setting(settings, "task.type").replace("_", " "),
         description=_setting(settings, "description"),
@@ -48,16 +51,35 @@ def collect(run_directory: Path) -> ReportData:
         baselines=_by_split(_section(scores, "baselines")),
         training=story.training,
         evaluations=story.evaluations,
+        columns=read_columns(profile, insights),
+        slices=read_slices(insights),
+        settings=settings,
+        environment=tuple(_environment(story)),
+        happenings=story.happenings,
+        tasks=tuple(
+            replace(_of_task(folder / name, each, headline=headline), title=name) for name, each in _tasks(profile)
+        ),
+    )
+
+
+def _tasks(profile: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Give the profile of each of several tasks; a name that leads out of the folder is none."""
+    found = _section(_section(profile, "facts"), "tasks") if profile.get("kind") == SEVERAL else {}
+    return [(name, each) for name, each in found.items() if Path(name).name == name and isinstance(each, Mapping)]
+
+
+def _of_task(folder: Path, profile: Mapping[str, Any], *, headline: Headline | None) -> ReportData:
+    """Gather what the predictions of one task tell."""
+    parts = _predictions(folder, profile)
+    shown = _shown(parts, headline)
+    return ReportData(
+        title="",
+        headline=headline,
         confusion=shown.confusion() if shown else None,
         calibration=shown.calibration() if shown else None,
         label_counts=_label_counts(profile, parts),
         residuals=shown.residuals() if shown else None,
-        columns=read_columns(profile, insights),
-        slices=read_slices(insights),
         mistakes=shown.mistakes() if shown else (),
-        settings=settings,
-        environment=tuple(_environment(story)),
-        happenings=story.happenings,
     )
 
 

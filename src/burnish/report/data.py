@@ -168,3 +168,5 @@ class ReportData:
     settings: tuple[Setting, ...] = ()
     environment: tuple[Fact, ...] = ()
     happenings: tuple[Happening, ...] = ()
+    tasks: "tuple[ReportData, ...]" = ()
+    """What there is to say of each of several tasks, whose name is its title."""

@@ -38,13 +38,29 @@ def render(data: ReportData) -> str:
         confusion=_confusion(data),
         calibration=_calibration(data),
         residuals=_residuals(data),
+        tasks=[_details(each) for each in data.tasks],
         importance=_importance(data),
         slice_scores=list(dict.fromkeys(name for each in data.slices for name in each.scores)),
         score_names=_score_names(data),
-        label_names=list(dict.fromkeys(label for split in data.label_counts for label in split.counts)),
+        label_names=_label_names(data),
         chosen=[setting for setting in data.settings if setting.is_chosen],
         defaults=[setting for setting in data.settings if not setting.is_chosen],
     )
+
+
+def _details(data: ReportData) -> dict[str, object]:
+    """Give the pictures of one of several tasks."""
+    return {
+        "data": data,
+        "confusion": _confusion(data),
+        "calibration": _calibration(data),
+        "residuals": _residuals(data),
+        "label_names": _label_names(data),
+    }
+
+
+def _label_names(data: ReportData) -> list[str]:
+    return list(dict.fromkeys(label for split in data.label_counts for label in split.counts))
 
 
 def _verdict(data: ReportData) -> str:

@@ -64,7 +64,7 @@ def run(tmp_path: Path) -> Path:
 
 
 def write_predictions(path: Path, **columns) -> None:
-    path.parent.mkdir(exist_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
     num_rows = len(columns["truth"])
     texts = [f"text {number}" for number in range(num_rows)]
     pq.write_table(pa.table({"row": np.arange(num_rows) + 10, "text": texts, **columns}), path)
@@ -205,3 +205,17 @@ def test_long_curves_are_thinned_to_means_and_smoothed_without_bias() -> None:
     assert thin(points, most=100)[-1] == Point(1000, 2.0)
     assert all(point.value == pytest.approx(2.0) for point in smooth(points))
     assert thin([]) == ()
+
+
+def test_each_of_several_tasks_has_a_part_of_its_own(run: Path) -> None:
+    (run / "predictions" / "test.parquet").unlink()
+    own = {"mood": {"kind": "binary", "labels": ["bad", "good"], "facts": {}}, "../x": {"kind": "binary"}, "odd": 3}
+    (run / "profile.json").write_text(json.dumps({"kind": "several", "labels": [], "facts": {"tasks": own}}))
+    said = {"truth": ["bad", "good"], "predicted": ["good", "good"], "confidence": [0.9, 0.8]}
+    write_predictions(run / "predictions" / "mood" / "test.parquet", **said)
+    data = collect(run)
+    assert data.confusion is None
+    assert [(each.title, each.confusion.counts, each.mistakes[0].truth) for each in data.tasks] == [  # type: ignore[union-attr]
+        ("mood", ((0, 1), (0, 1)), "bad")
+    ]
+    assert "mood: Worst errors on test" in render(data)

@@ -56,6 +56,15 @@ def report(word: str = "good") -> ReportData:
         settings=(Setting("train.length", word, "mine.yaml:2"), Setting("train.clip", "1.0", "default")),
         environment=(Fact("torch", "2"),),
         happenings=(Happening(3, f"ended: {word}"),),
+        tasks=(
+            ReportData(
+                title=word,
+                headline=Headline("accuracy", "test", score),
+                confusion=Matrix("test", ("no", word), ((4, 1), (2, 3)), num_labels=2),
+                label_counts=(LabelCounts("test", {"no": 5, word: 5}),),
+                mistakes=(Mistake(2, f"a {word} text", "no", word, 0.75),),
+            ),
+        ),
     )
 
 
@@ -96,7 +105,7 @@ def test_the_first_lines_tell_the_score_its_interval_and_the_distance_to_the_bas
 
 
 def test_tags_are_closed_in_order() -> None:
-    assert tags(render(report())).count("svg") == 8
+    assert tags(render(report())).count("svg") == 9
 
 
 def tags(page: str) -> list[str]:
