@@ -36,6 +36,7 @@ class Mixed:
         self._seed = seed
         self._power = power
         self._sizes: dict[tuple[int, int], int] = {}
+        self._shares: dict[float, list[int]] = {}
 
     @property
     def num_batches(self) -> int:
@@ -44,8 +45,14 @@ class Mixed:
 
     def shares(self, epoch: int) -> list[int]:
         """Say how many batches of an epoch are of each set: exactly, for only their order is left to chance."""
+        power = self._power(epoch)
+        if power not in self._shares:
+            self._shares[power] = self._apportioned(power)
+        return self._shares[power]
+
+    def _apportioned(self, power: float) -> list[int]:
         sizes = np.array(self._first_sizes())
-        counts = sizes.astype(np.float64) ** self._power(epoch)
+        counts = sizes.astype(np.float64) ** power
         total = int(sizes.sum())
         room = np.full(len(sizes), total + 2)  # a set may come more than once
         return [int(share) for share in apportion(counts / counts.sum() * total, total, room=room)]
@@ -61,9 +68,7 @@ class Mixed:
 
     def _taken(self, which: int, start: int, count: int) -> Plan:
         """Give `count` batches of a set's endless row of passes, from one of them on."""
-        number = 0
-        while start >= (size := self._size(which, number)):
-            start, number = start - size, number + 1
+        number, start = self._located(which, start)
         offset = sum(len(each) for each in self._sets[:which])
         parts: list[Plan] = []
         while count > 0:
@@ -71,6 +76,15 @@ class Mixed:
             parts.append(part.moved(offset))
             start, count, number = 0, count - len(part), number + 1
         return joined(parts) if parts else self._pass(which, number)[:0]
+
+    def _located(self, which: int, start: int) -> tuple[int, int]:
+        """Tell in which pass a batch is, and which of its batches it is."""
+        if self._batching.tokens is None:
+            return divmod(start, self._size(which, 0))
+        number = 0
+        while start >= (size := self._size(which, number)):
+            start, number = start - size, number + 1
+        return number, start
 
     def _first_sizes(self) -> list[int]:
         return [self._size(which, 0) for which in range(len(self._sets))]

@@ -145,8 +145,8 @@ def test_evaluating(trained: list[dict[str, Any]], golden: Golden, capsys: Captu
     assert err == ""
     assert json.loads(out)["scores"]["log_loss"] == {"value": 0.21, "low": None, "high": None}
     assert trained == [
-        {"target": "runs/a", "split": "validation", "data": None},
-        {"target": "runs/a", "split": None, "data": "x.csv"},
+        {"target": "runs/a", "split": "validation", "data": None, "task": None},
+        {"target": "runs/a", "split": None, "data": "x.csv", "task": None},
     ]
 
 
@@ -175,7 +175,7 @@ def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Cap
         Prediction([], None, {}),
         Prediction(None, None, {}, 3.25),
     ]
-    fake = SimpleNamespace(predict=lambda target, rows: answers[: len(rows)])
+    fake = SimpleNamespace(predict=lambda target, rows, task: answers[: len(rows)])
     monkeypatch.setitem(sys.modules, "burnish.commands.predict", fake)
     texts = ["A fine film.", "long " * 20, "two\nlines", "[bold]x"]
     argv = ["predict", "r", *(word for text in texts for word in ("--text", text))]
@@ -186,12 +186,15 @@ def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Cap
 
 
 def test_predicting_a_file(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    def predict_file(target: str, *, source: str, out: Path, progress: Callable[[int, int], None]) -> int:
+    def predict_file(
+        target: str, *, source: str, out: Path, task: str | None, progress: Callable[[int, int], None]
+    ) -> int:
+        assert task == "mood"
         progress(1200, 1200)
         return 1200
 
     monkeypatch.setitem(sys.modules, "burnish.commands.predict", SimpleNamespace(predict_file=predict_file))
-    assert run(["predict", "r", "--in", "x.csv", "--out", "y.parquet"]) == 0
+    assert run(["predict", "r", "--in", "x.csv", "--out", "y.parquet", "--task", "mood"]) == 0
     assert capsys.readouterr() == ("1,200 predictions in y.parquet\n", "predicting 1,200/1,200\n")
 
 
