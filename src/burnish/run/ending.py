@@ -19,8 +19,9 @@ def record(directory: RunDirectory, reason: str, *, step: int, seconds: float, m
 
 
 def refusal(error: BurnishError) -> dict[str, str]:
-    """Give an error as values that another process can raise again."""
-    return {"error": type(error).__name__, "message": str(error)}
+    """Give an error as values that another process can raise again: as the nearest kind that every process knows."""
+    kind = next(kind for kind in type(error).__mro__ if hasattr(errors, kind.__name__))
+    return {"error": kind.__name__, "message": str(error)}
 
 
 def error_of(values: Mapping[str, Any]) -> BurnishError | None:

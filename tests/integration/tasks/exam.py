@@ -21,6 +21,7 @@ from burnish.metrics.tally import Tally
 from burnish.run.prediction_tables import prediction_tables
 from burnish.run.result import RunResult
 from burnish.run.selection import metrics_of
+from burnish.spec.parts import named
 from burnish.testing.faults import Fault
 from burnish.testing.fork_server import ForkServer
 from tests.faults.conftest import Scene, undisturbed
@@ -100,7 +101,7 @@ class TaskExam:
         torch.testing.assert_close(examined.loss(batch), theirs, rtol=1e-5, atol=1e-5)
 
     def test_the_loss_ignores_padding(self, examined: Examined) -> None:
-        lengths = examined.prepared.features["train"]["length"].to_numpy()
+        lengths = examined.lengths
         chosen = [int(lengths.argmin()), int(lengths.argmax())]
         assert (lengths[chosen[0]] < lengths[chosen[1]]) == self.pads
         both = examined.batch(*chosen)
@@ -116,10 +117,13 @@ class TaskExam:
         assert found[1] == pytest.approx(found[2], rel=1e-6, abs=1e-4, nan_ok=True)
 
     def _scores(self, examined: Examined, *, examples: int) -> dict[str, float]:
-        outcome = examined.outcome(examples=examples)
-        np.testing.assert_array_equal(outcome.rows, np.arange(len(examined.prepared.rows["validation"])))
-        metrics = metrics_of(examined.resolved.experiment, examined.prepared.profile)
-        return Tally(metrics, [outcome]).scores()
+        found: dict[str, float] = {}
+        for name, part in examined.prepared.parts.items():
+            outcome = examined.outcome(name, examples=examples)
+            np.testing.assert_array_equal(outcome.rows, np.arange(len(part.rows["validation"])))
+            scores = Tally(metrics_of(examined.experiments[name], part.profile), [outcome]).scores()
+            found |= {named(name, score): value for score, value in scores.items()}
+        return found
 
     def test_rows_that_cannot_be_used_are_told_together_each_with_its_place(
         self, tmp_path: Path, tiny: Callable[[str], Path]
@@ -151,16 +155,16 @@ class TaskExam:
     def test_predictions_of_two_processes_are_those_of_one_in_row_order(
         self, examined: Examined, result: RunResult
     ) -> None:
-        written = pq.read_table(result.directory / "predictions" / "validation.parquet")
-        rows = examined.prepared.rows["validation"]
-        assert written["row"].to_pylist() == list(range(len(rows)))
-        assert "predicted" in written.column_names
-        said = Predictor.load(result.directory / "artifact").outcome(rows.table)
-        shown = [written.column_names[1]]
-        alone = pa.concat_tables(
-            prediction_tables(said, rows, shown=examined.resolved.experiment.task.input_columns[:1])
-        )
-        assert alone.drop_columns(shown) == written.drop_columns(shown)
+        for name, part in examined.prepared.parts.items():
+            written = pq.read_table(result.directory / "predictions" / name / "validation.parquet")
+            rows = part.rows["validation"]
+            assert written["row"].to_pylist() == list(range(len(rows)))
+            assert "predicted" in written.column_names
+            said = Predictor.load(result.directory / "artifact", task=name or None).outcome(rows.table)
+            shown = [written.column_names[1]]
+            columns = examined.experiments[name].task.input_columns[:1]
+            alone = pa.concat_tables(prediction_tables(said, rows, shown=columns))
+            assert alone.drop_columns(shown) == written.drop_columns(shown)
 
     def test_the_artifact_answers_as_it_did_when_it_was_saved(self, result: RunResult) -> None:
         predictor = Predictor.load(result.directory / "artifact")

@@ -22,9 +22,12 @@ from burnish.engine.infer_torch import inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.run.assemble import build_learner
 from burnish.run.directory import RunDirectory
+from burnish.run.material import Material
 from burnish.run.plan import settle_plan
-from burnish.run.prepare import Prepared, prepare
+from burnish.run.prepare import prepare
 from burnish.run.result import RunResult
+from burnish.spec.experiment import Experiment
+from burnish.spec.parts import parts_of
 from burnish.spec.values import Draw, Outcome
 from burnish.testing.fork_server import ForkServer
 
@@ -42,8 +45,13 @@ class Examined:
     def read(cls, root: Path, *overrides: str) -> "Examined":
         return cls(root, check(str(root / "experiment.yaml"), overrides=overrides))
 
+    @property
+    def experiments(self) -> Mapping[str, Experiment]:
+        """Give the experiment of each task; one that is alone has the name that stands for that."""
+        return parts_of(self.resolved.experiment)
+
     @cached_property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> Material:
         return prepare(
             self.resolved.experiment, RunDirectory(self.root / "unused"), tell=lambda _note: None, is_recorded=False
         )
@@ -55,9 +63,8 @@ class Examined:
         return learner
 
     def batch(self, *indices: int, split: str = "train") -> dict[str, torch.Tensor]:
-        features = self.prepared.features[split]
         draw = Draw(seed=0, epoch=0, is_training=split == "train")
-        arrays = self.prepared.encoder.collate(features, np.array(indices), draw)
+        arrays = self.prepared.collate(split)(np.array(indices), draw)
         return {name: torch.tensor(array) for name, array in arrays.items()}
 
     def loss(self, batch: Mapping[str, torch.Tensor], *, weights: Sequence[float] | None = None) -> torch.Tensor:
@@ -69,9 +76,15 @@ class Examined:
     def weights(self, batch: Mapping[str, torch.Tensor]) -> list[float]:
         return self._losses.weights(batch)
 
-    def outcome(self, *, examples: int) -> Outcome:
-        """Give what the network says of the validation rows, so many a batch."""
-        experiment, prepared = self.resolved.experiment, self.prepared
+    @property
+    def lengths(self) -> np.ndarray[Any, Any]:
+        """Give the lengths of the training examples, those of the first task where there are several."""
+        first = next(iter(self.prepared.parts.values()))
+        return first.features["train"]["length"].to_numpy()
+
+    def outcome(self, task: str, *, examples: int) -> Outcome:
+        """Give what the network says of the validation rows of a task, so many a batch."""
+        experiment, prepared = self.experiments[task], self.prepared.parts[task]
         plan = evaluation_plan(prepared.features["validation"]["length"].to_numpy(), examples=examples)
         outputs = infer_all(self.learner.infer, prepared.collate("validation"), plan, draws=views(experiment))
         return experiment.task.decode(outputs, prepared.profile, prepared.rows["validation"].table)
@@ -80,7 +93,7 @@ class Examined:
         """Give the losses of a network of its own that sees one batch again and again."""
         learner: Any = build_learner(self.resolved.experiment, self.prepared, Solo())
         draw = Draw(seed=0, epoch=0, is_training=True)
-        batch = self.prepared.encoder.collate(self.prepared.features["train"], np.array(indices), draw)
+        batch = self.prepared.collate("train")(np.array(indices), draw)
         return [learner.step([batch], step=step, factor=1.0).loss for step in range(steps)]
 
     def run(self, name: str, server: ForkServer, *, processes: int) -> RunResult:
@@ -97,7 +110,7 @@ class Examined:
     @property
     def _losses(self) -> Losses:
         head = self.resolved.experiment.task.head(self.prepared.profile)
-        return Losses(head.objective, head.terms, CPU)
+        return Losses(head.objective, head.terms, CPU, parts=tuple(head.parts.values()))
 
 
 def steps_of(run: Path) -> list[dict[str, Any]]:

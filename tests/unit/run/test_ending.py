@@ -16,6 +16,15 @@ def test_an_error_comes_out_as_it_went_in(error: BurnishError) -> None:
     assert (type(again), str(again), again.exit_code) == (type(error), str(error), error.exit_code)
 
 
+class Special(DataError):
+    """A kind that only the part knows that raises it."""
+
+
+def test_a_special_kind_of_error_comes_out_as_the_kind_that_everybody_knows() -> None:
+    again = error_of(refusal(Special("rows.csv:3: no")))
+    assert type(again) is DataError
+
+
 def test_a_plain_event_is_no_error() -> None:
     assert error_of({"event": "stepped", "step": 3}) is None
 
