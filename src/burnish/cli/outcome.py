@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from burnish.cli.documents import print_document, to_json
 from burnish.cli.figures import duration, figure, interval
 from burnish.cli.tables import Table, show
 from burnish.run.directory import RunDirectory, read_json
+from burnish.run.plan import read_plan
 from burnish.run.result import RunResult, ScoreSheet, sheet_of
 from burnish.spec.parts import SEVERAL
 from burnish.spec.values import Score
@@ -103,12 +104,17 @@ def _next_commands(result: RunResult) -> list[str]:
 
 
 def _example(result: RunResult) -> str:
-    """Show how to ask this model: with a text, or with the columns of its table; of several tasks, one."""
-    profile = read_json(RunDirectory(result.directory).profile)
+    """Show how to ask this model: with a text, or with the columns that it reads; of several tasks, one."""
+    run = RunDirectory(result.directory)
+    profile = read_json(run.profile)
     fields = profile if isinstance(profile, Mapping) else {}
-    columns = fields.get("inputs")
     if fields.get("kind") == SEVERAL:
         return f'--task {next(iter(fields["facts"]["tasks"]))} --text "…"'
-    if not columns:
-        return '--text "…"'
-    return "--row " + shlex.quote(json.dumps({str(name): None for name in columns[:2]}, ensure_ascii=False))
+    if columns := fields.get("inputs"):
+        return f"--row {_row(columns[:2], None)}"
+    columns = read_plan(run).task.input_columns
+    return f"--row {_row(columns, '…')}" if len(columns) > 1 else '--text "…"'
+
+
+def _row(columns: Sequence[str], value: str | None) -> str:
+    return shlex.quote(json.dumps({str(name): value for name in columns}, ensure_ascii=False))
