@@ -112,7 +112,7 @@ def _example(result: RunResult) -> str:
         return f'--task {next(iter(fields["facts"]["tasks"]))} --text "…"'
     if columns := fields.get("inputs"):
         return f"--row {_row(columns[:2], None)}"
-    columns = read_plan(run).task.input_columns
+    columns = read_plan(run).task.input_columns if run.exists() else ()
     return f"--row {_row(columns, '…')}" if len(columns) > 1 else '--text "…"'
 
 

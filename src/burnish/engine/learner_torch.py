@@ -39,7 +39,8 @@ class Learner:
         memory: Memory | None = None,
         loss_limit: float | None = None,
     ) -> None:
-        self.network = network.to(precision.device)
+        # Whoever loads weights leaves a network set to answering, and what holds it does not show that.
+        self.network = network.to(precision.device).train()
         self.optimizer = optimizer
         self._precision = precision
         self._head = head if isinstance(head, Head) else Head("any", 1, head)

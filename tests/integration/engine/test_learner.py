@@ -210,3 +210,13 @@ def test_the_factor_scales_the_rate() -> None:
     pupil = learner(Objective("cross_entropy"))
     pupil.step([batch(4)], step=0, factor=0.25)
     assert pupil.learning_rate == 0.0025
+
+
+def test_dropout_is_on_from_the_first_step_also_where_weights_were_loaded() -> None:
+    torch.manual_seed(0)
+    network = Net(3, dropout=0.5)
+    network.layers.eval()  # as transformers leaves what it has loaded
+    optimizer = torch.optim.AdamW(network.parameters(), lr=0.01)
+    pupil = Learner(network, optimizer, Objective("cross_entropy"), precision=CPU, seed=7)
+    losses = {pupil.step([batch(10)], step=step, factor=0.0).loss for step in range(4)}
+    assert len(losses) == 4

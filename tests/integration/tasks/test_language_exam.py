@@ -17,6 +17,7 @@ from burnish.metrics.tokens import PAIRS
 from burnish.models import replaced_torch
 from burnish.models.transformer import Transformer
 from burnish.run.result import RunResult
+from burnish.spec.parts import ALONE
 from burnish.spec.values import Head, Objective
 from tests.integration.tasks.exam import TaskExam
 from tests.integration.tasks.examined import Examined
@@ -116,7 +117,7 @@ class TestPretraining(LanguageExam):
         return network.model(**told, labels=batch["label"], next_sentence_label=batch["pair_label"]).loss
 
     def test_pairs_are_scored_once_each(self, examined: Examined) -> None:
-        outcome, features = examined.outcome(examples=5), examined.prepared.features["validation"]
+        outcome, features = examined.outcome(ALONE, examples=5), examined.prepared.features["validation"]
         batch = examined.batch(*range(features.num_rows), split="validation")
         with torch.no_grad():
             told = examined.learner.network(inputs_of(batch))["pair"].argmax(dim=1) == batch["pair_label"]
