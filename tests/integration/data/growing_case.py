@@ -27,7 +27,8 @@ from burnish.tasks.text_classification import TextClassification
 def main(data: str, scratch: str) -> None:
     # small pieces, so that some megabytes show what gigabytes do
     spool.LARGE_BYTES = stream.LARGE_BYTES = spool._PART_BYTES = blocks._BLOCK = 1 << 19
-    stream_text._BLOCK = 1 << 17  # of which 32 are read ahead
+    stream.BLOCKS = (1 << 17,)  # of which 32 are read ahead
+    stream_text._PART_BYTES = 1 << 20
     encode._CHUNK_BYTES = 1 << 20
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, **{f"w{n}": n + 1 for n in range(50)}}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
