@@ -56,14 +56,10 @@ def predict(
 ) -> None:
     """Predict from texts, rows or a file, prepared as in training."""
     given = [*(texts or ()), *(rows or ())]
-    if format == "glue":
-        _refuse_texts(given)
-        predict_glue(resolved(target), source=source, out=out, task=task, is_json=is_json)
-        return
     if format is not None:
         _refuse_texts(given)
-        ask = partial(predict_payload, resolved(target), source=source, out=out, task=task, is_json=is_json)
-        ask(format=format, bad_rows=bad_rows)
+        ask = predict_glue if format == "glue" else partial(predict_payload, format=format, bad_rows=bad_rows)
+        ask(resolved(target), source=source, out=out, task=task, is_json=is_json)
         return
     _refuse_format_options(source, out, bad_rows)
     if (source is None) != (out is None):

@@ -1,20 +1,11 @@
 """What does not fit together is found before any data is touched."""
 
-import json
 from pathlib import Path
 
 import pytest
 
 from burnish.commands.config import check
 from burnish.errors import ConfigError
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"model_type": "bert", "max_position_embeddings": 64}))
-    return folder
 
 
 def refusal(model: Path, *overrides: str) -> str:

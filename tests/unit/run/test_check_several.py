@@ -1,6 +1,5 @@
 """What does not fit together in an experiment of several tasks is found at once, each with where it came from."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -21,14 +20,6 @@ data:
     mood: mood.csv
     stars: stars.csv
 """
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
-    folder = tmp_path / "model"
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps({"model_type": "bert", "max_position_embeddings": 64}))
-    return folder
 
 
 def written(model: Path) -> str:
