@@ -11,9 +11,7 @@ from burnish.cli.documents import print_document, to_json
 from burnish.cli.figures import duration, figure, interval
 from burnish.cli.tables import Table, show
 from burnish.run.directory import RunDirectory, read_json
-from burnish.run.plan import read_plan
 from burnish.run.result import RunResult, ScoreSheet, sheet_of
-from burnish.spec.parts import SEVERAL
 from burnish.spec.values import Score
 
 if TYPE_CHECKING:
@@ -105,6 +103,9 @@ def _next_commands(result: RunResult) -> list[str]:
 
 def _example(result: RunResult) -> str:
     """Show how to ask this model: with a text, or with the columns that it reads; of several tasks, one."""
+    from burnish.run.plan import read_plan  # reads configs: not for `--help` to load
+    from burnish.spec.parts import SEVERAL
+
     run = RunDirectory(result.directory)
     profile = read_json(run.profile)
     fields = profile if isinstance(profile, Mapping) else {}
