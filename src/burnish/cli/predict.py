@@ -34,7 +34,7 @@ def predict(
     ] = None,
     rows: Annotated[
         list[str] | None,
-        typer.Option("--row", metavar="JSON", help="A row of a table, like '{\"fare\": 12.5}'; repeatable."),
+        typer.Option("--row", metavar="JSON", help="A row of several columns, like '{\"fare\": 12.5}'; repeatable."),
     ] = None,
     source: Annotated[
         str | None, typer.Option("--in", metavar="FILE", help="A file of rows to predict for; - is standard input.")
