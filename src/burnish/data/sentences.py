@@ -18,12 +18,16 @@ _END_OF_SENTENCE = r"([.!?]['\")\]]*)[ \t]+"
 
 
 def split_sentences(column: pa.ChunkedArray) -> tuple[pa.Array, Array]:
-    """Give all sentences and the row of each: lines where a text has several, else what a . ! or ? ends."""
+    """Give all sentences and the row of each: what a . ! or ? ends, or lines where a text has one a line.
+
+    Lines that hold two sentences and more on average are paragraphs, and are split like running text.
+    """
     texts = pc.fill_null(column.cast(pa.large_string()), "").combine_chunks()
     texts = texts if isinstance(texts, pa.Array) else pa.concat_arrays(texts.chunks)
     trimmed = pc.utf8_trim_whitespace(texts)
-    by_line = pc.match_substring(trimmed, "\n")
-    marked = pc.if_else(by_line, trimmed, pc.replace_substring_regex(trimmed, _END_OF_SENTENCE, "\\1\n"))
+    lines = pc.add(pc.count_substring(trimmed, "\n"), 1)
+    is_prose = pc.greater_equal(pc.count_substring_regex(trimmed, _END_OF_SENTENCE), lines)
+    marked = pc.if_else(is_prose, pc.replace_substring_regex(trimmed, _END_OF_SENTENCE, "\\1\n"), trimmed)
     lists = pc.split_pattern(marked, "\n")
     return pc.utf8_trim_whitespace(lists.flatten()), pc.list_parent_indices(lists).to_numpy().astype(np.int64)
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 Pairing = Literal["sentence_order", "next_sentence"]
 _TRIES = 4
+_VERSION = 2
+"""Changes when the same documents give other stretches."""
 _CUT, _LOT, _OTHER_CUT, _OTHER = 0, 1, 2, 3
 """What each random number of an example decides; from the last on, each is a try to find another row."""
 
@@ -51,7 +53,7 @@ class PairEncoder:
     @property
     def key(self) -> Mapping[str, object]:
         """All that shapes the features; how they are cut and masked is drawn later."""
-        return {**self.masked.key, "task": "pretraining"}
+        return {**self.masked.key, "task": "pretraining", "version": _VERSION}
 
     @cached_property
     def template(self) -> Template:

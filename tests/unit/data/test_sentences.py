@@ -25,6 +25,14 @@ def test_running_text_is_cut_after_its_marks() -> None:
     assert rows.tolist() == [0, 0, 0, 0, 1, 2, 2]
 
 
+def test_paragraphs_are_cut_after_their_marks_and_at_their_ends() -> None:
+    column = pa.chunked_array([["It rains. Still.\nSo what? Nothing. The end", "Mr. Fox ran.\nHe hid."]])
+    sentences, rows = split_sentences(column)
+    prose, lines = ["It rains.", "Still.", "So what?", "Nothing.", "The end"], ["Mr. Fox ran.", "He hid."]
+    assert [text for text in sentences.to_pylist() if text] == [*prose, *lines]
+    assert rows.tolist() == [0, 0, 0, 0, 0, 1, 1]
+
+
 @given(documents=DOCUMENTS, room=st.integers(2, 12))
 def test_stretches_hold_whole_sentences_of_one_row_and_lose_only_single_tokens(
     documents: list[list[int]], room: int
