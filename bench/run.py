@@ -2,8 +2,8 @@
 
 python -m bench.run                     all of it: hours
 python -m bench.run --quick             a few minutes: one set, few rows, one round and no trials, to see that it works
-python -m bench.run --only training     one part: machine, training, evaluation, tokenising, startup, foresight,
-                                        growth, checkpoints, tables, table_scores or quality
+python -m bench.run --only training     one part: machine, training, accuracy, evaluation, tokenising, startup,
+                                        foresight, growth, checkpoints, tables, table_scores or quality
 """
 
 import argparse
@@ -132,6 +132,7 @@ def _quality(asked: argparse.Namespace, _folder: Path) -> Iterable[str]:
 PARTS: dict[str, Callable[[argparse.Namespace, Path], Iterable[str]]] = {
     "machine": _machine,
     "training": _on_sets("training"),
+    "accuracy": _on_sets("accuracy"),
     "evaluation": _on_sets("evaluation"),
     "tokenising": _on_sets("tokenising"),
     "startup": _startup,

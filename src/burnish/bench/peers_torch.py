@@ -7,6 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import numpy as np
 import torch
 from transformers import (
     AutoModelForSequenceClassification,
@@ -53,6 +54,17 @@ def train(request: Mapping[str, Any], referee: Referee) -> None:
             return
 
 
+def learned(request: Mapping[str, Any]) -> list[int]:
+    """Let Trainer train on the whole sample as the request says; give the class it then sees in each validation row."""
+    sample = _set_up(request)
+    with tempfile.TemporaryDirectory() as folder:
+        trainer = _trainer(sample, request, folder)
+        trainer.train()
+        logits = trainer.predict(list(_rows(sample, "validation"))).predictions  # type: ignore[arg-type]  # any sequence will do
+    classes: list[int] = np.asarray(logits).argmax(axis=1).tolist()
+    return classes
+
+
 def predict(request: Mapping[str, Any], referee: Referee) -> None:
     """Let Trainer predict the encoded sample each turn."""
     sample = _set_up(request)
@@ -92,7 +104,6 @@ def _trainer(sample: Sample, request: Mapping[str, Any], folder: str) -> Trainer
     workers = request.get("workers", 0)
     arguments = TrainingArguments(
         output_dir=folder,
-        num_train_epochs=_NO_END,
         per_device_train_batch_size=_batch_size(sample),
         bf16=request.get("bf16", False),
         dataloader_num_workers=workers,
@@ -101,7 +112,7 @@ def _trainer(sample: Sample, request: Mapping[str, Any], folder: str) -> Trainer
         save_strategy="no",
         report_to="none",
         disable_tqdm=True,
-        **request.get("arguments", {}),
+        **{"num_train_epochs": _NO_END, **request.get("arguments", {})},
     )
     tokenizer = AutoTokenizer.from_pretrained(request["model"])
     pad_to = request.get("pad_to")
@@ -175,11 +186,11 @@ class _Turns(TrainerCallback):
         self._referee.report(Block(perf_counter() - self._began, *self._size))
 
 
-def _rows(sample: Sample) -> Iterator[dict[str, Any]]:
+def _rows(sample: Sample, split: str = "train") -> Iterator[dict[str, Any]]:
     """Give each example as it would come out of a tokenizer: not padded, with its label."""
     prepared, seed = sample.prepared, sample.experiment.runtime.seed
     draw = Draw(seed=seed, epoch=0, is_training=False)
-    features = prepared.features["train"]
+    features = prepared.features[split]
     for index in range(len(features)):
         batch = prepared.encoder.collate(features, [index], draw)  # type: ignore[arg-type]  # any sequence of places
         yield {

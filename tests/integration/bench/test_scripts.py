@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from bench import accuracy as accuracy_script
 from bench import evaluation as evaluation_script
 from bench import foresight as foresight_script
 from bench import sets as sets_script
@@ -47,6 +48,16 @@ def test_training_is_raced_and_set_against_the_peak(sets: list[DataSet]) -> None
     ]
     assert lines[-1].startswith("| tiny, 24 rows | fp32 |")
     assert lines[-1].count("%") == 2
+
+
+def test_both_answer_the_same_rows_after_the_same_training(sets: list[DataSet]) -> None:
+    lines = list(accuracy_script.accuracy(sets, rounds=2, tell=lambda _sentence: None))
+    cells = [line.strip("| ").split(" | ") for line in lines[2:]]
+    assert [row[1] for row in cells] == ["0", "1"]
+    for _, _, ours, theirs, alone, _ in cells:
+        only_ours, only_theirs, of_all = (int(word) for word in alone.split() if word.isdigit())
+        assert of_all == 10  # a tenth of 96 rows is held out
+        assert round((float(ours) - float(theirs)) * of_all) == only_ours - only_theirs
 
 
 def test_the_flags_of_a_peer_are_tried_unless_it_must_be_quick(
