@@ -22,7 +22,7 @@ class Batching(Component):
     @model_validator(mode="after")
     def _one_of_two(self) -> "Batching":
         if self.examples is not None and self.tokens is not None:
-            raise ValueError("takes `examples` or `tokens`, not both")
+            raise ValueError("takes `examples` or `tokens`, not both; null takes one away")
         return self
 
 
