@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -54,15 +55,16 @@ def train(request: Mapping[str, Any], referee: Referee) -> None:
             return
 
 
-def learned(request: Mapping[str, Any]) -> list[int]:
-    """Let Trainer train on the whole sample as the request says; give the class it then sees in each validation row."""
+def learned(request: Mapping[str, Any]) -> NDArray[np.float32]:
+    """Let Trainer train on the whole sample as the request says; give its logits of the validation rows, in order."""
     sample = _set_up(request)
     with tempfile.TemporaryDirectory() as folder:
         trainer = _trainer(sample, request, folder)
         trainer.train()
-        logits = trainer.predict(list(_rows(sample, "validation"))).predictions  # type: ignore[arg-type]  # any sequence will do
-    classes: list[int] = np.asarray(logits).argmax(axis=1).tolist()
-    return classes
+        # One that groups by length answers in that order.
+        judge = Trainer(model=trainer.model, args=trainer.args, data_collator=trainer.data_collator)
+        rows = list(_rows(sample, "validation"))
+        return np.asarray(judge.predict(rows).predictions)  # type: ignore[arg-type]  # any sequence will do
 
 
 def predict(request: Mapping[str, Any], referee: Referee) -> None:

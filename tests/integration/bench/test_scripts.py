@@ -19,6 +19,9 @@ from bench.machine import machine
 from bench.sets import DataSet, data_sets, tiny_sets
 from bench.tokenising import tokenising
 from burnish.bench import roof_torch
+from burnish.bench.peers_torch import learned
+from burnish.bench.stage import staged
+from burnish.commands.config import check
 from burnish.run.directory import RunDirectory
 from burnish.run.ending import record
 from burnish.spec.events import Ended, Started, Stepped
@@ -58,6 +61,13 @@ def test_both_answer_the_same_rows_after_the_same_training(sets: list[DataSet]) 
         only_ours, only_theirs, of_all = (int(word) for word in alone.split() if word.isdigit())
         assert of_all == 10  # a tenth of 96 rows is held out
         assert round((float(ours) - float(theirs)) * of_all) == only_ours - only_theirs
+
+
+def test_a_peer_that_groups_by_length_answers_in_the_order_of_the_rows(sets: list[DataSet]) -> None:
+    stays_as_it_is = {"num_train_epochs": 1, "learning_rate": 0.0}
+    with staged(check(sets[0].experiment, overrides=sets[0].overrides), rows=24) as stage:
+        answers = [learned({**stage.request, "is_grouped": it, "arguments": stays_as_it_is}) for it in (True, False)]
+    np.testing.assert_allclose(*answers, atol=1e-5)
 
 
 def test_the_flags_of_a_peer_are_tried_unless_it_must_be_quick(
