@@ -7,8 +7,6 @@ from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
-import fsspec
-
 from burnish.errors import BurnishError, DataError, MissingExtra
 
 PACKAGE = "package:"
@@ -145,6 +143,8 @@ def _inside(roots: list[str], inside: str, *, address: str, option: str) -> str:
 
 
 def _remote(url: str, *, option: str) -> list[DataFile]:
+    import fsspec  # nobody whose files are local waits for it
+
     scheme = url.partition("://")[0].rpartition("::")[2]
     try:
         system, path = fsspec.core.url_to_fs(url)

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import fsspec
 import pyarrow as pa
 
 from burnish.data.address import DataFile, refused
@@ -31,6 +30,8 @@ def local(file: DataFile) -> Iterator[Path]:
 
 
 def _fetch(url: str, path: Path) -> None:
+    import fsspec  # nobody whose files are local waits for it
+
     try:
         with fsspec.open(url, "rb") as source, path.open("wb") as target:
             shutil.copyfileobj(source, target, _CHUNK)
