@@ -80,7 +80,7 @@ class MaskedEncoder:
         can = valid_of(texts) & ~vocabulary.is_special[ids]
         begins = vocabulary.begins(ids) if self.masking.whole_words else np.ones_like(can)
         key = _key(numbers, draw, is_dynamic=self.masking.dynamic)
-        chosen, pieces = self._choice.choose(can, begins, key)
+        chosen, pieces = self._choices[draw.is_training].choose(can, begins, key)
         together = pieces if self.masking.spans == "geometric" else None
         return ragged_of(self._fates.apply(ids, chosen, key, pieces=together), texts), chosen
 
@@ -107,8 +107,8 @@ class MaskedEncoder:
         return {**batch, "scored": scored, **self.codec.places(features, indices, layout)}
 
     @cached_property
-    def _choice(self) -> Choice:
-        return self.masking.choice()
+    def _choices(self) -> Mapping[bool, Choice]:
+        return {is_training: self.masking.choice(is_training=is_training) for is_training in (True, False)}
 
     @cached_property
     def _fates(self) -> Fates:

@@ -23,6 +23,8 @@ class Masking(Component):
 
     probability: Annotated[float, Field(gt=0, lt=1)] = 0.15
     """The share of tokens to guess; special tokens are never among them."""
+    scored: Annotated[float, Field(gt=0, lt=1)] | None = None
+    """The share in validation and test; by default the same. The more is hidden, the harder each guess."""
     whole_words: bool = False
     """Hide a word with all its tokens or not at all."""
     spans: Literal["single", "ngram", "geometric"] = "single"
@@ -46,11 +48,12 @@ class Masking(Component):
             )
         return self
 
-    def choice(self) -> Choice:
+    def choice(self, *, is_training: bool) -> Choice:
         """Give the way to choose tokens."""
         from burnish.data.masks import Choice  # numpy, which checking a config must not load
 
-        return Choice(self.probability, self.spans, self.max_span or _USUAL_SPANS[self.spans], self.geometric)
+        share = self.probability if is_training else self.scored or self.probability
+        return Choice(share, self.spans, self.max_span or _USUAL_SPANS[self.spans], self.geometric)
 
     def fates(self, vocabulary: Vocabulary, *, mask_id: int) -> Fates:
         """Give what becomes of the chosen tokens."""

@@ -76,6 +76,14 @@ def test_whole_words_are_hidden_whole() -> None:
                 assert scored[place] == scored[place - 1], tokens
 
 
+def test_scores_may_be_of_another_share_than_is_learned() -> None:
+    made = encoder(masking=Masking(probability=0.6, scored=0.2))
+    plain = encoder(masking=Masking(probability=0.2))
+    learned, scored = (everything(made, draw)[1]["scored"] for draw in (TRAIN, SCORE))
+    assert learned.sum() > 2 * scored.sum()
+    np.testing.assert_array_equal(scored, everything(plain, SCORE)[1]["scored"])
+
+
 def test_masks_are_new_each_epoch_unless_static_and_fixed_when_scored() -> None:
     later = Draw(seed=3, epoch=1, is_training=True)
     lines = {"pack": False}
