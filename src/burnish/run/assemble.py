@@ -279,16 +279,17 @@ def _memory_of_scoring(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
 
 
 def facts_of(prepared: Material, learner: Learner | Grower, stream: BatchStream, world: World) -> dict[str, Any]:
-    """Tell the sizes of a run: rows, parameters, batches, padding; of trees only the rows are known."""
+    """Tell the sizes of a run: rows, parameters, batches, padding if there is any; of trees only the rows are known."""
     if isinstance(learner, Grower):
         return dict(prepared.facts)
     parameters = sum(parameter.numel() for parameter in learner.network.parameters())
     trained = sum(parameter.numel() for parameter in learner.network.parameters() if parameter.requires_grad)
+    padding = stream.padding_waste(0)
     return {
         **prepared.facts,
         **({"processes": world.size} if world.size > 1 else {}),
         "parameters": parameters,
         **({"trained_parameters": trained} if trained != parameters else {}),
         "batches_per_epoch": stream.batches_in(0),
-        "padding": stream.padding_waste(0),
+        **({"padding": padding} if padding else {}),
     }
