@@ -12,11 +12,14 @@ import numpy as np
 from burnish.data.tokens import TextAssets
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from burnish.spec.values import Array
 
 _CONFIG = "tokenizer_config.json"
 _WORD_STARTS = ("Ġ", "▁", "Ċ")
 """How byte-level and sentence-piece tokens write the blank, or the line end, before a word."""
+_AT_ONCE = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,15 @@ class Vocabulary:
         token = described.get(name)
         token = token.get("content") if isinstance(token, dict) else token
         return None if token is None else self.assets.tokenizer.token_to_id(token)
+
+    def counts(self, tokens: pa.ChunkedArray) -> Array:
+        """Count how often each token comes in a column of lists, a part of it at a time."""
+        counted = np.zeros(self.size, dtype=np.int64)
+        for chunk in tokens.chunks:
+            ids = chunk.flatten().to_numpy()
+            for start in range(0, len(ids), _AT_ONCE):
+                counted += np.bincount(ids[start : start + _AT_ONCE], minlength=self.size)
+        return counted
 
     def begins(self, ids: Array) -> Array:
         """Tell which tokens [n, length] begin a word."""

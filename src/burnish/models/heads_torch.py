@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -28,6 +28,9 @@ from burnish.models.place import refusal
 from burnish.models.replaced_torch import ReplacedNetwork
 from burnish.models.span_beam_torch import AutoBeam, BeamNetwork
 from burnish.spec.values import Head
+
+if TYPE_CHECKING:
+    from burnish.spec.values import Array
 
 
 class PlacesNetwork(TransformerNetwork):
@@ -59,7 +62,23 @@ class SpanNetwork(PlacesNetwork):
         return torch.stack([outputs.start_logits[0], outputs.end_logits[0]], dim=-1)
 
 
-class PretrainingNetwork(PlacesNetwork):
+class GuessingNetwork(PlacesNetwork):
+    """Guess tokens of the vocabulary."""
+
+    def expect(self, counts: Array) -> None:
+        """Begin a new output at how often each token comes, which it would take thousands of steps to learn."""
+        output = self.model.get_output_embeddings()  # type: ignore[no-untyped-call]  # transformers' own
+        bias = getattr(output, "bias", None)
+        names = {name for name, each in self.model.named_parameters(remove_duplicate=False) if each is bias}
+        if bias is None or not names & self.fresh:
+            return
+        seen = torch.ones(len(bias), dtype=torch.float64)  # once for each, as none is impossible
+        seen[: len(counts)] += torch.from_numpy(counts)
+        with torch.no_grad():
+            bias.copy_((seen / seen.sum()).log())
+
+
+class PretrainingNetwork(GuessingNetwork):
     """Guess hidden tokens, and tell whether the second text follows the first."""
 
     def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
@@ -126,7 +145,7 @@ _KINDS = {
     "question_answering": Kind(AutoModelForQuestionAnswering, SpanNetwork),
     "question_answering_beam": Kind(AutoBeam, BeamNetwork),
     "multiple_choice": Kind(AutoModelForMultipleChoice, ChoiceNetwork),
-    "masked_lm": Kind(AutoModelForMaskedLM, PlacesNetwork),
+    "masked_lm": Kind(AutoModelForMaskedLM, GuessingNetwork),
     "causal_lm": Kind(AutoModelForCausalLM, PlacesNetwork),
     "permutation_lm": Kind(AutoModelForCausalLM, PermutationNetwork),
     "pretraining": Kind(AutoModelForPreTraining, PretrainingNetwork),

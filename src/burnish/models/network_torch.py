@@ -25,6 +25,8 @@ class TransformerNetwork(nn.Module):
         self.head = head
         self.layer_decay = layer_decay
         self.inputs = accepted_inputs(model)
+        self.fresh: frozenset[str] = frozenset()
+        """The parameters of the model that no file held."""
 
     @property
     def parts(self) -> Mapping[str, PreTrainedModel]:

@@ -101,6 +101,8 @@ class Transformer(Component):
     architecture: str | None = None
     """The sort of model, like bert (the default), when there is neither `name` nor `config`."""
     size: Size = Size()
+    start: Literal["usual", "neighbours"] = "usual"
+    """How random weights begin: as usual, or with heads that look at the tokens beside their own."""
     dropout: Dropout | None = None
     """Replaces every dropout of the model."""
     attention_dropout: Dropout | None = None
@@ -194,6 +196,9 @@ def _disagreements(model: Transformer) -> list[str]:
         ),
         "takes `size` only with `pretrained: false`, as pretrained weights have a size": (
             model.pretrained and model.size != Size()
+        ),
+        "takes `start` only with `pretrained: false`, as pretrained weights have begun": (
+            model.pretrained and model.start != "usual"
         ),
         "takes `architecture` only without `name` and `config`, which tell it": (
             model.architecture is not None and (model.name or model.config) is not None

@@ -13,6 +13,7 @@ from torch import Tensor
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
 from burnish.data.tokens import TextAssets
+from burnish.data.vocabulary import Vocabulary
 from burnish.models import layers_torch
 from burnish.models.attention_torch import asked_of_transformers, settle_attention
 from burnish.models.config_torch import set_head
@@ -21,6 +22,7 @@ from burnish.models.first_token_torch import answer_from_first_token
 from burnish.models.heads_torch import kind_of
 from burnish.models.joint_torch import Shared, share
 from burnish.models.lora_torch import add_adapters, merged
+from burnish.models.neighbours_torch import look_at_neighbours
 from burnish.models.network_torch import TransformerNetwork
 from burnish.models.place import refusal, weights_folder
 from burnish.models.quiet_torch import quiet, refusing
@@ -39,6 +41,7 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
     if head.parts:
         return _build_joint(options, head, assets=assets)
     model, fresh = options.build_model(options.build_config(head, assets), head)
+    _start(model.base_model, options, assets=assets)
     if head.kind == _CLASSIFIES:
         answer_from_first_token(model)
     if options.lora is not None:
@@ -46,6 +49,7 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
     layers_torch.freeze(model, options.freeze)
     use_lean_dropout(model)
     network = kind_of(head).network(model, head, layer_decay=options.layer_decay)
+    network.fresh = frozenset(fresh)
     if options.pretrained and network.parts:
         allow_pickle = options.allow_pickle_weights
         _read_parts(network, weights_folder(options.name or "", options.hub_copy, allow_pickle=allow_pickle))
@@ -58,6 +62,7 @@ def _build_joint(options: Transformer, head: Head, *, assets: TextAssets) -> Tra
         lambda part: options.build_model(options.build_config(part, assets), part),
         kinds=options.joint_heads,
     )
+    _start(shared.base, options, assets=assets)
     _answer_from_first_token(shared, head)
     if options.lora is not None:
         add_adapters(shared.base, options.lora, fresh=shared.fresh)
@@ -65,6 +70,11 @@ def _build_joint(options: Transformer, head: Head, *, assets: TextAssets) -> Tra
     for model in (shared.base, *shared.tops.values()):
         use_lean_dropout(model)
     return shared.network(head, options)
+
+
+def _start(layers: PreTrainedModel, options: Transformer, *, assets: TextAssets) -> None:
+    if options.start == "neighbours":
+        look_at_neighbours(layers, mask_id=Vocabulary(assets).role("mask_token"))
 
 
 def _answer_from_first_token(shared: Shared, head: Head) -> None:
@@ -78,7 +88,8 @@ def load_model(options: Transformer, config: PretrainedConfig, *, head: Head) ->
     auto = kind_of(head).auto
     if options.pretrained:
         return _pretrained(options, config, auto=auto)
-    return _random(options, config, auto=auto), set()
+    model = _random(options, config, auto=auto)
+    return model, {name for name, _ in model.named_parameters()}
 
 
 def save_network(network: TransformerNetwork, directory: Path) -> None:

@@ -37,7 +37,7 @@ from burnish.spec.events import Ended, Saved, Started
 from burnish.spec.experiment import Experiment, TrainPolicy
 from burnish.spec.interval import Interval
 from burnish.spec.parts import ALONE
-from burnish.spec.protocols import Growing, Joint
+from burnish.spec.protocols import Counts, Expects, Growing, Joint
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
 
@@ -174,6 +174,9 @@ def build_learner(
     seed_everything(experiment.runtime.seed)
     head = experiment.task.head(prepared.profile)
     network = experiment.model.network(head, prepared.assets).to(precision.device)
+    alone = prepared.parts.get(ALONE)
+    if alone is not None and isinstance(network, Expects) and isinstance(alone.encoder, Counts):
+        network.expect(alone.encoder.counts(alone.features["train"]))
     if isinstance(experiment.model, Growing):
         refuse_processes(world)
         rate = experiment.model.learning_rate

@@ -199,6 +199,24 @@ class PutsIntoWords(Protocol):
         ...
 
 
+@runtime_checkable
+class Counts(Protocol):
+    """An encoder that can tell how often each thing to guess comes."""
+
+    def counts(self, features: pa.Table) -> Array:
+        """Count, by id."""
+        ...
+
+
+@runtime_checkable
+class Expects(Protocol):
+    """A network whose output, where it is new, can begin at how often each thing comes."""
+
+    def expect(self, counts: Array) -> None:
+        """Be told the counts by id, before the first step."""
+        ...
+
+
 class Assets(Protocol):
     """What a model brings besides weights: its tokenizer and its limits."""
 

@@ -66,6 +66,10 @@ class MaskedEncoder:
         batch, layout = self.laid_out(hidden, texts, chosen)
         return batch if draw.is_training else batch | self.codec.places(features, indices, layout)
 
+    def counts(self, features: pa.Table) -> Array:
+        """Count how often each token comes."""
+        return self.codec.vocabulary.counts(features["tokens"])
+
     def laid_out(self, shown: Ragged, texts: Ragged, chosen: Array) -> tuple[dict[str, Array], Layout]:
         """Lay out what the model is shown, with the true tokens at the chosen places as labels."""
         batch, layout = self.codec.pad(shown)

@@ -95,6 +95,10 @@ class PairEncoder:
         row, place = pick(features["row"], indices), np.broadcast_to(np.arange(chosen.shape[1]), chosen.shape)
         return {**batch, "row": row, "at_row": row, "at_place": layout.spread(place, fill=0)}
 
+    def counts(self, features: pa.Table) -> Array:
+        """Count how often each token comes."""
+        return self.masked.counts(features)
+
     def pairs(self, features: pa.Table, indices: Array, draw: Draw) -> tuple[Ragged, Ragged, Array]:
         """Give first texts, second texts, and which of the second do not follow their first."""
         seed, epoch = (draw.seed, draw.epoch) if draw.is_training else (0, draw.view)

@@ -11,13 +11,16 @@ import torch
 from torch.nn.functional import one_hot
 
 from burnish.commands.predict import predict
+from burnish.dist.world import Solo
 from burnish.engine.infer_torch import inputs_of
 from burnish.metrics.perplexity import PairAccuracy
 from burnish.metrics.tokens import PAIRS
 from burnish.models import replaced_torch
 from burnish.models.transformer import Transformer
+from burnish.run.assemble import build_learner
 from burnish.run.result import RunResult
 from burnish.spec.parts import ALONE
+from burnish.spec.protocols import Counts
 from burnish.spec.values import Head, Objective
 from tests.integration.tasks.exam import TaskExam
 from tests.integration.tasks.examined import Examined
@@ -81,7 +84,20 @@ def _document(draw: random.Random) -> str:
     return " ".join(f"{' '.join(draw.choices(WORDS, k=draw.randint(1, 6)))}." for _ in range(3))
 
 
-class TestMaskedLm(LanguageExam):
+class BeginsAtCounts:
+    """The new output of a run begins at how often each token comes."""
+
+    def test_the_first_guess_is_how_often_each_token_comes(self, examined: Examined) -> None:
+        part = examined.prepared.parts[ALONE]
+        assert isinstance(part.encoder, Counts)
+        learner = build_learner(examined.resolved.experiment, examined.prepared, Solo())
+        bias = learner.network.model.get_output_embeddings().bias.detach().double()
+        seen = torch.from_numpy(part.encoder.counts(part.features["train"])) + 1
+        assert len(seen.unique()) > 5
+        torch.testing.assert_close(bias, (seen / seen.sum()).log(), rtol=0, atol=1e-5, check_dtype=False)
+
+
+class TestMaskedLm(BeginsAtCounts, LanguageExam):
     """Whole words are hidden in blocks."""
 
     task = "type: masked_lm, max_length: 14, masking: {{whole_words: true}}"
@@ -106,7 +122,7 @@ class TestCausalLm(LanguageExam):
         return network.model(**{name: batch[name] for name in SEGMENTED[:2]}, labels=labels).loss
 
 
-class TestPretraining(LanguageExam):
+class TestPretraining(BeginsAtCounts, LanguageExam):
     """Tokens are hidden in pairs, of which half do not belong together."""
 
     task = "type: pretraining, max_length: 20, pairing: next_sentence"

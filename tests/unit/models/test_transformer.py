@@ -19,6 +19,7 @@ from burnish.spec.protocols import Architecture
         ({}, "needs a `name`"),
         ({"pretrained": False}, "needs a `tokenizer` or a `name`"),
         ({"name": "a/b", "size": {"hidden_size": 8}}, "takes `size` only with `pretrained: false`"),
+        ({"name": "a/b", "start": "neighbours"}, "takes `start` only with `pretrained: false`"),
         ({"name": "a/b", "architecture": "bert"}, "takes `architecture` only without `name` and `config`"),
         ({"name": "a/b", "lora": {}, "freeze": {"layers": 1}}, "takes `lora` or `freeze`, not both"),
         ({"name": "a/b", "lora": {}, "pretrained": False}, "takes `lora` only with pretrained weights"),
