@@ -84,7 +84,13 @@ class Transformer(Component):
         "text_and_columns",
         "several",
     )
-    joint_heads: ClassVar[tuple[str, ...]] = ("sequence_classification", "token_classification", "multiple_choice")
+    joint_heads: ClassVar[tuple[str, ...]] = (
+        "sequence_classification",
+        "token_classification",
+        "question_answering",
+        "question_answering_beam",
+        "multiple_choice",
+    )
     """Those that may stand side by side above the same layers."""
 
     name: str | None = None

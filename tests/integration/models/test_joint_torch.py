@@ -13,10 +13,13 @@ from burnish.models.transformer import Transformer
 from burnish.models.transformer_torch import load_network, save_network
 from burnish.spec.values import Head, Objective
 
+BEAM = {"start_n_top": 2, "end_n_top": 2, "max_answer": 3}
 PARTS = {
     "sort": Head("sequence_classification", 3, Objective("cross_entropy"), ("a", "b", "c")),
     "embed": Head("token_classification", 2, Objective("cross_entropy"), ("O", "B-X")),
     "keys": Head("multiple_choice", 1, Objective("cross_entropy")),
+    "spans": Head("question_answering", 2, Objective("span")),
+    "beam": Head("question_answering_beam", 2, Objective("span"), options=BEAM),
 }
 """Called as something that a mapping of modules already has, and as something that sounds like an embedding."""
 HEAD = Head("several", 3, Objective("cross_entropy"), parts=PARTS)
@@ -28,7 +31,11 @@ def batches() -> list[dict[str, Tensor]]:
     plain = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
     scored = torch.rand(3, 7, generator=random) < 0.5
     pairs = {name: array.repeat(1, 2).view(3, 2, 7) for name, array in plain.items()}
-    each: list[dict[str, Tensor]] = [plain, {**plain, "scored": scored}, {**pairs, "choices": torch.ones(3, 2) > 0}]
+    places = {**plain, "scored": scored}
+    null, characters = torch.zeros(3, dtype=torch.long), torch.arange(7)[None, :, None].expand(3, 7, 2)
+    beams = {**plain, "allowed": ids > 0, "null_place": null, "characters": characters}
+    choices = {**pairs, "choices": torch.ones(3, 2) > 0}
+    each: list[dict[str, Tensor]] = [plain, places, choices, places, beams]
     return [{**batch, "group": torch.full((3,), number)} for number, batch in enumerate(each)]
 
 
@@ -38,7 +45,7 @@ def network_of(folder: str, head: Head = HEAD, **options: Any) -> Any:
     return model.network(head, model.assets()).eval()
 
 
-@pytest.mark.parametrize("architecture", ["bert", "roberta", "distilbert", "electra", "albert"])
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "distilbert", "electra", "albert", "xlnet"])
 def test_heads_answer_as_above_layers_of_their_own(
     tiny: Callable[[str], str], tmp_path: Path, architecture: str
 ) -> None:

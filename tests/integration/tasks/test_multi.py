@@ -102,31 +102,6 @@ def test_a_task_moves_the_encoder_for_all_and_no_other_head(learner: Learner, pr
     assert all(not np.array_equal(learner.infer(batch_of(prepared, name)), said[name]) for name in others)
 
 
-@pytest.mark.parametrize("task", TASKS)
-def test_gradients_are_those_of_the_task_alone(
-    resolved: Resolved, prepared: Material, learner: Learner, tmp_path: Path, task: str
-) -> None:
-    part = parts_of(resolved.experiment)[task]
-    alone = learner_of(part, prepared_of(part, tmp_path))
-    head = learner.network.heads[f"task_{task}"].model  # type: ignore[union-attr,index]
-    ours = dict(head.named_parameters()) | {
-        f"{head.base_model_prefix}.{name}": each
-        for name, each in learner.network.model.named_parameters()  # type: ignore[union-attr]
-    }
-    theirs = dict(alone.network.model.named_parameters())  # type: ignore[union-attr]
-    assert theirs.keys() <= ours.keys()
-    with torch.no_grad():
-        for name, parameter in theirs.items():
-            parameter.copy_(ours[name])
-    batch = batch_of(prepared, task)
-    own = {name: array for name, array in batch.items() if name != "group"}
-    results = [each.step([given], step=0, factor=0.0) for each, given in ((learner, batch), (alone, own))]
-    assert results[0].loss == pytest.approx(results[1].loss, abs=1e-6)
-    for name, parameter in theirs.items():
-        assert parameter.grad is not None
-        torch.testing.assert_close(ours[name].grad, parameter.grad, rtol=0, atol=1e-6)
-
-
 def test_a_weight_multiplies_the_loss_of_its_task_alone(resolved: Resolved, prepared: Material) -> None:
     task = resolved.experiment.task.model_copy(update={"weights": {"tag": 3.0}})  # type: ignore[attr-defined]
     weighed = learner_of(resolved.experiment.model_copy(update={"task": task}), prepared)

@@ -1,18 +1,29 @@
-"""Several tasks above one encoder pass the exam together."""
+"""Several tasks above one encoder pass the exam together, whatever their kinds."""
 
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pytest
 import torch
 
 from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
+from burnish.commands.evaluate import evaluate
+from burnish.commands.predict import predict_payload
+from burnish.dist.world import Solo
+from burnish.run.assemble import build_learner
 from burnish.run.result import RunResult
+from burnish.spec.values import Draw, Score
+from tests import squad_rules as rules
+from tests.integration.tasks import test_question_answering as questions
 from tests.integration.tasks.exam import TaskExam
+from tests.integration.tasks.examined import Examined
 from tests.integration.tasks.rows import change_lines
 from tests.integration.tasks.several import CONFIG, write_sets
+from tests.project import write_rows
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
@@ -44,12 +55,110 @@ class TestMulti(TaskExam):
         model = network.heads["task_mood"].model
         return model(**{name: batch[name] for name in INPUTS}, labels=batch["label"]).loss
 
-    def test_the_artifact_answers_as_it_did_when_it_was_saved(self, result: RunResult) -> None:
+    def test_gradients_are_those_of_each_task_alone(self, examined: Examined) -> None:
+        joint = build_learner(examined.resolved.experiment, examined.prepared, Solo())
+        for name, part in examined.prepared.parts.items():
+            alone = build_learner(examined.experiments[name], part, Solo())
+            pairs = together(alone.network, joint.network, task=name)
+            with torch.no_grad():
+                for theirs, ours in pairs:
+                    theirs.copy_(ours)
+            batch = part.collate("train")(np.arange(8), Draw(seed=0, epoch=0, is_training=True))
+            own = {entry: array for entry, array in batch.items() if entry != "group"}
+            losses = [each.step([given], step=0, factor=0.0).loss for each, given in ((joint, batch), (alone, own))]
+            assert losses[0] == pytest.approx(losses[1], abs=1e-5), name
+            for theirs, ours in pairs:
+                torch.testing.assert_close(gradient(ours), gradient(theirs), rtol=1e-4, atol=1e-6)
+
+    def test_the_artifact_answers_as_it_did_when_it_was_saved(self, examined: Examined, result: RunResult) -> None:
         golden = json.loads((result.directory / "artifact" / "golden.json").read_text())["tasks"]
-        assert list(golden) == ["mood", "alike", "tag"]
+        assert list(golden) == list(examined.experiments)
         for (name, kept), row in zip(golden.items(), self.asked, strict=True):
             predictor = Predictor.load(result.directory / "artifact", task=name)
             assert len(predictor.predict([row])) == 1
             assert len(kept["outputs"]) == len(kept["rows"]) == 8
             served = json.loads(answer(predictor, json.dumps(kept["rows"]).encode(), format="json").body)
             assert len(served["predictions"]) == 8
+
+
+QUESTION = questions.TestQuestionAnswering.asked[0]
+
+
+class TestMultiOfPlaces(TestMulti):
+    """Answers to questions, found in both ways, and moods."""
+
+    sections = f"""\
+task:
+  type: multi
+  sampling: uniform
+  tasks:
+    asked: {{{{{questions.TASK}}}}}
+    beamed: {{{{{questions.TASK}, search: beam}}}}
+    mood: {{{{type: text_classification, max_length: 24}}}}
+data:
+  type: several
+  sets:
+    asked: {{{{train: {{root}}/train.json, validation: {{root}}/dev.json}}}}
+    beamed: {{{{train: {{root}}/train.json, validation: {{root}}/dev.json}}}}
+    mood: {{{{train: {{root}}/mood.csv, validation: {{root}}/mood_dev.csv}}}}
+"""
+    refusals = tuple(
+        rf"task {name}: (.|\n)*{what}"
+        for name in ("asked", "beamed")
+        for what in questions.TestQuestionAnswering.refusals
+    )
+    asked = (QUESTION, QUESTION, {"text": "a good film"})
+
+    @staticmethod
+    def write(root: Path) -> None:
+        questions.write(root)
+        write_rows(root / "mood.csv", 72)
+        write_rows(root / "mood_dev.csv", 24, seed=1)
+
+    @staticmethod
+    def spoil(root: Path) -> None:
+        questions.TestQuestionAnswering.spoil(root)
+
+    @staticmethod
+    def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        return questions.TestQuestionAnswering.theirs(network.heads["task_asked"], batch)
+
+    @pytest.mark.parametrize("task", ["asked", "beamed"])
+    def test_answers_are_scored_by_the_rules_and_written_in_the_files_of_squad(
+        self, examined: Examined, result: RunResult, tmp_path: Path, task: str
+    ) -> None:
+        source, out = examined.root / "dev.json", tmp_path / "predictions.json"
+        predict_payload(str(result.directory), source.read_bytes(), format="squad", out=out, task=task)
+        said, lists, odds = (
+            json.loads((tmp_path / f"{name}.json").read_text())
+            for name in ("predictions", "nbest_predictions", "null_odds")
+        )
+        right, found = questions.golds(source), scores_of(task, result.scores["validation"])
+        assert lists.keys() == odds.keys() == right.keys()
+        wanted = rules.official(right, said)
+        assert found["f1"].value == pytest.approx(wanted["f1"], abs=1e-12)
+        assert found["exact_match"].value == pytest.approx(wanted["exact"], abs=1e-12)
+        assert found["f1"].value == found["best_f1"].value  # the threshold was tuned on these rows, for this task
+        assert evaluate(str(result.directory), task=task, data=str(source)).scores == found
+
+    def test_each_search_has_a_threshold_of_its_own(self, result: RunResult) -> None:
+        profile = json.loads((result.directory / "artifact" / "profile.json").read_text())["facts"]["tasks"]
+        thresholds = [profile[task]["facts"]["null_threshold"] for task in ("asked", "beamed")]
+        assert len({*thresholds, 0.0}) == 3
+
+
+def together(alone: Any, joint: Any, *, task: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Put each parameter of a task's own network beside that which stands for it where layers are shared."""
+    model, own = alone.model, dict(joint.heads[f"task_{task}"].named_parameters())
+    below = "model." if model.base_model is model else f"model.{model.base_model_prefix}."
+    shared = {f"{below}{name}": parameter for name, parameter in joint.model.named_parameters()}
+    return [(parameter, (shared | own)[name]) for name, parameter in alone.named_parameters()]
+
+
+def gradient(parameter: torch.Tensor) -> torch.Tensor:
+    """Give the gradient; nothing in what took no part."""
+    return torch.zeros_like(parameter) if parameter.grad is None else parameter.grad
+
+
+def scores_of(task: str, scores: Mapping[str, Score]) -> dict[str, Score]:
+    return {name.removeprefix(f"{task}/"): score for name, score in scores.items() if name.startswith(f"{task}/")}
