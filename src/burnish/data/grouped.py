@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.protocols import Encoder
-from burnish.spec.values import Draw, RowFault, Rows
+from burnish.spec.protocols import Encoder, PutsIntoWords
+from burnish.spec.values import Draw, Outcome, RowFault, Rows
 
 if TYPE_CHECKING:
     from burnish.spec.values import Batch
@@ -38,3 +38,7 @@ class Grouped:
         """Build a batch with `group`, the same number for every row."""
         batch = self.encoder.collate(features, indices, draw)
         return {**batch, "group": np.full(len(indices), self.group)}
+
+    def put_into_words(self, outcome: Outcome) -> Outcome:
+        """Write ids in the answers as words, where the encoder does so."""
+        return self.encoder.put_into_words(outcome) if isinstance(self.encoder, PutsIntoWords) else outcome

@@ -46,6 +46,8 @@ def network_config(options: Transformer, head: Head, *, assets: TextAssets) -> P
 
 def set_head(config: PretrainedConfig, head: Head) -> None:
     """Write the head into a config, so that the folder tells its labels to any reader."""
+    if head.kind == "pretraining":
+        config.num_labels = 2  # ALBERT judges pairs by so many, and the config may be that of other labels
     if head.kind not in _LABELLED:
         return
     labels = head.labels if len(head.labels) == head.size else [f"LABEL_{index}" for index in range(head.size)]

@@ -70,7 +70,10 @@ def share(head: Head, build: Build, *, kinds: tuple[str, ...]) -> Shared:
     """Build the model of every head and let all of them read with the layers of the one that has most."""
     for name, part in head.parts.items():
         if part.kind not in kinds:
-            raise refusal(f"task.tasks.{name}: a head of kind {part.kind} cannot share its layers with others")
+            raise refusal(
+                f"task.tasks.{name}: a head of kind {part.kind} cannot share its layers with others; "
+                f"learn it in a run of its own"
+            )
     tops: dict[str, PreTrainedModel] = {}
     base: PreTrainedModel | None = None
     fresh: set[str] = set()
@@ -82,8 +85,16 @@ def share(head: Head, build: Build, *, kinds: tuple[str, ...]) -> Shared:
             base, fresh = layers, {key.removeprefix(f"{prefix}.") for key in unread if key.startswith(f"{prefix}.")}
     assert base is not None, "there is at least one task"
     for top in tops.values():
-        vars(top)[top.base_model_prefix] = base  # beside the modules of `top`, among which it would be counted again
+        _put_onto(base, top)
     return Shared(base, tops, frozenset(fresh))
+
+
+def _put_onto(base: PreTrainedModel, top: PreTrainedModel) -> None:
+    """Let a model read with these layers, and tie to their embeddings what was tied to those of its own."""
+    name = top.base_model_prefix
+    top.add_module(name, base)
+    top.tie_weights()
+    vars(top)[name] = top._modules.pop(name)  # beside its modules, among which it would be counted again
 
 
 def _size(model: nn.Module) -> int:

@@ -90,6 +90,10 @@ class Transformer(Component):
         "question_answering",
         "question_answering_beam",
         "multiple_choice",
+        "masked_lm",
+        "causal_lm",
+        "permutation_lm",
+        "pretraining",
     )
     """Those that may stand side by side above the same layers."""
 

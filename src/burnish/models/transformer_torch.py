@@ -153,9 +153,16 @@ def _read_parts(network: TransformerNetwork, directory: Path) -> None:
 
 
 def _above(network: TransformerNetwork) -> dict[str, Tensor]:
-    """Give the weights of what stands above the models of `transformers` and is no part of them."""
+    """Give the weights of what stands above the models of `transformers` and is no part of them, tied ones once."""
     models = ("model.", *(f"{name}." for name in network.parts))
-    return {name: tensor for name, tensor in network.state_dict().items() if not name.startswith(models)}
+    held = network.state_dict(keep_vars=True)  # as they are, for what is tied is one object of several names
+    seen = {id(tensor) for name, tensor in held.items() if name.startswith(models)}
+    above: dict[str, Tensor] = {}
+    for name, tensor in held.items():
+        if id(tensor) not in seen:
+            above[name] = tensor
+            seen.add(id(tensor))
+    return above
 
 
 def _read_above(network: TransformerNetwork, directory: Path) -> None:

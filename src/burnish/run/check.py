@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from burnish.config import Resolved
 from burnish.errors import Problem
-from burnish.run.selection import headline, is_count, type_name, unfit
+from burnish.run.selection import falling, headline, is_count, type_name, unfit
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import MEAN, named, parts_of, unmatched
 from burnish.spec.protocols import Joint, Metric, Sets, Task
@@ -51,6 +51,7 @@ def _parts(experiment: Experiment) -> Iterator[tuple[str, str]]:
     for name, part in parts.items():
         yield from _length(part, place=f"task.tasks.{name}")
         yield from _metrics(part, place=f"task.scores.{name}")
+        yield from _rising(part, name)
     yield from _joint_select(experiment, parts)
 
 
@@ -60,8 +61,18 @@ def _shared_head(experiment: Experiment, name: str, task: Task) -> Iterator[tupl
         yield (
             f"task.tasks.{name}",
             f"task.tasks.{name} needs {' or '.join(task.heads)}, which cannot share its encoder with other tasks; "
-            f"those with {', '.join(given)} can",
+            f"those with {', '.join(given)} can. Learn it in a run of its own",
         )
+
+
+def _rising(experiment: Experiment, name: str) -> Iterator[tuple[str, str]]:
+    """Find a first score that falls, as far as that is known before the labels are."""
+    kind = getattr(experiment.task, "kind", "auto")
+    own = [metric for metric in experiment.task.metrics(None) if kind == "auto" or metric.applies(kind)]
+    is_known = kind != "auto" or experiment.metrics is not None
+    sentence = falling(name, experiment, own) if is_known and own else None
+    if sentence:
+        yield f"task.{'tasks' if experiment.metrics is None else 'scores'}.{name}", sentence
 
 
 def _joint_select(experiment: Experiment, parts: Mapping[str, Experiment]) -> Iterator[tuple[str, str]]:

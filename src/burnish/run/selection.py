@@ -23,18 +23,23 @@ def refuse_misfits(experiment: Experiment, profile: Profile) -> None:
 
 def refuse_unlike(parts: Mapping[str, Experiment], profiles: Mapping[str, Profile]) -> None:
     """Refuse tasks whose first scores have no mean, for one of them falls where another rises."""
-    falling: list[Problem] = []
-    for name, part in parts.items():
-        metric = main_metric(metrics_of(part, profiles[name]))
-        if metric.better == "lower":
-            falling.append(
-                Problem(
-                    f"task.scores.{name}: its first score, {metric.names()[0]}, is better when it is lower, so it has "
-                    f"no mean with those of other tasks; begin with a score that rises, such as accuracy or pearson"
-                )
-            )
-    if falling:
-        raise ConfigError(falling)
+    sentences = (falling(name, part, part.task.metrics(profiles[name])) for name, part in parts.items())
+    problems = [Problem(sentence) for sentence in sentences if sentence]
+    if problems:
+        raise ConfigError(problems)
+
+
+def falling(name: str, part: Experiment, own: Sequence[Metric]) -> str | None:
+    """Say that the first score of a task among several is better when it is lower, and which of its own rise."""
+    metric = main_metric(own if part.metrics is None else part.metrics)
+    if metric.better == "higher":
+        return None
+    rising = [type_name(each) for each in own if each.better == "higher" and not is_count(each)]
+    put_first = f", like [{rising[0]}, {type_name(metric)}]" if rising else ""
+    return (
+        f"task.scores.{name}: its first score, {metric.names()[0]}, is better when it is lower, so it has no mean with "
+        f"those of other tasks; begin task.scores.{name} with a score that rises{put_first}"
+    )
 
 
 def main_metric(metrics: Sequence[Metric]) -> Metric:

@@ -12,12 +12,13 @@ import torch
 from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
 from burnish.commands.evaluate import evaluate
-from burnish.commands.predict import predict_payload
+from burnish.commands.predict import predict, predict_payload
 from burnish.dist.world import Solo
 from burnish.run.assemble import build_learner
 from burnish.run.result import RunResult
 from burnish.spec.values import Draw, Score
 from tests import squad_rules as rules
+from tests.integration.tasks import test_language_exam as language
 from tests.integration.tasks import test_question_answering as questions
 from tests.integration.tasks.exam import TaskExam
 from tests.integration.tasks.examined import Examined
@@ -81,11 +82,15 @@ class TestMulti(TaskExam):
             assert len(served["predictions"]) == 8
 
 
-QUESTION = questions.TestQuestionAnswering.asked[0]
+EXAMS: Mapping[str, type[TaskExam]] = {
+    "asked": questions.TestQuestionAnswering,
+    "beamed": questions.TestBeam,
+    "words": language.TestMaskedLm,
+}
 
 
 class TestMultiOfPlaces(TestMulti):
-    """Answers to questions, found in both ways, and moods."""
+    """Answers to questions, found in both ways, hidden words, and moods."""
 
     sections = f"""\
 task:
@@ -94,30 +99,31 @@ task:
   tasks:
     asked: {{{{{questions.TASK}}}}}
     beamed: {{{{{questions.TASK}, search: beam}}}}
+    words: {{{{{language.TestMaskedLm.task}}}}}
     mood: {{{{type: text_classification, max_length: 24}}}}
+  scores: {{{{words: [guess_accuracy, perplexity]}}}}
 data:
   type: several
   sets:
     asked: {{{{train: {{root}}/train.json, validation: {{root}}/dev.json}}}}
     beamed: {{{{train: {{root}}/train.json, validation: {{root}}/dev.json}}}}
+    words: {{{{train: {{root}}/train.txt, validation: {{root}}/dev.txt}}}}
     mood: {{{{train: {{root}}/mood.csv, validation: {{root}}/mood_dev.csv}}}}
 """
-    refusals = tuple(
-        rf"task {name}: (.|\n)*{what}"
-        for name in ("asked", "beamed")
-        for what in questions.TestQuestionAnswering.refusals
-    )
-    asked = (QUESTION, QUESTION, {"text": "a good film"})
+    refusals = tuple(rf"task {name}: (.|\n)*{what}" for name, exam in EXAMS.items() for what in exam.refusals)
+    asked = (*(exam.asked[0] for exam in EXAMS.values()), {"text": "a good film"})
 
     @staticmethod
     def write(root: Path) -> None:
         questions.write(root)
+        language.TestMaskedLm.write(root)
         write_rows(root / "mood.csv", 72)
         write_rows(root / "mood_dev.csv", 24, seed=1)
 
     @staticmethod
     def spoil(root: Path) -> None:
         questions.TestQuestionAnswering.spoil(root)
+        language.TestMaskedLm.spoil(root)
 
     @staticmethod
     def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
@@ -145,6 +151,19 @@ data:
         profile = json.loads((result.directory / "artifact" / "profile.json").read_text())["facts"]["tasks"]
         thresholds = [profile[task]["facts"]["null_threshold"] for task in ("asked", "beamed")]
         assert len({*thresholds, 0.0}) == 3
+
+    def test_hidden_words_are_guessed_in_words(self, result: RunResult) -> None:
+        (said,) = predict(str(result.directory), language.TestMaskedLm.asked, task="words")
+        assert said.answer is not None
+        (guesses,) = said.answer["guesses"]
+        assert said.answer["predicted"] == guesses[0]["token"]
+        assert len(guesses) == 5
+
+    def test_a_language_model_counts_in_the_mean_by_a_score_that_rises(self, result: RunResult) -> None:
+        scores = result.scores["validation"]
+        assert list(scores)[:5] == ["mean", "asked/f1", "beamed/f1", "words/guess_accuracy", "mood/accuracy"]
+        assert scores["mean"].value == pytest.approx(np.mean([scores[name].value for name in list(scores)[1:5]]))
+        assert scores["words/perplexity"].value > 1
 
 
 def together(alone: Any, joint: Any, *, task: str) -> list[tuple[torch.Tensor, torch.Tensor]]:

@@ -1,12 +1,13 @@
 """Batches that belong to a group are those of the encoder, with the group's number beside every row."""
 
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.grouped import Grouped
-from burnish.spec.values import Draw, Places, RowFault, Rows
+from burnish.spec.values import Draw, Outcome, Places, RowFault, Rows
 
 
 class Doubling:
@@ -24,6 +25,13 @@ class Doubling:
         return {"twice": features["twice"].to_numpy()[indices]}
 
 
+class Wordy(Doubling):
+    """Say yes to everything."""
+
+    def put_into_words(self, outcome: Outcome) -> Outcome:
+        return replace(outcome, labels=("yes",))
+
+
 def test_only_the_group_is_new() -> None:
     grouped, table = Grouped(Doubling(), 3), pa.table({"value": [1, 2, 3]})
     features = grouped.encode(table)
@@ -31,3 +39,9 @@ def test_only_the_group_is_new() -> None:
     assert {name: array.tolist() for name, array in batch.items()} == {"twice": [6, 2], "group": [3, 3]}
     assert grouped.key == {"by": 2}
     assert grouped.faults(Rows(table, Places((), np.empty(0), np.empty(0), ()))) == [RowFault(0, "zero")]
+
+
+def test_answers_are_put_into_words_where_the_encoder_does_so() -> None:
+    said = Outcome("binary", np.arange(1), np.zeros((1, 1)), np.zeros(1), None)
+    assert Grouped(Wordy(), 0).put_into_words(said).labels == ("yes",)
+    assert Grouped(Doubling(), 0).put_into_words(said) is said

@@ -59,9 +59,21 @@ def test_several_tasks_need_several_sets_and_the_other_way_round(model: Path) ->
 
 
 def test_a_task_that_cannot_share_its_encoder(model: Path) -> None:
-    text = refusal(model, "task.tasks.mood={type: masked_lm}")
-    assert "task.tasks.mood needs masked_lm, which cannot share its encoder with other tasks; those with" in text
+    text = refusal(model, "task.tasks.mood={type: replaced_tokens}")
+    assert "task.tasks.mood needs replaced_tokens, which cannot share its encoder with other tasks; those with" in text
     assert "sequence_classification, token_classification, question_answering, question_answering_beam, " in text
+
+
+def test_a_first_score_that_falls_has_no_mean_with_others(model: Path) -> None:
+    words = "task.tasks.mood={type: masked_lm, max_length: 32}"
+    text = refusal(model, words, "task.scores.stars=[rmse, pearson]")
+    assert "the experiment has 2 problems" in text
+    assert "task.scores.mood: its first score, perplexity, is better when it is lower" in text
+    assert "begin task.scores.mood with a score that rises, like [guess_accuracy, perplexity]" in text
+    assert f"set by {words} on the command line" in text
+    assert "begin task.scores.stars with a score that rises, like [pearson, rmse]" in text
+    assert "set by task.scores.stars=[rmse, pearson] on the command line" in text
+    check(written(model), overrides=[words, "task.scores.mood=[guess_accuracy, perplexity]"])
 
 
 def test_a_model_that_has_no_heads_for_several(model: Path) -> None:
