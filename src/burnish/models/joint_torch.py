@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from burnish.models.heads_torch import kind_of
+from burnish.models.layers_torch import names_below
 from burnish.models.network_torch import TransformerNetwork
 from burnish.models.place import refusal
 from burnish.models.transformer import Transformer
@@ -48,7 +49,10 @@ class Shared:
 
     base: PreTrainedModel
     tops: Mapping[str, PreTrainedModel]
-    """The model of each head, whose layers are `base` and no part of it: they are moved and saved once."""
+    """The model of each head, whose layers are `base` and no part of it: they are moved and saved once.
+
+    `base` itself where the head asks for the layers alone.
+    """
     fresh: frozenset[str]
     """The parameters of `base` that no file held."""
 
@@ -63,6 +67,9 @@ class Shared:
         networks = {
             name: kind_of(part).network(self.tops[name], part, layer_decay=decay) for name, part in head.parts.items()
         }
+        for network in networks.values():
+            if network.model is self.base:
+                _put_beside(network, "model")
         return JointNetwork(self.base, head, networks=networks, layer_decay=decay)
 
 
@@ -78,23 +85,29 @@ def share(head: Head, build: Build, *, kinds: tuple[str, ...]) -> Shared:
     base: PreTrainedModel | None = None
     fresh: set[str] = set()
     for name, part in head.parts.items():
-        tops[name], unread = build(part)
-        prefix = tops[name].base_model_prefix
-        layers: Any = tops[name]._modules.pop(prefix)
+        model, unread = build(part)
+        prefix, layers = names_below(model), cast(PreTrainedModel, model.base_model)
+        if layers is not model:  # else there is nothing above the layers, or what is there is the network's own
+            tops[name] = model
+            del model._modules[model.base_model_prefix]
         if base is None or _size(layers) > _size(base):  # some heads need an output of the layers that others leave out
-            base, fresh = layers, {key.removeprefix(f"{prefix}.") for key in unread if key.startswith(f"{prefix}.")}
+            base, fresh = layers, {key.removeprefix(prefix) for key in unread if key.startswith(prefix)}
     assert base is not None, "there is at least one task"
     for top in tops.values():
         _put_onto(base, top)
-    return Shared(base, tops, frozenset(fresh))
+    return Shared(base, {name: tops.get(name, base) for name in head.parts}, frozenset(fresh))
 
 
 def _put_onto(base: PreTrainedModel, top: PreTrainedModel) -> None:
     """Let a model read with these layers, and tie to their embeddings what was tied to those of its own."""
-    name = top.base_model_prefix
-    top.add_module(name, base)
+    top.add_module(top.base_model_prefix, base)
     top.tie_weights()
-    vars(top)[name] = top._modules.pop(name)  # beside its modules, among which it would be counted again
+    _put_beside(top, top.base_model_prefix)
+
+
+def _put_beside(owner: nn.Module, name: str) -> None:
+    """Keep a module out of those of its owner, among which it would be counted, moved and saved again."""
+    vars(owner)[name] = owner._modules.pop(name)
 
 
 def _size(model: nn.Module) -> int:

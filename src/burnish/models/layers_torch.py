@@ -5,6 +5,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from transformers import PreTrainedModel
 
 from burnish.models.place import refusal
 from burnish.models.transformer import Freeze
@@ -41,6 +42,11 @@ def find_layers(network: nn.Module) -> tuple[str, list[nn.Module]]:
         if isinstance(module, nn.ModuleList) and len(module):
             return name, list(module)
     return "", []
+
+
+def names_below(model: PreTrainedModel) -> str:
+    """Give what the names of all below a model's head begin with: nothing where it has none, for all is below."""
+    return "" if model.base_model is model else f"{model.base_model_prefix}."
 
 
 def freeze(network: nn.Module, wanted: Freeze) -> None:

@@ -94,6 +94,8 @@ class Transformer(Component):
         "causal_lm",
         "permutation_lm",
         "pretraining",
+        "embedding",
+        "text_and_columns",
     )
     """Those that may stand side by side above the same layers."""
 

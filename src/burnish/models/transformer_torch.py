@@ -203,9 +203,8 @@ def _pretrained(options: Transformer, config: PretrainedConfig, *, auto: Any) ->
     with quiet():
         folder = weights_folder(name, options.hub_copy, allow_pickle=options.allow_pickle_weights)
     model, fresh = _read(folder, config, options=options, name=name, auto=auto)
-    # A model without a head is all below it, and its parameters are named without their owner.
-    prefix = f"{model.base_model_prefix}." if model.base_model is not model else ""
-    lost = {key for key in fresh if key.startswith(prefix) and "pooler" not in key}
+    below = layers_torch.names_below(model)
+    lost = {key for key in fresh if key.startswith(below) and "pooler" not in key}
     if lost:
         raise refusal(
             f"model.name: the weights of {name} do not fit a {config.model_type} model of this config: "

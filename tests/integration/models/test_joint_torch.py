@@ -10,11 +10,13 @@ from safetensors.torch import load_file
 from torch import Tensor
 
 from burnish.errors import ConfigError
+from burnish.models.layers_torch import names_below
 from burnish.models.transformer import Transformer
 from burnish.models.transformer_torch import load_network, save_network
 from burnish.spec.values import Head, Objective
 
 BEAM = {"start_n_top": 2, "end_n_top": 2, "max_answer": 3}
+VECTORS = {"pooling": "mean", "normalise": True, "temperature": 0.1, "output": "embeddings"}
 SORT = Head("sequence_classification", 3, Objective("cross_entropy"), ("a", "b", "c"))
 PARTS = {
     "sort": SORT,
@@ -22,6 +24,7 @@ PARTS = {
     "keys": Head("multiple_choice", 1, Objective("cross_entropy")),
     "spans": Head("question_answering", 2, Objective("span")),
     "beam": Head("question_answering_beam", 2, Objective("span"), options=BEAM),
+    "vectors": Head("embedding", 1, Objective("in_batch"), options=VECTORS),
 }
 """Called as something that a mapping of modules already has, and as something that sounds like an embedding."""
 
@@ -42,7 +45,7 @@ HEADS = {
     "electra": joined(**PARTS, words=WORDS),
     "albert": joined(**PARTS, words=WORDS, pairs=language("pretraining")),
     "xlnet": joined(**PARTS, words=language("permutation_lm")),
-    "gpt2": joined(sort=SORT, words=language("causal_lm")),
+    "gpt2": joined(vectors=PARTS["vectors"], sort=SORT, words=language("causal_lm")),
 }
 
 
@@ -57,6 +60,7 @@ def batches(head: Head) -> list[dict[str, Tensor]]:
     null, characters = torch.zeros(3, dtype=torch.long), torch.arange(7)[None, :, None].expand(3, 7, 2)
     special = {
         "sequence_classification": plain,
+        "embedding": texts,
         "multiple_choice": {**texts, "choices": torch.ones(3, 2) > 0},
         "question_answering_beam": {**plain, "allowed": ids > 0, "null_place": null, "characters": characters},
     }
@@ -77,17 +81,27 @@ def test_heads_answer_as_above_layers_of_their_own(
     head = HEADS[architecture]
     joint = network_of(tiny(architecture), head)
     with torch.no_grad():
+        for parameter in joint.model.parameters():  # or layers that were left to one head would look the same
+            parameter.add_(0.05 * torch.randn_like(parameter))
         said = [joint(batch) for batch in batches(head)]
         for (name, part), batch, answer in zip(head.parts.items(), batches(head), said, strict=True):
             alone = network_of(tiny(architecture), part)
             top = joint.heads[f"task_{name}"].model
-            own = {f"{top.base_model_prefix}.{key}": value for key, value in joint.model.state_dict().items()}
+            own = {f"{names_below(top)}{key}": value for key, value in joint.model.state_dict().items()}
             alone.model.load_state_dict({**top.state_dict(), **own}, strict=False)
             torch.testing.assert_close(answer, alone(batch), rtol=1e-5, atol=1e-5)
         save_network(joint, tmp_path)
         again = load_network(tmp_path, head, options=Transformer(name=tiny(architecture))).eval()
         for batch, answer in zip(batches(head), said, strict=True):
             torch.testing.assert_close(again(batch), answer, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("architecture", HEADS)
+def test_the_layers_are_counted_and_kept_once(tiny: Callable[[str], str], architecture: str) -> None:
+    network = network_of(tiny(architecture), HEADS[architecture])
+    layers = {id(tensor) for tensor in network.model.state_dict(keep_vars=True).values()}
+    above = {id(tensor) for name, tensor in network.state_dict(keep_vars=True).items() if name.startswith("heads.")}
+    assert layers & above == {id(network.model.get_input_embeddings().weight)}  # the output of a language model
 
 
 @pytest.mark.parametrize("architecture", [name for name, head in HEADS.items() if "words" in head.parts])

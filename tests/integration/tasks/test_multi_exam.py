@@ -14,10 +14,12 @@ from burnish.artifact.predictor import Predictor
 from burnish.commands.evaluate import evaluate
 from burnish.commands.predict import predict, predict_payload
 from burnish.dist.world import Solo
+from burnish.models.layers_torch import names_below
 from burnish.run.assemble import build_learner
 from burnish.run.result import RunResult
 from burnish.spec.values import Draw, Score
 from tests import squad_rules as rules
+from tests.integration.tasks import test_fused_exam as fused
 from tests.integration.tasks import test_language_exam as language
 from tests.integration.tasks import test_question_answering as questions
 from tests.integration.tasks.exam import TaskExam
@@ -166,10 +168,55 @@ data:
         assert scores["words/perplexity"].value > 1
 
 
+VECTORS: Mapping[str, type[fused.FusedExam]] = {
+    "beside": fused.TestTextAndColumns,
+    "near": fused.TestRetrieval,
+    "alike": fused.TestSimilarity,
+}
+
+
+class TestMultiOfVectors(TestMulti):
+    """A text with columns beside it, passages for queries, and how alike two texts are."""
+
+    sections = "\n".join(
+        [
+            "task:\n  type: multi\n  sampling: uniform\n  tasks:",
+            *(f"    {name}: {{{{{exam.task}, max_length: 16}}}}" for name, exam in VECTORS.items()),
+            "data:\n  type: several\n  sets:",
+            *(f"    {name}: {{{{train: {{root}}/train.jsonl, validation: {{root}}/dev.jsonl}}}}" for name in VECTORS),
+            "",
+        ]
+    )
+    refusals = (
+        r"task beside: (.|\n)*dev\.jsonl:2: label 'gone' is not one of bad at the coast",
+        r"task near: (.|\n)*dev\.jsonl:2: passage is empty",
+        r"task alike: (.|\n)*dev\.jsonl:2: label 'much' is not a number",
+    )
+    asked = tuple(exam.asked[0] for exam in VECTORS.values())
+    steps_alike = False
+
+    @staticmethod
+    def write(root: Path) -> None:
+        fused.FusedExam.write(root)
+
+    @staticmethod
+    def spoil(root: Path) -> None:
+        for exam in VECTORS.values():
+            exam.spoil(root)
+
+    @staticmethod
+    def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        return fused.TestTextAndColumns.theirs(network.heads["task_beside"], batch)
+
+    def test_a_text_is_embedded_by_the_shared_layers(self, result: RunResult) -> None:
+        (said,) = predict(str(result.directory), [{"text": "a good film"}], task="near")
+        assert said.answer is not None
+        assert np.linalg.norm(said.answer["embedding"]) == pytest.approx(1, abs=1e-5)
+
+
 def together(alone: Any, joint: Any, *, task: str) -> list[tuple[torch.Tensor, torch.Tensor]]:
     """Put each parameter of a task's own network beside that which stands for it where layers are shared."""
-    model, own = alone.model, dict(joint.heads[f"task_{task}"].named_parameters())
-    below = "model." if model.base_model is model else f"model.{model.base_model_prefix}."
+    own, below = dict(joint.heads[f"task_{task}"].named_parameters()), f"model.{names_below(alone.model)}"
     shared = {f"{below}{name}": parameter for name, parameter in joint.model.named_parameters()}
     return [(parameter, (shared | own)[name]) for name, parameter in alone.named_parameters()]
 
