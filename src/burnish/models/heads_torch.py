@@ -32,6 +32,9 @@ from burnish.spec.values import Head
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
+_PROBED = 6
+_TOLERANCE = 1e-5
+
 
 class PlacesNetwork(TransformerNetwork):
     """Answer at the scored places alone, so that a head, be it as wide as a vocabulary, computes nothing in vain."""
@@ -76,6 +79,33 @@ class GuessingNetwork(PlacesNetwork):
         seen[: len(counts)] += torch.from_numpy(counts)
         with torch.no_grad():
             bias.copy_((seen / seen.sum()).log())
+
+
+class CausalNetwork(PlacesNetwork):
+    """Guess the token that follows each scored place, by a model that does not see it."""
+
+    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+        super().__init__(model, head, layer_decay=layer_decay)
+        ids = torch.arange(_PROBED)[None] % model.config.vocab_size
+        said, said_before_another = self._said(ids), self._said(torch.cat([ids[:, :-1], ids[:, :1]], dim=1))
+        if not torch.allclose(said, said_before_another, rtol=0, atol=_TOLERANCE * float(said.abs().max())):
+            raise refusal(
+                f"model: a {model.config.model_type} model sees the tokens that task causal_lm has it guess; "
+                "take one that sees only the past, such as gpt2, or the task masked_lm"
+            )
+
+    @torch.inference_mode()
+    def _said(self, ids: Tensor) -> Tensor:
+        """Give what is said of all tokens but the last, as an evaluation would."""
+        models = (self.model, self.model.base_model)  # layers that are shared are no part of the model
+        was_training = [model.training for model in models]
+        for model in models:
+            model.eval()
+        there = torch.ones_like(ids)
+        said: Tensor = self({"input_ids": ids, "attention_mask": there, "scored": there.bool()})
+        for model, mode in zip(models, was_training, strict=True):
+            model.train(mode)
+        return said[:-1]
 
 
 class PretrainingNetwork(GuessingNetwork):
@@ -146,7 +176,7 @@ _KINDS = {
     "question_answering_beam": Kind(AutoBeam, BeamNetwork),
     "multiple_choice": Kind(AutoModelForMultipleChoice, ChoiceNetwork),
     "masked_lm": Kind(AutoModelForMaskedLM, GuessingNetwork),
-    "causal_lm": Kind(AutoModelForCausalLM, PlacesNetwork),
+    "causal_lm": Kind(AutoModelForCausalLM, CausalNetwork),
     "permutation_lm": Kind(AutoModelForCausalLM, PermutationNetwork),
     "pretraining": Kind(AutoModelForPreTraining, PretrainingNetwork),
     "replaced_tokens": Kind(AutoModelForPreTraining, ReplacedNetwork),

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import cast
 
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from burnish.errors import ConfigError, Problem
 from burnish.models.heads_torch import kind_of
 from burnish.models.layers_torch import names_below
 from burnish.models.network_torch import TransformerNetwork
@@ -64,12 +66,12 @@ class Shared:
     def network(self, head: Head, options: Transformer) -> JointNetwork:
         """Put heads and layers together."""
         decay = options.layer_decay
-        networks = {
-            name: kind_of(part).network(self.tops[name], part, layer_decay=decay) for name, part in head.parts.items()
-        }
-        for network in networks.values():
-            if network.model is self.base:
-                _put_beside(network, "model")
+        networks: dict[str, TransformerNetwork] = {}
+        for name, part in head.parts.items():
+            with _refusing_for(name):
+                networks[name] = kind_of(part).network(self.tops[name], part, layer_decay=decay)
+            if networks[name].model is self.base:
+                _put_beside(networks[name], "model")
         return JointNetwork(self.base, head, networks=networks, layer_decay=decay)
 
 
@@ -85,7 +87,8 @@ def share(head: Head, build: Build, *, kinds: tuple[str, ...]) -> Shared:
     base: PreTrainedModel | None = None
     fresh: set[str] = set()
     for name, part in head.parts.items():
-        model, unread = build(part)
+        with _refusing_for(name):
+            model, unread = build(part)
         prefix, layers = names_below(model), cast(PreTrainedModel, model.base_model)
         if layers is not model:  # else there is nothing above the layers, or what is there is the network's own
             tops[name] = model
@@ -96,6 +99,16 @@ def share(head: Head, build: Build, *, kinds: tuple[str, ...]) -> Shared:
     for top in tops.values():
         _put_onto(base, top)
     return Shared(base, {name: tops.get(name, base) for name in head.parts}, frozenset(fresh))
+
+
+@contextmanager
+def _refusing_for(name: str) -> Iterator[None]:
+    """Say of which task it is that a model cannot do what is asked."""
+    try:
+        yield
+    except ConfigError as error:
+        told = [Problem(f"task.tasks.{name}: {each.message}", each.details) for each in error.problems]
+        raise ConfigError(told, subject="the model") from error
 
 
 def _put_onto(base: PreTrainedModel, top: PreTrainedModel) -> None:

@@ -1,5 +1,6 @@
 """Heads above shared layers answer as each would above layers of its own, whatever the architecture."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -143,9 +144,16 @@ def test_layers_that_classify_together_are_spared_alike(tiny: Callable[[str], st
     assert "forward" not in vars(mixed.model.encoder.layer[-1])  # tags are read at every place
 
 
-def test_a_head_that_cannot_share_is_refused(tiny: Callable[[str], str]) -> None:
-    head = joined(words=language("replaced_tokens"))
-    with pytest.raises(
-        ConfigError, match=r"task\.tasks\.words: a head of kind replaced_tokens cannot share its layers"
-    ):
-        network_of(tiny("electra"), head)
+@pytest.mark.parametrize(
+    ("architecture", "kind", "said"),
+    [
+        ("electra", "replaced_tokens", "a head of kind replaced_tokens cannot share its layers with others; learn it"),
+        ("bert", "causal_lm", "model: a bert model sees the tokens that task causal_lm has it guess"),
+        ("gpt2", "masked_lm", "model.name: the weights of"),
+    ],
+)
+def test_what_a_task_cannot_have_is_refused_with_its_name(
+    tiny: Callable[[str], str], architecture: str, kind: str, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"task.tasks.words: {said}")):
+        network_of(tiny(architecture), joined(sort=SORT, words=language(kind)))

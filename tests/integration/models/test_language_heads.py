@@ -11,7 +11,8 @@ from burnish.engine.infer_torch import inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
-from burnish.spec.values import Draw, Profile
+from burnish.spec.values import Draw, Head, Profile
+from burnish.tasks.causal_lm import CausalLm
 from burnish.tasks.permutation_lm import PermutationLm
 from burnish.tasks.pretraining import Pretraining
 from burnish.tasks.replaced_tokens import ReplacedTokens
@@ -49,6 +50,25 @@ def test_a_model_without_an_output_for_pairs_is_refused(tmp_path):
     model = Transformer(name=str(tiny_model(tmp_path, architecture="distilbert", texts=LINES)))
     with pytest.raises(ConfigError, match="no output for pairs"):
         model.network(Pretraining().head(PROFILE), model.assets())
+
+
+@pytest.mark.parametrize("architecture", ["bert", "xlnet"])
+@pytest.mark.parametrize("pretrained", [True, False])
+def test_a_model_that_sees_what_follows_is_refused_as_a_causal_one(tmp_path, architecture, pretrained):
+    folder = str(tiny_model(tmp_path, architecture=architecture, texts=LINES))
+    model = Transformer(name=folder, pretrained=pretrained)
+    with pytest.raises(ConfigError, match=f"a {architecture} model sees the tokens that task causal_lm has it guess"):
+        model.network(CausalLm().head(PROFILE), model.assets())
+
+
+@pytest.mark.parametrize("pretrained", [True, False])
+def test_a_causal_model_is_taken_whatever_its_dropout_alone_and_beside_others(tmp_path, pretrained):
+    model = Transformer(name=str(tiny_model(tmp_path, architecture="gpt2", texts=LINES)), dropout=0.5)
+    model = model.model_copy(update={"pretrained": pretrained})
+    alone = CausalLm().head(PROFILE)
+    for head in (alone, Head("several", 0, alone.objective, parts={"one": alone, "two": alone})):
+        layers = model.network(head, model.assets()).model.base_model
+        assert layers.training != pretrained  # as it was
 
 
 def made(folder, task):
