@@ -74,7 +74,7 @@ def features(
     rows = tuple((name, f"{count:,}", f"{written.features[name]:,}") for name, count in written.rows.items())
     show(Table(("split", "rows", "features"), rows, right=("rows", "features")))
     print(f"{written.num_files} files, {written_size(written.num_bytes)}, in {out}; to train from them")
-    print(f"  burnish train {shlex.quote(experiment)} {shlex.quote(f'data={{type: prepared, dir: {out}}}')}")
+    print(f"  burnish train {shlex.quote(experiment)} {shlex.quote(written.override)}")
 
 
 @app.command("split", short_help="Divide one file into train, dev and test files.")

@@ -1,24 +1,27 @@
 """`burnish prepare`: the features of an experiment in a folder, encoded once."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from burnish.commands.config import check
-from burnish.spec.parts import ALONE, only_part
+from burnish.spec.parts import ALONE, named, parts_of
 
 SHARD_SIZE = "256MB"
 
 
 @dataclass(frozen=True)
 class Written:
-    """The folder, how many rows and features each split has there, and what it takes."""
+    """The folder, how many rows and features each split has there (each split of each task), and what it takes."""
 
     path: Path
     rows: Mapping[str, int]
     features: Mapping[str, int]
     num_files: int
     num_bytes: int
+    override: str
+    """What lets an experiment train from the folder."""
 
 
 def prepare(
@@ -37,21 +40,33 @@ def prepare(
     from burnish.run.directory import RunDirectory
     from burnish.run.prepare import prepare as encode
     from burnish.run.tfrecords import records_writer
-    from burnish.run.write_prepared import refuse_taken, write_prepared
+    from burnish.run.write_prepared import Content, refuse_taken, write_prepared
 
     asked = check(experiment, configs=[str(path) for path in configs], overrides=overrides).experiment
-    asked = only_part(asked, why="a folder of prepared data holds the features of one")
     refuse_taken(out)
     shard_bytes = max(1, parse_size(shard_size, option="--shard-size"))
-    prepared = encode(asked, RunDirectory(out), tell=tell, is_recorded=False).parts[ALONE]
-    records = records_writer(asked, prepared, shard_bytes=shard_bytes, progress=progress) if has_tfrecord else None
+    parts = encode(asked, RunDirectory(out), tell=tell, is_recorded=False).parts
+    records = partial(records_writer, shard_bytes=shard_bytes, progress=progress)
+    contents = {
+        name: Content(part, parts[name], records(part, parts[name]) if has_tfrecord else None)
+        for name, part in parts_of(asked).items()
+    }
     tell(f"writing {out}")
-    write_prepared(out, asked, prepared, shard_bytes=shard_bytes, write_records=records)
+    write_prepared(out, contents, shard_bytes=shard_bytes)
     files = [path for path in out.rglob("*") if path.is_file()]
     return Written(
         out,
-        {name: len(rows) for name, rows in prepared.rows.items()},
-        {name: table.num_rows for name, table in prepared.features.items()},
+        {named(name, split): len(rows) for name, part in parts.items() for split, rows in part.rows.items()},
+        {named(name, split): table.num_rows for name, part in parts.items() for split, table in part.features.items()},
         len(files),
         sum(path.stat().st_size for path in files),
+        _source(out, parts),
     )
+
+
+def _source(out: Path, tasks: Iterable[str]) -> str:
+    """Write what an experiment takes its data from, to train from a folder."""
+    written = {name: f"{{type: prepared, dir: {out / name}}}" for name in tasks}
+    if ALONE in written:
+        return f"data={written[ALONE]}"
+    return f"data={{type: several, sets: {{{', '.join(f'{name}: {source}' for name, source in written.items())}}}}}"

@@ -2,8 +2,9 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,31 +24,38 @@ WriteRecords = Callable[[Path, str], int]
 """Writes TFRecord files of a split into a folder, and tells how many."""
 
 
-def write_prepared(
-    path: Path,
-    experiment: Experiment,
-    prepared: Prepared,
-    *,
-    shard_bytes: int,
-    write_records: WriteRecords | None = None,
-) -> None:
-    """Build the folder under another name and put it in place whole."""
+@dataclass(frozen=True)
+class Content:
+    """What goes into one folder of prepared data."""
+
+    experiment: Experiment
+    prepared: Prepared
+    write_records: WriteRecords | None = None
+
+
+def write_prepared(path: Path, contents: Mapping[str, Content], *, shard_bytes: int) -> None:
+    """Build the folder under another name and put it in place whole; of several tasks, it holds a folder for each."""
     building = path.with_name(f".{path.name}.building")
     try:
         shutil.rmtree(building, ignore_errors=True)  # what a crash has left
-        for kind in (ROWS, FEATURES):
-            (building / kind).mkdir(parents=True)
-        (building / EXPERIMENT).write_text(render(experiment), encoding="utf-8")
-        splits = {name: _write_split(building, prepared, name, shard_bytes=shard_bytes) for name in prepared.rows}
-        if write_records is not None:
-            (building / _RECORDS).mkdir()
-            for name in prepared.rows:
-                splits[name][f"{_RECORDS}_shards"] = write_records(building / _RECORDS, name)
-        manifest.commit(building, _facts(prepared) | {"splits": splits})
+        for name, content in contents.items():
+            with _refusing_for(name):
+                _write_folder(building / name, content, shard_bytes=shard_bytes)
         os.replace(building, path)
         sync_folder(path.parent)
     except OSError as error:
         raise DataError(f"{path} could not be written: {error.strerror or error}") from error
+
+
+@contextmanager
+def _refusing_for(name: str) -> Iterator[None]:
+    """Say of which of several tasks something is refused."""
+    try:
+        yield
+    except DataError as error:
+        if not name:
+            raise
+        raise DataError(f"task {name}: {error}") from error
 
 
 def refuse_taken(path: Path) -> None:
@@ -64,6 +72,19 @@ def shards(table: pa.Table, max_bytes: int) -> Iterator[pa.Table]:
     middle = table.num_rows // 2
     yield from shards(table.slice(0, middle), max_bytes)
     yield from shards(table.slice(middle), max_bytes)
+
+
+def _write_folder(folder: Path, content: Content, *, shard_bytes: int) -> None:
+    prepared = content.prepared
+    for kind in (ROWS, FEATURES):
+        (folder / kind).mkdir(parents=True)
+    (folder / EXPERIMENT).write_text(render(content.experiment), encoding="utf-8")
+    splits = {name: _write_split(folder, prepared, name, shard_bytes=shard_bytes) for name in prepared.rows}
+    if content.write_records is not None:
+        (folder / _RECORDS).mkdir()
+        for name in prepared.rows:
+            splits[name][f"{_RECORDS}_shards"] = content.write_records(folder / _RECORDS, name)
+    manifest.commit(folder, _facts(prepared) | {"splits": splits})
 
 
 def _write_split(folder: Path, prepared: Prepared, split: str, *, shard_bytes: int) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """Several tasks above one encoder: each is learned as it would be alone, and everything that holds for one holds."""
 
 import json
+import shlex
 import shutil
 import signal
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ import pytest
 import torch
 
 from burnish.artifact.predictor import Predictor, load_all
+from burnish.cli.main import run
+from burnish.commands.config import check
 from burnish.commands.evaluate import evaluate
 from burnish.commands.train import train
 from burnish.config import Resolved
@@ -50,6 +53,11 @@ def learner_of(experiment: Experiment, prepared: Material) -> Learner:
     return learner
 
 
+def config_of(resolved: Resolved) -> str:
+    """Give the file that an experiment was read from."""
+    return resolved.experiment.data.sets["mood"].train[0].replace("mood.csv", "several.yaml")  # type: ignore[attr-defined,no-any-return]  # a source of files
+
+
 @pytest.fixture(scope="module")
 def resolved(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path) -> Resolved:
     return several(tmp_path_factory.mktemp("several"), tiny_bert)
@@ -64,8 +72,7 @@ def prepared(resolved: Resolved, tmp_path_factory: pytest.TempPathFactory) -> Ma
 def result(resolved: Resolved, tmp_path_factory: pytest.TempPathFactory) -> RunResult:
     """A run of two processes."""
     root = tmp_path_factory.mktemp("two")
-    config = resolved.experiment.data.sets["mood"].train[0].replace("mood.csv", "several.yaml")  # type: ignore[attr-defined]
-    return train(config, directory=root / "run", processes=2)
+    return train(config_of(resolved), directory=root / "run", processes=2)
 
 
 @pytest.fixture
@@ -134,6 +141,20 @@ def test_features_are_those_of_the_tasks_alone(resolved: Resolved, prepared: Mat
         for split, key in feature_keys(part).items()
     }
     assert keys == alone
+
+
+def test_each_task_is_prepared_into_a_folder_of_its_own(
+    resolved: Resolved, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, out = config_of(resolved), tmp_path / "ready"
+    assert run(["prepare", config, "--out", str(out)]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[1].split() == ["mood/train", "72", "72"]
+    override = shlex.split(printed[-1])[-1]
+    assert override.startswith(f"data={{type: several, sets: {{mood: {{type: prepared, dir: {out}/mood}}, ")
+    assert [name for name in TASKS if manifest.fault(out / name) is not None] == []
+    sets = check(config, overrides=[override]).experiment.data.sets  # type: ignore[attr-defined]
+    assert {name: each.dir for name, each in sets.items()} == {name: str(out / name) for name in TASKS}
 
 
 def test_every_task_is_learned_and_scored_by_its_own_metrics(result: RunResult) -> None:

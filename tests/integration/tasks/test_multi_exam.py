@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,11 @@ from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
 from burnish.commands.evaluate import evaluate
 from burnish.commands.predict import predict, predict_payload
+from burnish.commands.prepare import prepare
 from burnish.dist.world import Solo
+from burnish.errors import DataError
 from burnish.models.layers_torch import names_below
-from burnish.run.assemble import build_learner
+from burnish.run.assemble import build_learner, build_stream
 from burnish.run.result import RunResult
 from burnish.spec.values import Draw, Score
 from tests import squad_rules as rules
@@ -72,6 +75,22 @@ class TestMulti(TaskExam):
             assert losses[0] == pytest.approx(losses[1], abs=1e-5), name
             for theirs, ours in pairs:
                 torch.testing.assert_close(gradient(ours), gradient(theirs), rtol=1e-4, atol=1e-6)
+
+    def test_data_that_was_prepared_gives_the_same_batches(self, examined: Examined, tmp_path: Path) -> None:
+        written = prepare(str(examined.root / "experiment.yaml"), out=tmp_path / "ready")
+        again = Examined.read(examined.root, written.override)
+        assert set(written.rows) == {
+            f"{name}/{split}" for name in again.experiments for split in ("train", "validation")
+        }
+        assert json.dumps(asdict(again.prepared.profile)) == json.dumps(asdict(examined.prepared.profile))
+        streams = [build_stream(each.resolved.experiment, each.prepared, Solo()) for each in (examined, again)]
+        for _ in range(streams[0].batches_in(0)):
+            mine, theirs = (
+                each.prepared.collate("train")(stream.draw().indices, Draw(seed=0, epoch=1, is_training=True))
+                for each, stream in zip((examined, again), streams, strict=True)
+            )
+            assert list(mine) == list(theirs)
+            assert all(np.array_equal(mine[entry], theirs[entry], equal_nan=True) for entry in mine)
 
     def test_the_artifact_answers_as_it_did_when_it_was_saved(self, examined: Examined, result: RunResult) -> None:
         golden = json.loads((result.directory / "artifact" / "golden.json").read_text())["tasks"]
@@ -207,6 +226,11 @@ class TestMultiOfVectors(TestMulti):
     @staticmethod
     def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         return fused.TestTextAndColumns.theirs(network.heads["task_beside"], batch)
+
+    def test_records_that_cannot_be_written_are_told_with_their_task(self, examined: Examined, tmp_path: Path) -> None:
+        with pytest.raises(DataError, match="task near: --tfrecord writes one text or pair a record"):
+            prepare(str(examined.root / "experiment.yaml"), out=tmp_path / "ready", has_tfrecord=True)
+        assert not (tmp_path / "ready").exists()
 
     def test_a_text_is_embedded_by_the_shared_layers(self, result: RunResult) -> None:
         (said,) = predict(str(result.directory), [{"text": "a good film"}], task="near")
