@@ -102,19 +102,17 @@ def _next_commands(result: RunResult) -> list[str]:
 
 
 def _example(result: RunResult) -> str:
-    """Show how to ask this model: with a text, or with the columns that it reads; of several tasks, one."""
+    """Show how to ask this model: with a text, or with the columns that it reads; of several tasks, the first."""
     from burnish.run.plan import read_plan  # reads configs: not for `--help` to load
-    from burnish.spec.parts import SEVERAL
+    from burnish.spec.parts import parts_of, written_profiles
 
     run = RunDirectory(result.directory)
-    profile = read_json(run.profile)
-    fields = profile if isinstance(profile, Mapping) else {}
-    if fields.get("kind") == SEVERAL:
-        return f'--task {next(iter(fields["facts"]["tasks"]))} --text "…"'
-    if columns := fields.get("inputs"):
-        return f"--row {_row(columns[:2], None)}"
-    columns = read_plan(run).task.input_columns if run.exists() else ()
-    return f"--row {_row(columns, '…')}" if len(columns) > 1 else '--text "…"'
+    name, profile = next(iter(written_profiles(read_json(run.profile)).items()))
+    task = f"--task {name} " if name else ""
+    if columns := profile.get("inputs"):
+        return f"{task}--row {_row(columns[:2], None)}"
+    columns = parts_of(read_plan(run))[name].task.input_columns if run.exists() else ()
+    return f"{task}--row {_row(columns, '…')}" if len(columns) > 1 else f'{task}--text "…"'
 
 
 def _row(columns: Sequence[str], value: str | None) -> str:

@@ -9,7 +9,9 @@ from burnish.config import diff, load
 from burnish.errors import BurnishError, CheckpointError
 from burnish.registry import Registry, default_registry
 from burnish.run.directory import RunDirectory, find_run, read_json
+from burnish.run.predictions import predictions_file, read_outcome
 from burnish.run.result import ScoreSheet, sheet_from_json
+from burnish.spec.parts import ALONE, named, written_profiles
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Score
 
@@ -42,6 +44,8 @@ class Verdict:
     sentence: str
     p_value: float | None
     """None when the two could not be tested; the sentence says why."""
+    task: str = ALONE
+    """Of which of several tasks."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def compare(runs: Sequence[Path | str]) -> Comparison:
         names=names,
         differences=tuple(_differences(directories)),
         scores=tuple(_score_lines(sheets)),
-        verdicts=tuple(_verdicts(dict(zip(names, directories, strict=True)), headline=_headline(sheets))),
+        verdicts=tuple(_verdicts(dict(zip(names, directories, strict=True)), sheets)),
     )
 
 
@@ -90,33 +94,48 @@ def _score_lines(sheets: Sequence[ScoreSheet | None]) -> Iterator[ScoreLine]:
             yield ScoreLine(split, name, tuple(part.get(name) for part in parts))
 
 
-def _headline(sheets: Sequence[ScoreSheet | None]) -> str | None:
-    return next((sheet.headline for sheet in sheets if sheet), None)
-
-
-def _verdicts(runs: Mapping[str, RunDirectory], *, headline: str | None) -> Iterator[Verdict]:
+def _verdicts(runs: Mapping[str, RunDirectory], sheets: Sequence[ScoreSheet | None]) -> Iterator[Verdict]:
     for names in combinations(runs, 2):
         pair = [runs[name] for name in names]
-        split = next((split for split in _SPLITS if all(_has_predictions(run, split) for run in pair)), None)
-        if split is not None:
-            yield _verdict(names, pair, split=split, headline=headline)
+        for task in _common_tasks(pair):
+            split = next((split for split in _SPLITS if all(_has_predictions(run, split, task) for run in pair)), None)
+            if split is not None:
+                yield _verdict(names, pair, split=split, task=task, score=_main_score(sheets, split, task))
 
 
-def _has_predictions(run: RunDirectory, split: str) -> bool:
-    return (run.predictions / f"{split}.parquet").is_file()
+def _common_tasks(pair: Sequence[RunDirectory]) -> list[str]:
+    """Name the tasks that both runs learned; two runs of one task each have that in common."""
+    first, second = (written_profiles(read_json(run.profile)) for run in pair)
+    return [task for task in first if task in second]
 
 
-def _verdict(names: tuple[str, str], pair: Sequence[RunDirectory], *, split: str, headline: str | None) -> Verdict:
+def _has_predictions(run: RunDirectory, split: str, task: str) -> bool:
+    return predictions_file(run, split, task=task).is_file()
+
+
+def _main_score(sheets: Sequence[ScoreSheet | None], split: str, task: str) -> str | None:
+    """Name the score that selects; of one of several tasks, where they select together, its first."""
+    told = [sheet for sheet in sheets if sheet]
+    headline = told[0].headline if told else None
+    if not task:
+        return headline
+    listed = [headline or "", *(score for sheet in told for score in sheet.scores.get(split, {}))]
+    return next((score.removeprefix(f"{task}/") for score in listed if score.startswith(f"{task}/")), None)
+
+
+def _verdict(
+    names: tuple[str, str], pair: Sequence[RunDirectory], *, split: str, task: str, score: str | None
+) -> Verdict:
     from burnish.metrics.compare import compare as paired
-    from burnish.run.predictions import read_outcome
 
     try:
-        first, second = (read_outcome(run, split) for run in pair)
-        metric, score = _metric(headline, kind=first.kind, registry=default_registry())
-        tested = paired(first, second, metric=metric, score=score, names=names)
+        first, second = (read_outcome(run, split, task=task) for run in pair)
+        metric, shown = _metric(score, kind=first.kind, registry=default_registry())
+        tested = paired(first, second, metric=metric, score=shown, names=names)
     except BurnishError as error:
-        return Verdict(names, split, str(error), p_value=None)
-    return Verdict(names, split, f"{score} on {split}: {tested.sentence()} ({tested.test})", tested.p_value)
+        return Verdict(names, split, f"{task}: {error}" if task else str(error), p_value=None, task=task)
+    sentence = f"{named(task, shown)} on {split}: {tested.sentence()} ({tested.test})"
+    return Verdict(names, split, sentence, tested.p_value, task)
 
 
 def _metric(headline: str | None, *, kind: str, registry: Registry) -> tuple[Metric, str]:

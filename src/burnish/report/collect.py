@@ -13,7 +13,7 @@ from burnish.report.figures import duration, readable, share
 from burnish.report.predictions import Predictions, read_predictions
 from burnish.report.settings import read_settings
 from burnish.report.table import read_columns, read_slices
-from burnish.spec.parts import SEVERAL
+from burnish.spec.parts import written_profiles
 from burnish.spec.values import Score
 
 _SPLITS = ("train", "validation", "test")
@@ -57,15 +57,11 @@ def collect(run_directory: Path) -> ReportData:
         environment=tuple(_environment(story)),
         happenings=story.happenings,
         tasks=tuple(
-            replace(_of_task(folder / name, each, headline=headline), title=name) for name, each in _tasks(profile)
+            replace(_of_task(folder / name, each, headline=headline), title=name)
+            for name, each in written_profiles(profile).items()
+            if name
         ),
     )
-
-
-def _tasks(profile: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Give the profile of each of several tasks; a name that leads out of the folder is none."""
-    found = _section(_section(profile, "facts"), "tasks") if profile.get("kind") == SEVERAL else {}
-    return [(name, each) for name, each in found.items() if Path(name).name == name and isinstance(each, Mapping)]
 
 
 def _of_task(folder: Path, profile: Mapping[str, Any], *, headline: Headline | None) -> ReportData:

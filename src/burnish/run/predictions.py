@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from burnish.errors import CheckpointError, DataError
 from burnish.run.directory import RunDirectory, read_json
+from burnish.spec.parts import ALONE, named, written_profiles
 from burnish.spec.values import Outcome, Profile
 
 if TYPE_CHECKING:
@@ -20,14 +22,14 @@ _OWN_COLUMNS = {
 """By kind, the columns of what was said and of what is true, where these are neither classes nor numbers."""
 
 
-def read_outcome(directory: RunDirectory, split: str) -> Outcome:
-    """Read what a run said of each row of a split, beside the truth."""
+def read_outcome(directory: RunDirectory, split: str, *, task: str = ALONE) -> Outcome:
+    """Read what a run said of each row of a split, or of that of one of its tasks, beside the truth."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    path = directory.predictions / f"{split}.parquet"
+    path = predictions_file(directory, split, task=task)
     try:
-        profile = _profile(directory)
+        profile = _profile(directory, task)
         if profile.kind not in (*_COMPARED, *_OWN_COLUMNS):
             raise DataError(
                 f"{directory.path} says {profile.kind} of its rows, and only runs that give classes, tags, choices, "
@@ -48,6 +50,11 @@ def read_outcome(directory: RunDirectory, split: str) -> Outcome:
         )
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{path} does not hold the predictions of this run, so it cannot be compared") from error
+
+
+def predictions_file(directory: RunDirectory, split: str, *, task: str = ALONE) -> Path:
+    """Give the file of what was said of a split."""
+    return directory.predictions / f"{named(task, split)}.parquet"
 
 
 def _own_outcome(table: Any, profile: Profile) -> Outcome:
@@ -86,8 +93,8 @@ def _entries(values: list[Any], profile: Profile) -> Array:
     return np.fromiter(rows, dtype=object, count=len(values))
 
 
-def _profile(directory: RunDirectory) -> Profile:
-    fields: Any = read_json(directory.profile)
+def _profile(directory: RunDirectory, task: str) -> Profile:
+    fields = written_profiles(read_json(directory.profile))[task]
     return Profile(kind=str(fields["kind"]), labels=tuple(map(str, fields["labels"])))
 
 

@@ -1,5 +1,6 @@
 """An experiment of several tasks as one ordinary experiment a task, and their profiles as one."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -15,6 +16,8 @@ SEVERAL = "several"
 """The kind of a profile and of a head that stand for several."""
 MEAN = "mean"
 """The score that several tasks have together: the mean of the first score of each."""
+TASK_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
+"""How the name of a task may be written; it is also that of a folder."""
 _TASKS = "tasks"
 
 
@@ -78,6 +81,17 @@ def joined_profile(profiles: Mapping[str, Profile]) -> Profile:
 def profile_of(joined: Profile, name: str) -> Profile:
     """Take the profile of one task out of what `joined_profile` made; that of the only task is the whole."""
     return profile_from_json(joined.facts[_TASKS][name]) if name else joined
+
+
+def written_profiles(written: object) -> dict[str, Mapping[str, Any]]:
+    """Give the JSON values of each task's profile by name, whatever a file holds; those of the only task as a whole."""
+    fields = written if isinstance(written, Mapping) else {}
+    if fields.get("kind") != SEVERAL:
+        return {ALONE: fields}
+    facts = fields.get("facts")
+    tasks = facts.get(_TASKS) if isinstance(facts, Mapping) else None
+    found = tasks.items() if isinstance(tasks, Mapping) else ()
+    return {name: each for name, each in found if TASK_NAME.fullmatch(name) and isinstance(each, Mapping)}
 
 
 def profile_from_json(values: Mapping[str, Any]) -> Profile:

@@ -1,6 +1,5 @@
 """Several tasks at once: one encoder learns from all of them, and each has a head, labels and scores of its own."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, ClassVar, Literal
@@ -8,11 +7,10 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
 
 from burnish.spec.component import Component, Slot
-from burnish.spec.parts import MEAN, SEVERAL, profile_of
+from burnish.spec.parts import MEAN, SEVERAL, TASK_NAME, profile_of
 from burnish.spec.protocols import Joint, Metric, Task
 from burnish.spec.values import Head, Objective, Profile
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 Power = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -60,7 +58,7 @@ class Multi(Component):
     @field_validator("tasks")
     @classmethod
     def _named_well(cls, tasks: Mapping[str, Task]) -> Mapping[str, Task]:
-        odd = [name for name in tasks if not _NAME.fullmatch(name) or name == MEAN]
+        odd = [name for name in tasks if not TASK_NAME.fullmatch(name) or name == MEAN]
         if odd:
             raise ValueError(
                 f"has a task called {', '.join(odd)}; a name begins with a letter, goes on with letters, digits, "

@@ -1,6 +1,7 @@
 """Several tasks above one encoder pass the exam together, whatever their kinds."""
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +13,7 @@ import torch
 
 from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
+from burnish.commands.comparison import compare
 from burnish.commands.evaluate import evaluate
 from burnish.commands.predict import predict, predict_payload
 from burnish.commands.prepare import prepare
@@ -91,6 +93,16 @@ class TestMulti(TaskExam):
             )
             assert list(mine) == list(theirs)
             assert all(np.array_equal(mine[entry], theirs[entry], equal_nan=True) for entry in mine)
+
+    def test_runs_are_compared_task_by_task(self, examined: Examined, result: RunResult, tmp_path: Path) -> None:
+        again = tmp_path / "again"
+        shutil.copytree(result.directory, again, ignore=shutil.ignore_patterns("checkpoints", "artifact"))
+        verdicts = compare([result.directory, again]).verdicts
+        assert [verdict.task for verdict in verdicts] == list(examined.experiments)
+        for verdict, part in zip(verdicts, examined.prepared.parts.values(), strict=True):
+            is_told = part.profile.kind not in ("likelihood", "retrieval")  # whose rows cannot be held side by side
+            assert (verdict.p_value == 1.0) if is_told else verdict.p_value is None
+            assert is_told == ("no difference shown" in verdict.sentence)
 
     def test_the_artifact_answers_as_it_did_when_it_was_saved(self, examined: Examined, result: RunResult) -> None:
         golden = json.loads((result.directory / "artifact" / "golden.json").read_text())["tasks"]

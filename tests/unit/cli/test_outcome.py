@@ -40,6 +40,20 @@ def test_a_table_is_asked_by_two_of_its_columns(tmp_path: Path) -> None:
     assert f"""  burnish predict {tmp_path / "run"} --row '{{"a": null, "b": null}}'""" in _next_commands(result)
 
 
+def test_of_several_tasks_the_first_is_asked_by_its_columns(tmp_path: Path) -> None:
+    path = tmp_path / "experiment.yaml"
+    tasks = "{asked: {type: question_answering}, mood: {type: text_classification}}"
+    sets = "{asked: {train: asked.json}, mood: {train: mood.csv}}"
+    path.write_text(
+        f"task: {{type: multi, tasks: {tasks}}}\ndata: {{type: several, sets: {sets}}}\nmodel: bert-base-uncased\n"
+    )
+    result = _finished(tmp_path / "run", path)
+    profile = {"kind": "several", "facts": {"tasks": {"asked": {"kind": "spans"}, "mood": {"kind": "binary"}}}}
+    (tmp_path / "run" / "profile.json").write_text(json.dumps(profile))
+    row = """--row '{"question": "…", "context": "…"}'"""
+    assert f"  burnish predict {tmp_path / 'run'} --task asked {row}" in _next_commands(result)
+
+
 def _finished(directory: Path, path: Path) -> RunResult:
     settle_plan(RunDirectory(directory), check(str(path)))
     return RunResult(

@@ -28,6 +28,9 @@ optimizer:
 """
 
 
+BINARY = {"kind": "binary", "labels": ["neg", "pos"], "facts": {}}
+
+
 def stepped(step: int, *, total: int = 4) -> Stepped:
     return Stepped(step, step / total, 0.5, 1e-4, 1.0, examples=8, tokens=64, fraction=step / total)
 
@@ -71,9 +74,20 @@ def finish(run: RunDirectory, *, accuracy: float = 0.8, baselines: Mapping[str, 
 
 def predict(run: RunDirectory, predicted: Sequence[str], truth: Sequence[str]) -> None:
     """Write predictions of a test split with the classes `neg` and `pos`."""
-    write_json(run.profile, {"kind": "binary", "labels": ["neg", "pos"], "facts": {}})
+    write_json(run.profile, BINARY)
+    _write_predictions(run.predictions, predicted, truth)
+
+
+def predict_several(run: RunDirectory, told: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:
+    """Write predictions and truths of the test splits of several tasks, each as `predict` does."""
+    write_json(run.profile, {"kind": "several", "labels": [], "facts": {"tasks": dict.fromkeys(told, BINARY)}})
+    for task, (predicted, truth) in told.items():
+        _write_predictions(run.predictions / task, predicted, truth)
+
+
+def _write_predictions(folder: Path, predicted: Sequence[str], truth: Sequence[str]) -> None:
     shares = [0.9 if each == "pos" else 0.1 for each in predicted]
     probabilities = pa.StructArray.from_arrays([pa.array([1 - p for p in shares]), pa.array(shares)], ["neg", "pos"])
     columns = {"row": list(range(len(truth))), "truth": list(truth), "predicted": list(predicted)}
-    run.predictions.mkdir()
-    pq.write_table(pa.table({**columns, "probabilities": probabilities}), run.predictions / "test.parquet")
+    folder.mkdir(parents=True)
+    pq.write_table(pa.table({**columns, "probabilities": probabilities}), folder / "test.parquet")

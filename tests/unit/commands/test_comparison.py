@@ -6,7 +6,9 @@ from burnish.commands.comparison import compare
 from burnish.commands.runs import compare as public
 from burnish.errors import CheckpointError
 from burnish.run.directory import write_json
-from tests.unit.commands.run_maker import finish, make_run, predict
+from burnish.run.result import ScoreSheet, sheet_to_json
+from burnish.spec.values import Score
+from tests.unit.commands.run_maker import finish, make_run, predict, predict_several
 
 
 def test_options_that_differ_stand_side_by_side(tmp_path: Path) -> None:
@@ -38,6 +40,42 @@ def test_the_same_rows_are_tested_in_pairs(tmp_path: Path) -> None:
     assert verdict.names == ("a", "b")
     assert verdict.p_value == pytest.approx(2 * 0.5**20)
     assert "b is better by 50.0 points" in verdict.sentence
+
+
+def test_tasks_that_runs_have_in_common_are_tested_one_by_one(tmp_path: Path) -> None:
+    truth, wrong = ["pos", "neg"] * 20, ["neg"] * 40
+    first, second = make_run(tmp_path / "a"), make_run(tmp_path / "b")
+    predict_several(first, {"mood": (wrong, truth), "sort": (truth, truth), "more": (wrong, truth)})
+    predict_several(second, {"sort": (wrong, truth), "mood": (truth, truth), "less": (wrong, truth)})
+    scores = dict.fromkeys(["mean", "mood/accuracy", "sort/f1", "mood/f1", "sort/accuracy"], Score(0.5))
+    write_json(first.scores, sheet_to_json(ScoreSheet("mean", {"test": scores}, {})))
+    mood, sort = compare([first.path, second.path]).verdicts
+    assert (mood.task, sort.task) == ("mood", "sort")
+    assert mood.p_value == pytest.approx(2 * 0.5**20)
+    assert mood.sentence.startswith("mood/accuracy on test: b is better by 50.0 points")
+    assert sort.sentence.startswith("sort/f1 on test: a is better by")
+
+
+def test_the_score_that_selects_is_that_of_its_task(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / name) for name in "ab"]
+    for run in runs:
+        predict_several(run, {"mood": (["pos", "neg"] * 4, ["pos"] * 8)})
+        scores = dict.fromkeys(["mean", "mood/accuracy", "mood/f1"], Score(0.5))
+        write_json(run.scores, sheet_to_json(ScoreSheet("mood/f1", {"test": scores}, {})))
+    [verdict] = compare([run.path for run in runs]).verdicts
+    assert verdict.sentence.startswith("mood/f1 on test: no difference shown")
+
+
+def test_what_cannot_be_tested_of_a_task_is_told_with_its_name(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / name) for name in "ab"]
+    for run in runs:
+        predict_several(run, {"words": (["pos"] * 4, ["pos"] * 4)})
+        words = {"kind": "likelihood", "labels": []}
+        write_json(run.profile, {"kind": "several", "facts": {"tasks": {"words": words, "../out": words}}})
+    [verdict] = compare([run.path for run in runs]).verdicts
+    assert verdict.p_value is None
+    assert verdict.sentence.startswith("words: ")
+    assert "says likelihood of its rows" in verdict.sentence
 
 
 def test_other_rows_are_not_tested_and_the_reason_is_told(tmp_path: Path) -> None:
