@@ -12,7 +12,7 @@ from torch import Tensor
 
 from burnish.errors import ConfigError
 from burnish.models.layers_torch import names_below
-from burnish.models.transformer import Transformer
+from burnish.models.transformer import Lora, Transformer
 from burnish.models.transformer_torch import load_network, save_network
 from burnish.spec.values import Head, Objective
 
@@ -123,6 +123,23 @@ def test_a_language_model_stays_tied_to_the_shared_embeddings(
     assert tied is again.model.get_input_embeddings().weight
     torch.testing.assert_close(tied, words, rtol=0, atol=0)
     assert not any(tensor.shape == words.shape for tensor in load_file(tmp_path / "above.safetensors").values())
+
+
+def test_adapters_are_added_into_the_shared_layers_when_they_are_saved(
+    tiny: Callable[[str], str], tmp_path: Path
+) -> None:
+    pytest.importorskip("peft", reason="adapters need the extra `lora`")
+    head, options = HEADS["bert"], Transformer(name=tiny("bert"), lora=Lora(rank=2))
+    network = options.network(head, options.assets()).eval()
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():
+            if "lora_" in name:
+                parameter.add_(0.1)
+        said = [network(batch) for batch in batches(head)]
+        save_network(network, tmp_path)
+        again = load_network(tmp_path, head, options=options).eval()
+        for batch, answer in zip(batches(head), said, strict=True):
+            torch.testing.assert_close(again(batch), answer, rtol=1e-4, atol=1e-4)
 
 
 def test_a_head_learns_at_the_top_rate_whatever_its_task_is_called(tiny: Callable[[str], str]) -> None:
