@@ -84,20 +84,8 @@ class Transformer(Component):
         "text_and_columns",
         "several",
     )
-    joint_heads: ClassVar[tuple[str, ...]] = (
-        "sequence_classification",
-        "token_classification",
-        "question_answering",
-        "question_answering_beam",
-        "multiple_choice",
-        "masked_lm",
-        "causal_lm",
-        "permutation_lm",
-        "pretraining",
-        "embedding",
-        "text_and_columns",
-    )
-    """Those that may stand side by side above the same layers."""
+    joint_heads: ClassVar[tuple[str, ...]] = tuple(kind for kind in heads if kind not in ("replaced_tokens", "several"))
+    """Those that may stand side by side above the same layers: all that need no second set of layers."""
 
     name: str | None = None
     """A name on the hub, a folder, or package:module/folder."""
