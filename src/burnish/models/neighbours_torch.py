@@ -23,7 +23,10 @@ _SLOWEST, _FASTEST = 0.2, 3.0
 
 @torch.no_grad()
 def look_at_neighbours(model: Any, *, mask_id: int | None) -> None:
-    """Let positions begin as waves, and each head look at the place 1 before, 1 after, 2 before, and so on."""
+    """Let positions begin as waves, and heads of the lower layers look one place back, one ahead, two back and so on.
+
+    The upper layers begin as usual, so that a token that stands for the whole text, like BERT's first, sees all of it.
+    """
     embeddings, layers = _parts(model)
     heads, width = model.config.num_attention_heads, model.config.hidden_size // model.config.num_attention_heads
     positions, words = embeddings.position_embeddings.weight, embeddings.word_embeddings.weight
@@ -32,7 +35,7 @@ def look_at_neighbours(model: Any, *, mask_id: int | None) -> None:
     if mask_id is not None:
         words[mask_id] = 0  # what is hidden says nothing, and leaves room for what stands beside it
     places = _places()
-    for layer in layers:
+    for layer in layers[: (len(layers) + 1) // 2]:
         _look(layer.attention, [next(places) for _ in range(heads)], frequencies, width=width)
 
 

@@ -24,24 +24,24 @@ SIZE = {
 }
 
 
-def begun(tokenizer: str, start: str, architecture: str = "bert") -> tuple[Transformer, Any]:
-    options = {"pretrained": False, "architecture": architecture, "tokenizer": tokenizer, "size": SIZE}
+def begun(tokenizer: str, start: str, architecture: str = "bert", **size: int) -> tuple[Transformer, Any]:
+    options = {"pretrained": False, "architecture": architecture, "tokenizer": tokenizer, "size": SIZE | size}
     model = Transformer.model_validate({**options, "start": start, "attention": "eager", "dropout": 0.0})
     torch.manual_seed(0)
     return model, model.network(MASKED, model.assets())
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta"])
-def test_heads_begin_by_looking_one_and_then_two_places_away(tiny: Tiny, architecture: str) -> None:
-    _, network = begun(tiny(architecture), "neighbours", architecture)
-    ids = torch.arange(20, 40)[None]
+def test_heads_of_the_lower_layers_look_one_and_then_two_places_away(tiny: Tiny, architecture: str) -> None:
+    _, network = begun(tiny(architecture), "neighbours", architecture, num_hidden_layers=4)
     with torch.no_grad():
-        layers = network.model(ids, output_attentions=True).attentions
+        *lower, third, fourth = network.model(torch.arange(20, 40)[None], output_attentions=True).attentions
     # The second layer reads what the first has mixed, of which the position is but a part.
-    for places, share, attention in zip(((-1, 1), (-2, 2)), (0.9, 0.6), layers, strict=True):
+    for places, share, attention in zip(((-1, 1), (-2, 2)), (0.9, 0.6), lower, strict=True):
         for head, place in enumerate(places):
             looked_at = attention[0, head, 3:-3].argmax(dim=-1) - torch.arange(3, 17)
             assert (looked_at == place).float().mean() > share, (place, looked_at)
+    assert max(third.max(), fourth.max()) < 0.1, "a twentieth each, but for chance"
 
 
 @pytest.mark.parametrize("architecture", ["gpt2", "distilbert", "electra"])
