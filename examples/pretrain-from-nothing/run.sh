@@ -4,7 +4,7 @@
 set -euo pipefail
 wikitext=$1 sst2=$2 runs=${3:-runs/pretrain-from-nothing}
 here=$(cd "$(dirname "$0")" && pwd)
-size="{hidden_size: 128, num_hidden_layers: 2, num_attention_heads: 2, intermediate_size: 512, max_position_embeddings: 128}"
+size="{hidden_size: 128, num_hidden_layers: 2, num_attention_heads: 4, intermediate_size: 512, max_position_embeddings: 128}"
 
 mkdir -p "$runs"
 [ -d "$runs/tokenizer" ] || burnish tokenizer train "$wikitext"/wiki.train.raw* --out "$runs/tokenizer" --size 6000
