@@ -61,7 +61,7 @@ class _Writer:
         loose: Schema = _loosened(written)
         if not shape.wants_list:
             return loose
-        return {"anyOf": [loose, {"type": ["string", "number", "boolean"]}]}  # a scalar is a list of one
+        return {"anyOf": [loose, {"type": ["string", "number", "boolean", "null"]}]}  # a list of one, or of none
 
     def _nested(self, cls: type[Component] | None) -> Schema:
         assert cls is not None  # a shape that is not plain has a slot or a component

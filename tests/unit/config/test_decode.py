@@ -6,6 +6,7 @@ from burnish.config.nodes import Branch
 from burnish.config.resolve import resolve
 from burnish.config.sources import override
 from burnish.errors import ConfigError
+from burnish.registry import default_registry
 from burnish.spec.experiment import Experiment
 from tests.unit.config import fakes
 from tests.unit.config.fakes import fake_registry, layer
@@ -58,6 +59,13 @@ def test_a_scalar_is_a_list_of_one() -> None:
     assert experiment.task.labels == ("good",)  # type: ignore[attr-defined]
     assert experiment.metrics == (fakes.Right(),)
     assert experiment.data.cuts == (fakes.Cut(rows=7),)  # type: ignore[attr-defined]
+
+
+def test_null_takes_a_list_away() -> None:
+    assert decoded("data: {cuts: [{rows: 7}]}\ntask: guess", "data.cuts=null").data.cuts == ()  # type: ignore[attr-defined]
+    assert decoded("task: {type: guess, labels: [a]}", "task.labels=null").task.labels is None  # type: ignore[attr-defined]
+    layers = [layer("data: {train: a, test: b}\ntask: text_classification\nmodel: here"), override("data.test=null")]
+    assert resolve(layers, registry=default_registry()).experiment.data.test == ()  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
