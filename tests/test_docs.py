@@ -136,6 +136,12 @@ def test_links_to_files_lead_somewhere(page: Path) -> None:
     assert [target for target in LINK.findall(page.read_text()) if not (ROOT / target).exists()] == []
 
 
+def test_the_first_page_leads_to_all_others() -> None:
+    docs = ROOT / "docs"
+    pages = {str(page.relative_to(docs)) for page in docs.rglob("*.md") if page.parent.name != "decisions"}
+    assert pages - {"index.md", *LINK.findall((docs / "index.md").read_text())} == set()
+
+
 def test_the_site_builds_without_a_warning(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs", reason="the extra `dev` brings it")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(tmp_path / "site")]

@@ -58,6 +58,12 @@ def set_head(config: PretrainedConfig, head: Head) -> None:
         config.problem_type = _PROBLEM_TYPES[head.objective.name]
 
 
+def largest_dropout(config: PretrainedConfig) -> float:
+    """Give the dropout that a new layer above the others should have: the largest of theirs but the attention's."""
+    values = [getattr(config, name) for name in _dropout_names(config, of_attention=False)]
+    return max((value for value in values if value is not None), default=0.0)
+
+
 def _new_config(options: Transformer) -> PretrainedConfig:
     architecture = options.architecture or "bert"
     if architecture not in CONFIG_MAPPING:

@@ -25,6 +25,7 @@ from burnish.models.fusion_torch import FusionNetwork
 from burnish.models.network_torch import TransformerNetwork
 from burnish.models.permutation_torch import PermutationNetwork
 from burnish.models.place import refusal
+from burnish.models.pooled_torch import PooledNetwork
 from burnish.models.replaced_torch import ReplacedNetwork
 from burnish.models.span_beam_torch import AutoBeam, BeamNetwork
 from burnish.spec.values import Head
@@ -171,6 +172,7 @@ class _Gather:
 
 _KINDS = {
     "sequence_classification": Kind(AutoModelForSequenceClassification, TransformerNetwork),
+    "pooled_classification": Kind(AutoModel, PooledNetwork),
     "token_classification": Kind(AutoModelForTokenClassification, PlacesNetwork),
     "question_answering": Kind(AutoModelForQuestionAnswering, SpanNetwork),
     "question_answering_beam": Kind(AutoBeam, BeamNetwork),

@@ -71,6 +71,7 @@ class Transformer(Component):
     shorthand = "name"
     heads: ClassVar[tuple[str, ...]] = (
         "sequence_classification",
+        "pooled_classification",
         "token_classification",
         "question_answering",
         "question_answering_beam",

@@ -1,20 +1,19 @@
 """Learns embeddings that lead from queries to passages: one encoder reads both, each by itself."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import PositiveFloat, PositiveInt, SkipValidation, model_validator
 
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.tasks.pooling import Pooling
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.spec.values import Array, RowFault
-
-Pooling = Literal["mean", "cls"]
 
 
 class Retrieval(Component):

@@ -9,7 +9,8 @@ from burnish.errors import DataError
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
-from burnish.tasks.retrieval import Pooling, refuse_windows
+from burnish.tasks.pooling import Pooling
+from burnish.tasks.retrieval import refuse_windows
 
 if TYPE_CHECKING:
     import pyarrow as pa

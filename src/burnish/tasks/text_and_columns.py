@@ -9,6 +9,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, field_validator, model_
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Head, Profile, Rows
+from burnish.tasks.pooling import Pooling
 from burnish.tasks.table_options import ColumnOptions, Scale
 from burnish.tasks.text_classification import TextClassification
 
@@ -35,7 +36,7 @@ class TextAndColumns(TextClassification):
     """Bins of each number by rows, and as many by distinct values, for piecewise-linear embeddings."""
     min_count: PositiveInt = 2
     """A category seen less often in training counts as one that was never seen."""
-    pooling: Literal["mean", "cls"] = "mean"
+    pooling: Pooling = "mean"
     """Whether the text's vector is the mean of its tokens, or its first token."""
     numbers: Literal["none", "piecewise_linear", "periodic"] = "piecewise_linear"
     """How each number becomes several."""

@@ -10,6 +10,7 @@ from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, refuse_odd_classes, unknown_classes, weights_of
+from burnish.tasks.pooling import Pooling
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,7 +24,7 @@ Kind = Literal["auto", "binary", "multiclass", "multilabel", "regression"]
 class TextClassification(Component):
     """Sort texts or pairs of texts into one class, several classes, or onto a scale."""
 
-    heads: ClassVar[tuple[str, ...]] = ("sequence_classification",)
+    heads: ClassVar[tuple[str, ...]] = ("sequence_classification", "pooled_classification")
 
     text: str = "text"
     """The column that holds the text."""
@@ -39,6 +40,8 @@ class TextClassification(Component):
     max_length: PositiveInt = 128
     """The longest input in tokens, special tokens included."""
     truncation: Annotated[SkipValidation[Truncation], Slot("truncations", default="head")]
+    pooling: Pooling | None = None
+    """What a new linear layer reads: the mean of a text's tokens, or its first; by default the model's own head."""
     loss: Literal["auto", "cross_entropy", "focal"] = "auto"
     focal_gamma: PositiveFloat = 2.0
     class_weights: Weights = "none"
@@ -103,7 +106,10 @@ class TextClassification(Component):
         """Ask for one logit a class, or one number."""
         size = 1 if profile.kind == "regression" else max(2, len(profile.labels))
         size = len(profile.labels) if profile.kind == "multilabel" else size
-        return Head("sequence_classification", size, self._objective(profile), profile.labels)
+        objective = self._objective(profile)
+        if self.pooling is None:
+            return Head("sequence_classification", size, objective, profile.labels)
+        return Head("pooled_classification", size, objective, profile.labels, options={"pooling": self.pooling})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise, cut and label."""

@@ -39,6 +39,20 @@ data: {{train: {root}/train.jsonl, validation: {root}/dev.jsonl}}
         return network.model(**{name: batch[name] for name in INPUTS}, labels=batch["label"]).loss
 
 
+class TestMeanOfTokens(TestTextClassification):
+    """The same, told by the mean of the tokens that the encoder gives."""
+
+    sections = TestTextClassification.sections.replace("max_length", "pooling: mean, max_length")
+
+    @staticmethod
+    def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
+        hidden = network.model(**{name: batch[name] for name in INPUTS}).last_hidden_state
+        real = zip(hidden, batch["attention_mask"].bool(), strict=True)
+        means = torch.stack([tokens[there].mean(0) for tokens, there in real])
+        logits = means @ network.output.weight.T + network.output.bias
+        return torch.nn.functional.cross_entropy(logits, batch["label"])
+
+
 class TestPairsOnAScale(TaskExam):
     """Two texts are scored by how alike they are."""
 

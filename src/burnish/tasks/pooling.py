@@ -1,0 +1,6 @@
+"""How the vectors of a text's tokens become one."""
+
+from typing import Literal
+
+Pooling = Literal["mean", "cls"]
+"""Their mean, or the first of them."""
