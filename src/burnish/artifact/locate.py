@@ -13,5 +13,8 @@ def find_artifact(target: str) -> Path:
         if (folder / NAME).is_file() and (folder / "experiment.yaml").is_file():
             return folder
     if (path / "plan.yaml").is_file():
-        raise CheckpointError(f"{path} is a run without an artifact yet; finish it with `burnish resume {path}`")
+        raise CheckpointError(
+            f"{path} is a run without an artifact yet; finish it with `burnish resume {path}`, "
+            f"or score what it has with `burnish evaluate {path} --checkpoint last`"
+        )
     raise CheckpointError(f"{path} is neither a run nor an artifact; `burnish runs ls` lists runs")

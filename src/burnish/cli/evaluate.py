@@ -29,9 +29,18 @@ def evaluate(
     is_watching: Annotated[
         bool, typer.Option("--watch", help="Score each new checkpoint of a run until it ends.")
     ] = False,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option("--checkpoint", metavar="STEP", help="Score this checkpoint of a run, ended or not; or `last`."),
+    ] = None,
     is_json: Json = False,
 ) -> None:
     """Score a run or an artifact, each score with its 95% interval."""
+    if checkpoint is not None:
+        if is_watching or task is not None or data is not None:
+            raise typer.BadParameter("--checkpoint scores a split of a run; leave out --watch, --task and --in")
+        _checkpoint(target, checkpoint, split=split, is_json=is_json)
+        return
     if is_watching:
         if task is not None:
             raise typer.BadParameter("--watch scores all tasks of a run; leave out --task")
@@ -45,6 +54,21 @@ def evaluate(
         print_document({"target": target, "split": found.split, "in": data, "scores": found.scores})
     else:
         show(scores_table(found.scores, title=_title(found.split, asked=split or data)))
+
+
+def _checkpoint(target: str, checkpoint: str, *, split: str | None, is_json: bool) -> None:
+    if checkpoint != "last" and not checkpoint.isdecimal():
+        raise typer.BadParameter(f"--checkpoint takes a step, like 500, or last; got '{checkpoint}'")
+    from burnish.commands.evaluate import evaluate_checkpoint
+    from burnish.run.directory import find_run
+
+    step = None if checkpoint == "last" else int(checkpoint)
+    with counting("scoring", is_silent=is_json) as progress:
+        found = evaluate_checkpoint(find_run(target).path, step=step, split=split, progress=progress)
+    if is_json:
+        print_document({"target": target, "step": found.step, "split": found.split, "scores": found.scores})
+    else:
+        show(scores_table(found.scores, title=f"{_title(found.split, asked=split)}, step {found.step}"))
 
 
 def _title(split: str | None, *, asked: str | None) -> str:

@@ -1,4 +1,4 @@
-"""`burnish evaluate`: scores an artifact, or each new checkpoint of a run that is training."""
+"""`burnish evaluate`: scores an artifact, a checkpoint of a run, or each new one while it is training."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from burnish.artifact.locate import find_artifact
+from burnish.errors import CheckpointError
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import read_plan
 from burnish.spec.events import Evaluated
@@ -20,6 +21,8 @@ class Evaluation:
 
     split: str | None
     scores: Mapping[str, Score]
+    step: int | None = None
+    """Which checkpoint was scored; None for an artifact."""
 
 
 def evaluate(
@@ -56,6 +59,29 @@ def evaluate(
     return Evaluation(chosen, scored(said))
 
 
+def evaluate_checkpoint(
+    run: Path,
+    *,
+    step: int | None = None,
+    split: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Evaluation:
+    """Score a checkpoint of a run that need not have ended: that of a step, or the newest."""
+    from burnish.run.rescore import Rescorer
+
+    directory = RunDirectory(run)
+    rescorer = Rescorer(directory, read_plan(directory), split)
+    steps = rescorer.steps()
+    if not steps or step not in (None, *steps):
+        there = f"it has those of steps {', '.join(map(str, steps))}" if steps else "it has none yet"
+        raise CheckpointError(f"{run} has no checkpoint{'' if step is None else f' of step {step}'}; {there}")
+    chosen = steps[-1] if step is None else step
+    scores = rescorer.scores(chosen, intervals=True, progress=progress)
+    if scores is None:
+        raise CheckpointError(f"the checkpoint of step {chosen} in {run} was deleted or damaged meanwhile; ask again")
+    return Evaluation(rescorer.split, scores, chosen)
+
+
 def watch(run: Path, *, split: str = "validation", emit: Callable[[Evaluated], None]) -> None:
     """Score every checkpoint of a run as it appears, until the run has ended."""
     from burnish.run.rescore import Rescorer
@@ -63,9 +89,9 @@ def watch(run: Path, *, split: str = "validation", emit: Callable[[Evaluated], N
     directory = RunDirectory(run)
     rescorer = Rescorer(directory, read_plan(directory), split)
     for step in _new_checkpoints(directory, rescorer.steps):
-        scores = rescorer.scores(step)
+        scores = rescorer.scores(step, intervals=False)
         if scores is not None:
-            emit(Evaluated(step, split, scores, is_best=False))
+            emit(Evaluated(step, split, {name: score.value for name, score in scores.items()}, is_best=False))
 
 
 def _new_checkpoints(directory: RunDirectory, steps: Callable[[], list[int]]) -> Iterator[int]:

@@ -1,6 +1,6 @@
 """Scores checkpoints of a run from outside, while it may still be training."""
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,6 +13,7 @@ from burnish.run.directory import RunDirectory
 from burnish.run.prepare import prepare
 from burnish.run.scoring import Scorer
 from burnish.spec.experiment import Experiment
+from burnish.spec.values import Score
 from burnish.storage.checkpoints import CheckpointStore
 
 
@@ -22,11 +23,14 @@ class Rescorer:
 
     directory: RunDirectory
     experiment: Experiment
-    split: str
+    split: str | None
+    """None for test, or validation where there is no test."""
     _store: CheckpointStore = field(init=False)
 
     def __post_init__(self) -> None:
         prepared = prepare(self.experiment, self.directory, tell=lambda _sentence: None, is_recorded=False)
+        if self.split is None:
+            self.split = "test" if "test" in prepared.features else "validation"
         if self.split not in prepared.features:
             there = ", ".join(prepared.features)
             raise DataError(f"the data of {self.directory.path} has no {self.split} split; it has {there}")
@@ -41,11 +45,16 @@ class Rescorer:
         """List the checkpoints that are there now."""
         return self._store.steps()
 
-    def scores(self, step: int) -> Mapping[str, float] | None:
+    def scores(
+        self, step: int, *, intervals: bool, progress: Callable[[int, int], None] = lambda done, total: None
+    ) -> dict[str, Score] | None:
         """Score one checkpoint; None when the run has deleted it meanwhile."""
+        assert self.split is not None, "it was chosen before the first question"
         try:
             read_weights(self._learner, self._store.at(step).path)
         except (CheckpointError, OSError):
             return None
         with self._learner.averaged():
-            return self._scorer.scores(self.split, self._learner.infer, fitting=self._fitting)
+            infer = self._learner.infer
+            outcomes = self._scorer.outcomes(self.split, infer, fitting=self._fitting, progress=progress)
+        return self._scorer.scored(outcomes, intervals=intervals)

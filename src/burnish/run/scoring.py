@@ -74,13 +74,24 @@ class Scorer:
         said = {name: (part.metrics, outcomes.get(name)) for name, part in parts.items()}
         return scored(said, intervals=intervals)
 
-    def scores(self, split: str, infer: Infer, *, fitting: Fitting) -> Mapping[str, float]:
-        """Predict and score a split of every task that has it."""
-        outcomes = {
-            name: part.outcome(split, infer, fitting=fitting)
+    def outcomes(
+        self,
+        split: str,
+        infer: Infer,
+        *,
+        fitting: Fitting,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> dict[str, Outcome]:
+        """Predict a split of every task that has it."""
+        return {
+            name: part.outcome(split, infer, fitting=fitting, progress=progress)
             for name, part in self.parts.items()
             if split in part.prepared.features
         }
+
+    def scores(self, split: str, infer: Infer, *, fitting: Fitting) -> Mapping[str, float]:
+        """Predict and score a split of every task that has it."""
+        outcomes = self.outcomes(split, infer, fitting=fitting)
         scores = {name: score.value for name, score in self.scored(outcomes, intervals=False).items()}
         # Processes decide by these numbers: on unlike machines a last digit could differ, so the first one's hold.
         return self.world.gather(scores)[0]  # type: ignore[no-any-return]  # what was given, back

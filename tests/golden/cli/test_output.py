@@ -76,10 +76,15 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         calls.append({"target": target, "split": split})
         emit(Evaluated(5, split, {"accuracy": 0.5}, is_best=False))
 
+    def evaluate_checkpoint(target: Path, *, progress: Callable[[int, int], None], **arguments: Any) -> Evaluation:
+        calls.append({"target": target, **arguments})
+        return Evaluation("test", {"accuracy": Score(0.9131, 0.9012, 0.9245)}, arguments["step"] or 800)
+
     resume = lambda target, *, watch, processes: train(str(target), watch=watch, processes=processes)  # noqa: E731
     monkeypatch.setitem(sys.modules, "burnish.commands.train", SimpleNamespace(train=train))
     monkeypatch.setitem(sys.modules, "burnish.commands.resume", SimpleNamespace(resume=resume))
-    monkeypatch.setitem(sys.modules, "burnish.commands.evaluate", SimpleNamespace(evaluate=evaluate, watch=watch))
+    commands = SimpleNamespace(evaluate=evaluate, watch=watch, evaluate_checkpoint=evaluate_checkpoint)
+    monkeypatch.setitem(sys.modules, "burnish.commands.evaluate", commands)
     return calls
 
 
@@ -156,6 +161,23 @@ def test_evaluating_without_a_test_split_says_so(trained: list[dict[str, Any]], 
     assert capsys.readouterr().out.startswith("validation, for there is no test split\n")
     assert run(["evaluate", "untested", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["split"] == "validation"
+
+
+def test_scoring_a_checkpoint(trained: list[dict[str, Any]], golden: Golden, capsys: Captured) -> None:
+    make_run(Path("runs/a"))
+    assert run(["evaluate", "a", "--checkpoint", "500"]) == 0
+    golden("output/evaluate-checkpoint", capsys.readouterr().out)
+    assert run(["evaluate", "a", "--checkpoint", "last", "--split", "validation", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["step"] == 800
+    assert [(call["step"], call["split"]) for call in trained] == [(500, None), (None, "validation")]
+
+
+@pytest.mark.parametrize("words", [["500", "--in", "x.csv"], ["500", "--watch"], ["best"], ["-1"]])
+def test_a_checkpoint_that_cannot_be_meant(trained: list[dict[str, Any]], capsys: Captured, words: list[str]) -> None:
+    make_run(Path("runs/a"))
+    assert run(["evaluate", "a", "--checkpoint", *words]) == 2
+    assert "--checkpoint" in capsys.readouterr().err
+    assert trained == []
 
 
 def test_watching_checkpoints(trained: list[dict[str, Any]], capsys: Captured) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from burnish.artifact.predictor import Predictor
-from burnish.commands.evaluate import Evaluation, evaluate, watch
+from burnish.commands.evaluate import Evaluation, evaluate, evaluate_checkpoint, watch
 from burnish.commands.predict import predict, predict_file
 from burnish.commands.resume import resume
 from burnish.commands.train import train
@@ -224,6 +225,22 @@ def test_watching_scores_every_checkpoint_that_is_left(project: Project, finishe
     watch(finished, split="test", emit=seen.append)
     assert [each.step for each in seen] == sorted({each.step for each in seen})
     assert seen[-1].scores["accuracy"] > 0.5
+
+
+def test_a_checkpoint_is_scored_as_the_artifact_of_its_step(project: Project, finished: Path, tmp_path: Path) -> None:
+    unfinished = tmp_path / "unfinished"
+    shutil.copytree(finished, unfinished, ignore=shutil.ignore_patterns("artifact"))
+    with pytest.raises(CheckpointError, match=r"score what it has with `burnish evaluate .* --checkpoint last`"):
+        evaluate(str(unfinished))
+    events = map(json.loads, (unfinished / "events.jsonl").read_text().splitlines())
+    best = [event["step"] for event in events if event["event"] == "evaluated" and event["is_best"]][-1]
+    found = evaluate_checkpoint(unfinished, step=best)
+    assert (found.step, found.split, found.scores) == (best, "test", evaluate(str(finished)).scores)
+    assert found.scores["accuracy"].low is not None
+    newest = evaluate_checkpoint(unfinished, split="validation")
+    assert (newest.step, newest.split) == (resume(finished).step, "validation")
+    with pytest.raises(CheckpointError, match=r"has no checkpoint of step 999999; it has those of steps \d+"):
+        evaluate_checkpoint(finished, step=999999)
 
 
 def test_the_second_run_finds_its_features_in_the_cache(project: Project, finished: Path) -> None:
