@@ -61,7 +61,7 @@ def test_several_tasks_need_several_sets_and_the_other_way_round(model: Path) ->
 def test_a_task_that_cannot_share_its_encoder(model: Path) -> None:
     text = refusal(model, "task.tasks.mood={type: replaced_tokens}")
     assert "task.tasks.mood needs replaced_tokens, which cannot share its encoder with other tasks; those with" in text
-    assert "sequence_classification, pooled_classification, token_classification, question_answering, question_answering_beam, " in text
+    assert "sequence_classification, pooled_classification, token_classification, question_answering, " in text
 
 
 def test_a_first_score_that_falls_has_no_mean_with_others(model: Path) -> None:
