@@ -21,6 +21,7 @@ VECTORS = {"pooling": "mean", "normalise": True, "temperature": 0.1, "output": "
 SORT = Head("sequence_classification", 3, Objective("cross_entropy"), ("a", "b", "c"))
 PARTS = {
     "sort": SORT,
+    "means": Head("pooled_classification", 3, Objective("cross_entropy"), ("a", "b", "c"), options={"pooling": "mean"}),
     "embed": Head("token_classification", 2, Objective("cross_entropy"), ("O", "B-X")),
     "keys": Head("multiple_choice", 1, Objective("cross_entropy")),
     "spans": Head("question_answering", 2, Objective("span")),
@@ -46,7 +47,7 @@ HEADS = {
     "electra": joined(**PARTS, words=WORDS),
     "albert": joined(**PARTS, words=WORDS, pairs=language("pretraining")),
     "xlnet": joined(**PARTS, words=language("permutation_lm")),
-    "gpt2": joined(vectors=PARTS["vectors"], sort=SORT, words=language("causal_lm")),
+    "gpt2": joined(vectors=PARTS["vectors"], means=PARTS["means"], sort=SORT, words=language("causal_lm")),
 }
 
 
@@ -61,6 +62,7 @@ def batches(head: Head) -> list[dict[str, Tensor]]:
     null, characters = torch.zeros(3, dtype=torch.long), torch.arange(7)[None, :, None].expand(3, 7, 2)
     special = {
         "sequence_classification": plain,
+        "pooled_classification": plain,
         "embedding": texts,
         "multiple_choice": {**texts, "choices": torch.ones(3, 2) > 0},
         "question_answering_beam": {**plain, "allowed": ids > 0, "null_place": null, "characters": characters},
@@ -90,6 +92,7 @@ def test_heads_answer_as_above_layers_of_their_own(
             top = joint.heads[f"task_{name}"].model
             own = {f"{names_below(top)}{key}": value for key, value in joint.model.state_dict().items()}
             alone.model.load_state_dict({**top.state_dict(), **own}, strict=False)
+            alone.load_state_dict(joint.heads[f"task_{name}"].state_dict(), strict=False)  # what is above the model
             torch.testing.assert_close(answer, alone(batch), rtol=1e-5, atol=1e-5)
         save_network(joint, tmp_path)
         again = load_network(tmp_path, head, options=Transformer(name=tiny(architecture))).eval()
