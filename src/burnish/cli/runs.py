@@ -156,6 +156,8 @@ def _print_comparison(comparison: "Comparison") -> None:
         for line in comparison.scores
     )
     _print_section(Table(("score", *comparison.names), lines))
+    if max(comparison.seeds) > 1:
+        print("\nof several seeds: the mean (the least to the most)")
     for verdict in comparison.verdicts:
         print(f"\n{verdict.sentence}")
 

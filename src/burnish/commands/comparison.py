@@ -1,10 +1,11 @@
 """Puts runs side by side: what was asked, what they scored, and whether the difference is shown by the data."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
+from burnish.commands.recipes import Recipe, mean_score, recipes
 from burnish.config import diff, load
 from burnish.errors import BurnishError, CheckpointError
 from burnish.registry import Registry, default_registry
@@ -50,9 +51,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Several runs side by side."""
+    """Several runs side by side; those that differ in their seed alone are one, of which the mean is told."""
 
     names: tuple[str, ...]
+    seeds: tuple[int, ...]
+    """How many runs stand behind each name; of more than one, a score goes from the least to the most."""
     differences: tuple[Difference, ...]
     scores: tuple[ScoreLine, ...]
     verdicts: tuple[Verdict, ...]
@@ -63,13 +66,14 @@ def compare(runs: Sequence[Path | str]) -> Comparison:
     directories = [find_run(run) for run in runs]
     if len({each.path.resolve() for each in directories}) < len(directories) or len(directories) < 2:
         raise CheckpointError("a comparison needs two runs or more, each named once")
-    sheets = [sheet_from_json(read_json(each.scores)) for each in directories]
-    names = _names(directories)
+    found = recipes(dict(zip(_names(directories), directories, strict=True)))
+    sheets = [[sheet_from_json(read_json(run.scores)) for run in each.runs] for each in found]
     return Comparison(
-        names=names,
-        differences=tuple(_differences(directories)),
+        names=tuple(each.name for each in found),
+        seeds=tuple(len(each.runs) for each in found),
+        differences=tuple(_differences([each.runs[0] for each in found])),
         scores=tuple(_score_lines(sheets)),
-        verdicts=tuple(_verdicts(dict(zip(names, directories, strict=True)), sheets)),
+        verdicts=tuple(_verdicts(found, [sheet for each in sheets for sheet in each])),
     )
 
 
@@ -87,26 +91,26 @@ def _differences(directories: Sequence[RunDirectory]) -> Iterator[Difference]:
         yield Difference(key, (str(left), *map(str, rights)))
 
 
-def _score_lines(sheets: Sequence[ScoreSheet | None]) -> Iterator[ScoreLine]:
+def _score_lines(sheets: Sequence[Sequence[ScoreSheet | None]]) -> Iterator[ScoreLine]:
     for split in _SPLITS:
-        parts: list[Mapping[str, Score]] = [sheet.scores.get(split, {}) if sheet else {} for sheet in sheets]
-        for name in dict.fromkeys(name for part in parts for name in part):
-            yield ScoreLine(split, name, tuple(part.get(name) for part in parts))
+        parts = [[sheet.scores.get(split, {}) if sheet else {} for sheet in each] for each in sheets]
+        for name in dict.fromkeys(name for each in parts for part in each for name in part):
+            yield ScoreLine(split, name, tuple(mean_score([part.get(name) for part in each]) for each in parts))
 
 
-def _verdicts(runs: Mapping[str, RunDirectory], sheets: Sequence[ScoreSheet | None]) -> Iterator[Verdict]:
-    for names in combinations(runs, 2):
-        pair = [runs[name] for name in names]
-        for task in _common_tasks(pair):
-            split = next((split for split in _SPLITS if all(_has_predictions(run, split, task) for run in pair)), None)
+def _verdicts(found: Sequence[Recipe], sheets: Sequence[ScoreSheet | None]) -> Iterator[Verdict]:
+    for pair in combinations(found, 2):
+        runs = [run for each in pair for run in each.runs]
+        for task in _common_tasks(runs):
+            split = next((split for split in _SPLITS if all(_has_predictions(run, split, task) for run in runs)), None)
             if split is not None:
-                yield _verdict(names, pair, split=split, task=task, score=_main_score(sheets, split, task))
+                yield _verdict(pair, split=split, task=task, score=_main_score(sheets, split, task))
 
 
-def _common_tasks(pair: Sequence[RunDirectory]) -> list[str]:
-    """Name the tasks that both runs learned; two runs of one task each have that in common."""
-    first, second = (written_profiles(read_json(run.profile)) for run in pair)
-    return [task for task in first if task in second]
+def _common_tasks(runs: Sequence[RunDirectory]) -> list[str]:
+    """Name the tasks that all runs learned; runs of one task each have that in common."""
+    first, *others = (written_profiles(read_json(run.profile)) for run in runs)
+    return [task for task in first if all(task in other for other in others)]
 
 
 def _has_predictions(run: RunDirectory, split: str, task: str) -> bool:
@@ -123,15 +127,18 @@ def _main_score(sheets: Sequence[ScoreSheet | None], split: str, task: str) -> s
     return next((score.removeprefix(f"{task}/") for score in listed if score.startswith(f"{task}/")), None)
 
 
-def _verdict(
-    names: tuple[str, str], pair: Sequence[RunDirectory], *, split: str, task: str, score: str | None
-) -> Verdict:
+def _verdict(pair: tuple[Recipe, Recipe], *, split: str, task: str, score: str | None) -> Verdict:
     from burnish.metrics.compare import compare as paired
+    from burnish.metrics.compare_seeds import compare_seeds
 
+    names = (pair[0].name, pair[1].name)
     try:
-        first, second = (read_outcome(run, split, task=task) for run in pair)
-        metric, shown = _metric(score, kind=first.kind, registry=default_registry())
-        tested = paired(first, second, metric=metric, score=shown, names=names)
+        first, second = ([read_outcome(run, split, task=task) for run in each.runs] for each in pair)
+        metric, shown = _metric(score, kind=first[0].kind, registry=default_registry())
+        if len(first) == len(second) == 1:
+            tested = paired(first[0], second[0], metric=metric, score=shown, names=names)
+        else:
+            tested = compare_seeds(first, second, metric=metric, score=shown, names=names)
     except BurnishError as error:
         return Verdict(names, split, f"{task}: {error}" if task else str(error), p_value=None, task=task)
     sentence = f"{named(task, shown)} on {split}: {tested.sentence()} ({tested.test})"

@@ -30,7 +30,7 @@ class Comparison:
     p_value: float
     """How likely a difference this large would be if there were none; two-sided."""
     test: str
-    """`paired bootstrap`, or `McNemar, exact` for accuracy."""
+    """`paired bootstrap`, `McNemar, exact` for accuracy, or `bootstrap of rows and seeds`."""
     num_rows: int
     is_higher_better: bool = True
     is_share: bool = True
@@ -77,7 +77,7 @@ def compare(
 ) -> Comparison:
     """Compare two runs' outcomes on the same rows, resampling rows in pairs."""
     pair = joined([first]), joined([second])
-    _refuse_other_rows(*pair, names=names)
+    refuse_other_rows(*pair, names=names)
     name = score or metric.names()[0]
     values = tuple(float(metric.scores(outcome)[name][0]) for outcome in pair)
     difference = values[1] - values[0]
@@ -91,7 +91,7 @@ def compare(
         difference=difference,
         low=low,
         high=high,
-        p_value=mcnemar(correct(pair[0]), correct(pair[1])) if is_accuracy else _bootstrap_p(spread, difference),
+        p_value=mcnemar(correct(pair[0]), correct(pair[1])) if is_accuracy else bootstrap_p(spread, difference),
         test="McNemar, exact" if is_accuracy else "paired bootstrap",
         num_rows=len(pair[0].rows),
         is_higher_better=metric.better == "higher",
@@ -115,7 +115,8 @@ def _differences(pair: tuple[Outcome, Outcome], *, metric: Metric, name: str, se
     return np.concatenate(parts)
 
 
-def _bootstrap_p(spread: Array, difference: float) -> float:
+def bootstrap_p(spread: Array, difference: float) -> float:
+    """Give the two-sided p of a difference, from those of resampled sets."""
     defined = spread[np.isfinite(spread)]
     if not len(defined) or not math.isfinite(difference):
         return math.nan
@@ -123,7 +124,8 @@ def _bootstrap_p(spread: Array, difference: float) -> float:
     return min(1.0, 2 * (against + 1) / (len(defined) + 1))
 
 
-def _refuse_other_rows(first: Outcome, second: Outcome, *, names: tuple[str, str]) -> None:
+def refuse_other_rows(first: Outcome, second: Outcome, *, names: tuple[str, str]) -> None:
+    """Refuse to compare what was not said of the same rows."""
     if first.kind != second.kind or first.labels != second.labels:
         raise DataError(f"{names[0]} and {names[1]} do not predict the same labels; compare runs of one task")
     if first.truth is None or second.truth is None:

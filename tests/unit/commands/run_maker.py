@@ -50,12 +50,17 @@ STORY: tuple[Event, ...] = (
 
 
 def make_run(
-    path: Path, *, rate: float = 2e-5, story: Sequence[Event] = STORY, started: float = 1_700_000_000.0
+    path: Path,
+    *,
+    rate: float = 2e-5,
+    seed: int | None = None,
+    story: Sequence[Event] = STORY,
+    started: float = 1_700_000_000.0,
 ) -> RunDirectory:
     """Write plan and events, one event every ten seconds."""
     path.mkdir(parents=True)
     run = RunDirectory(path)
-    run.plan.write_text(PLAN.format(rate=rate))
+    run.plan.write_text(PLAN.format(rate=rate) + ("" if seed is None else f"runtime: {{seed: {seed}}}\n"))
     file = EventsFile(run.events)
     for number, event in enumerate(story):
         file.append(event, time=started + 10.0 * number, attempt=1)

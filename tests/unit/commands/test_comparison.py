@@ -42,6 +42,35 @@ def test_the_same_rows_are_tested_in_pairs(tmp_path: Path) -> None:
     assert "b is better by 50.0 points" in verdict.sentence
 
 
+def test_runs_that_differ_in_their_seed_alone_are_one_recipe(tmp_path: Path) -> None:
+    truth, wrong = ["pos", "neg"] * 20, ["neg"] * 40
+    made = {
+        "slow-0": (1e-5, wrong, 0.5),
+        "slow-1": (1e-5, wrong, 0.4),
+        "fast-0": (3e-5, truth, 1.0),
+        "fast-1": (3e-5, truth, 0.9),
+    }
+    for name, (rate, said, accuracy) in made.items():
+        run = make_run(tmp_path / name, rate=rate, seed=int(name[-1]))
+        finish(run, accuracy=accuracy)
+        predict(run, said, truth)
+    comparison = compare([tmp_path / name for name in made])
+    assert (comparison.names, comparison.seeds) == (("slow (2 seeds)", "fast (2 seeds)"), (2, 2))
+    assert [each.key for each in comparison.differences] == ["optimizer.learning_rate"]
+    [line] = comparison.scores
+    assert line.scores == (Score(pytest.approx(0.45), 0.4, 0.5), Score(0.95, 0.9, 1.0))
+    [verdict] = comparison.verdicts
+    assert verdict.sentence.startswith("accuracy on test: fast (2 seeds) is better by 50.0 points")
+    assert verdict.sentence.endswith("(bootstrap of rows and seeds)")
+
+
+def test_seeds_of_one_recipe_are_compared_one_by_one(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / f"run-{seed}", seed=seed) for seed in range(3)]
+    comparison = compare([run.path for run in runs])
+    assert comparison.names == ("run-0", "run-1", "run-2")
+    assert comparison.seeds == (1, 1, 1)
+
+
 def test_tasks_that_runs_have_in_common_are_tested_one_by_one(tmp_path: Path) -> None:
     truth, wrong = ["pos", "neg"] * 20, ["neg"] * 40
     first, second = make_run(tmp_path / "a"), make_run(tmp_path / "b")
