@@ -62,12 +62,19 @@ def show_run(run: Run, *, is_json: Json = False) -> None:
 def compare(
     runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Two runs or more.")],
     *,
+    split: Annotated[
+        str | None,
+        typer.Option("--split", metavar="SPLIT", help="Which set to compare on; by default test, or validation."),
+    ] = None,
     is_json: Json = False,
 ) -> None:
-    """Compare runs: options, scores with intervals, and a paired test."""
+    """Compare runs: options, scores with intervals, and a paired test.
+
+    Runs that differ in their seed alone are taken together.
+    """
     from burnish.commands.runs import compare as command
 
-    comparison = command(runs)
+    comparison = command(runs, split=split)
     if is_json:
         print_document(comparison)
     else:

@@ -61,19 +61,28 @@ class Comparison:
     verdicts: tuple[Verdict, ...]
 
 
-def compare(runs: Sequence[Path | str]) -> Comparison:
-    """Compare runs: options that differ, scores with intervals, and a paired test where predictions allow it."""
+def compare(runs: Sequence[Path | str], *, split: str | None = None) -> Comparison:
+    """Compare runs: options that differ, scores with intervals, and a paired test where predictions allow it.
+
+    Scores are those of test and validation and the test is of the first that all have, or both of the split named.
+    """
+    splits = _SPLITS if split is None else (split,)
     directories = [find_run(run) for run in runs]
     if len({each.path.resolve() for each in directories}) < len(directories) or len(directories) < 2:
         raise CheckpointError("a comparison needs two runs or more, each named once")
     found = recipes(dict(zip(_names(directories), directories, strict=True)))
     sheets = [[sheet_from_json(read_json(run.scores)) for run in each.runs] for each in found]
+    known = dict.fromkeys(name for each in sheets for sheet in each if sheet for name in sheet.scores)
+    if split is not None and split not in known:
+        raise CheckpointError(
+            f"none of these runs was scored on {split}; they have {', '.join(known) or 'no scores yet'}"
+        )
     return Comparison(
         names=tuple(each.name for each in found),
         seeds=tuple(len(each.runs) for each in found),
         differences=tuple(_differences([each.runs[0] for each in found])),
-        scores=tuple(_score_lines(sheets)),
-        verdicts=tuple(_verdicts(found, [sheet for each in sheets for sheet in each])),
+        scores=tuple(_score_lines(sheets, splits)),
+        verdicts=tuple(_verdicts(found, [sheet for each in sheets for sheet in each], splits)),
     )
 
 
@@ -91,18 +100,18 @@ def _differences(directories: Sequence[RunDirectory]) -> Iterator[Difference]:
         yield Difference(key, (str(left), *map(str, rights)))
 
 
-def _score_lines(sheets: Sequence[Sequence[ScoreSheet | None]]) -> Iterator[ScoreLine]:
-    for split in _SPLITS:
+def _score_lines(sheets: Sequence[Sequence[ScoreSheet | None]], splits: Sequence[str]) -> Iterator[ScoreLine]:
+    for split in splits:
         parts = [[sheet.scores.get(split, {}) if sheet else {} for sheet in each] for each in sheets]
         for name in dict.fromkeys(name for each in parts for part in each for name in part):
             yield ScoreLine(split, name, tuple(mean_score([part.get(name) for part in each]) for each in parts))
 
 
-def _verdicts(found: Sequence[Recipe], sheets: Sequence[ScoreSheet | None]) -> Iterator[Verdict]:
+def _verdicts(found: Sequence[Recipe], sheets: Sequence[ScoreSheet | None], splits: Sequence[str]) -> Iterator[Verdict]:
     for pair in combinations(found, 2):
         runs = [run for each in pair for run in each.runs]
         for task in _common_tasks(runs):
-            split = next((split for split in _SPLITS if all(_has_predictions(run, split, task) for run in runs)), None)
+            split = next((split for split in splits if all(_has_predictions(run, split, task) for run in runs)), None)
             if split is not None:
                 yield _verdict(pair, split=split, task=task, score=_main_score(sheets, split, task))
 

@@ -64,6 +64,18 @@ def test_runs_that_differ_in_their_seed_alone_are_one_recipe(tmp_path: Path) -> 
     assert verdict.sentence.endswith("(bootstrap of rows and seeds)")
 
 
+def test_another_split_can_be_asked_for(tmp_path: Path) -> None:
+    runs = [make_run(tmp_path / name) for name in "ab"]
+    for run in runs:
+        finish(run)
+        scores = {"test": {"accuracy": Score(0.5)}, "test_de": {"accuracy": Score(0.4)}}
+        write_json(run.scores, sheet_to_json(ScoreSheet("accuracy", scores, {})))
+    [line] = compare([run.path for run in runs], split="test_de").scores
+    assert (line.split, line.scores) == ("test_de", (Score(0.4), Score(0.4)))
+    with pytest.raises(CheckpointError, match="none of these runs was scored on test_fr; they have test, test_de"):
+        compare([run.path for run in runs], split="test_fr")
+
+
 def test_seeds_of_one_recipe_are_compared_one_by_one(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / f"run-{seed}", seed=seed) for seed in range(3)]
     comparison = compare([run.path for run in runs])
