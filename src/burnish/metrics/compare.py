@@ -1,7 +1,7 @@
 """Tells whether one run is better than another on the same rows, or whether no difference is shown."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,20 +80,38 @@ def compare(
     refuse_other_rows(*pair, names=names)
     name = score or metric.names()[0]
     values = tuple(float(metric.scores(outcome)[name][0]) for outcome in pair)
-    difference = values[1] - values[0]
     spread = _differences(pair, metric=metric, name=name, seed=seed, resamples=resamples)
+    found = resampled(
+        spread, metric=metric, score=name, names=names, values=(values[0], values[1]), num_rows=len(pair[0].rows)
+    )
+    if not isinstance(metric, Accuracy):
+        return found
+    return replace(found, p_value=mcnemar(correct(pair[0]), correct(pair[1])), test="McNemar, exact")
+
+
+def resampled(
+    spread: Array,
+    *,
+    metric: Metric,
+    score: str,
+    names: tuple[str, str],
+    values: tuple[float, float],
+    num_rows: int,
+    test: str = "paired bootstrap",
+) -> Comparison:
+    """Compare two values of a score by how their difference spreads over resampled sets."""
+    difference = values[1] - values[0]
     low, high = interval(spread, value=difference)
-    is_accuracy = isinstance(metric, Accuracy)
     return Comparison(
-        score=name,
+        score=score,
         names=names,
-        values=(values[0], values[1]),
+        values=values,
         difference=difference,
         low=low,
         high=high,
-        p_value=mcnemar(correct(pair[0]), correct(pair[1])) if is_accuracy else bootstrap_p(spread, difference),
-        test="McNemar, exact" if is_accuracy else "paired bootstrap",
-        num_rows=len(pair[0].rows),
+        p_value=_bootstrap_p(spread, difference),
+        test=test,
+        num_rows=num_rows,
         is_higher_better=metric.better == "higher",
         is_share=getattr(metric, "scale", "value") == "share",
     )
@@ -115,8 +133,7 @@ def _differences(pair: tuple[Outcome, Outcome], *, metric: Metric, name: str, se
     return np.concatenate(parts)
 
 
-def bootstrap_p(spread: Array, difference: float) -> float:
-    """Give the two-sided p of a difference, from those of resampled sets."""
+def _bootstrap_p(spread: Array, difference: float) -> float:
     defined = spread[np.isfinite(spread)]
     if not len(defined) or not math.isfinite(difference):
         return math.nan

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from burnish.metrics.compare import Comparison, bootstrap_p, refuse_other_rows
+from burnish.metrics.compare import Comparison, refuse_other_rows, resampled
 from burnish.metrics.sums import Array
-from burnish.metrics.tally import draws, interval, joined
+from burnish.metrics.tally import draws, joined
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome
 
@@ -28,26 +28,19 @@ def compare_seeds(
         refuse_other_rows(whole[0], other, names=names)
     name = score or metric.names()[0]
     values = [float(np.mean([metric.scores(outcome)[name][0] for outcome in side])) for side in sides]
-    difference = values[1] - values[0]
     random = np.random.Generator(np.random.Philox([seed, 1]))  # not the numbers that draw the rows
     parts = [
         np.subtract(*(_means(side, weights, metric=metric, name=name, random=random) for side in reversed(sides)))
         for weights in draws(len(whole[0].rows), seed=seed, sets=resamples)
     ]
-    spread = np.concatenate(parts)
-    low, high = interval(spread, value=difference)
-    return Comparison(
+    return resampled(
+        np.concatenate(parts),
+        metric=metric,
         score=name,
         names=names,
         values=(values[0], values[1]),
-        difference=difference,
-        low=low,
-        high=high,
-        p_value=bootstrap_p(spread, difference),
-        test="bootstrap of rows and seeds",
         num_rows=len(whole[0].rows),
-        is_higher_better=metric.better == "higher",
-        is_share=getattr(metric, "scale", "value") == "share",
+        test="bootstrap of rows and seeds",
     )
 
 
