@@ -1,7 +1,7 @@
 """`burnish evaluate`: score a run or an artifact."""
 
 import sys
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -31,7 +31,9 @@ def evaluate(
     ] = False,
     checkpoint: Annotated[
         str | None,
-        typer.Option("--checkpoint", metavar="STEP", help="Score this checkpoint of a run, ended or not; or `last`."),
+        typer.Option(
+            "--checkpoint", metavar="STEP", help="Score a checkpoint of a run, ended or not: a step, last or best."
+        ),
     ] = None,
     is_json: Json = False,
 ) -> None:
@@ -57,14 +59,15 @@ def evaluate(
 
 
 def _checkpoint(target: str, checkpoint: str, *, split: str | None, is_json: bool) -> None:
-    if checkpoint != "last" and not checkpoint.isdecimal():
-        raise typer.BadParameter(f"--checkpoint takes a step, like 500, or last; got '{checkpoint}'")
+    words: dict[str, Literal["last", "best"]] = {"last": "last", "best": "best"}
+    if checkpoint not in words and not checkpoint.isdecimal():
+        raise typer.BadParameter(f"--checkpoint takes a step, like 500, or last or best; got '{checkpoint}'")
     from burnish.commands.evaluate import evaluate_checkpoint
     from burnish.run.directory import find_run
 
-    step = None if checkpoint == "last" else int(checkpoint)
+    which = words.get(checkpoint) or int(checkpoint)
     with counting("scoring", is_silent=is_json) as progress:
-        found = evaluate_checkpoint(find_run(target).path, step=step, split=split, progress=progress)
+        found = evaluate_checkpoint(find_run(target).path, which=which, split=split, progress=progress)
     if is_json:
         print_document({"target": target, "step": found.step, "split": found.split, "scores": found.scores})
     else:

@@ -4,13 +4,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from burnish.artifact.locate import find_artifact
 from burnish.errors import CheckpointError
 from burnish.run.directory import RunDirectory
+from burnish.run.history import read_history
 from burnish.run.plan import read_plan
 from burnish.spec.events import Evaluated
 from burnish.spec.values import Score
+from burnish.storage.checkpoints import CheckpointStore
 
 _POLL_SECONDS = 2.0
 
@@ -62,24 +65,20 @@ def evaluate(
 def evaluate_checkpoint(
     run: Path,
     *,
-    step: int | None = None,
+    which: int | Literal["last", "best"] = "last",
     split: str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Evaluation:
-    """Score a checkpoint of a run that need not have ended: that of a step, or the newest."""
-    from burnish.run.rescore import Rescorer
-
+    """Score a checkpoint of a run that need not have ended: that of a step, the newest, or the best so far."""
     directory = RunDirectory(run)
-    rescorer = Rescorer(directory, read_plan(directory), split)
-    steps = rescorer.steps()
-    if not steps or step not in (None, *steps):
-        there = f"it has those of steps {', '.join(map(str, steps))}" if steps else "it has none yet"
-        raise CheckpointError(f"{run} has no checkpoint{'' if step is None else f' of step {step}'}; {there}")
-    chosen = steps[-1] if step is None else step
-    scores = rescorer.scores(chosen, intervals=True, progress=progress)
+    experiment, step = read_plan(directory), _chosen_step(directory, which)
+    from burnish.run.rescore import Rescorer  # after what may be refused without torch
+
+    rescorer = Rescorer(directory, experiment, split)
+    scores = rescorer.scores(step, intervals=True, progress=progress)
     if scores is None:
-        raise CheckpointError(f"the checkpoint of step {chosen} in {run} was deleted or damaged meanwhile; ask again")
-    return Evaluation(rescorer.split, scores, chosen)
+        raise CheckpointError(f"the checkpoint of step {step} in {run} was deleted or damaged; ask for another one")
+    return Evaluation(rescorer.split, scores, step)
 
 
 def watch(run: Path, *, split: str = "validation", emit: Callable[[Evaluated], None]) -> None:
@@ -92,6 +91,21 @@ def watch(run: Path, *, split: str = "validation", emit: Callable[[Evaluated], N
         scores = rescorer.scores(step, intervals=False)
         if scores is not None:
             emit(Evaluated(step, split, {name: score.value for name, score in scores.items()}, is_best=False))
+
+
+def _chosen_step(directory: RunDirectory, which: int | Literal["last", "best"]) -> int:
+    steps = CheckpointStore(directory.checkpoints, directory.quarantine, tell=lambda _sentence: None).steps()
+    if not steps:
+        raise CheckpointError(f"{directory.path} has no checkpoint yet")
+    if which == "last":
+        return steps[-1]
+    step = read_history(directory).best_step if which == "best" else which
+    if step is None:
+        raise CheckpointError(f"{directory.path} was not evaluated yet, so none is best; `last` is step {steps[-1]}")
+    if step not in steps:
+        there = ", ".join(map(str, steps))
+        raise CheckpointError(f"{directory.path} has no checkpoint of step {step}; it has those of steps {there}")
+    return step
 
 
 def _new_checkpoints(directory: RunDirectory, steps: Callable[[], list[int]]) -> Iterator[int]:

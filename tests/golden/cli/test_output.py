@@ -78,7 +78,11 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
 
     def evaluate_checkpoint(target: Path, *, progress: Callable[[int, int], None], **arguments: Any) -> Evaluation:
         calls.append({"target": target, **arguments})
-        return Evaluation("test", {"accuracy": Score(0.9131, 0.9012, 0.9245)}, arguments["step"] or 800)
+        return Evaluation(
+            "test",
+            {"accuracy": Score(0.9131, 0.9012, 0.9245)},
+            arguments["which"] if arguments["which"] == 500 else 800,
+        )
 
     resume = lambda target, *, watch, processes: train(str(target), watch=watch, processes=processes)  # noqa: E731
     monkeypatch.setitem(sys.modules, "burnish.commands.train", SimpleNamespace(train=train))
@@ -169,10 +173,10 @@ def test_scoring_a_checkpoint(trained: list[dict[str, Any]], golden: Golden, cap
     golden("output/evaluate-checkpoint", capsys.readouterr().out)
     assert run(["evaluate", "a", "--checkpoint", "last", "--split", "validation", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["step"] == 800
-    assert [(call["step"], call["split"]) for call in trained] == [(500, None), (None, "validation")]
+    assert [(call["which"], call["split"]) for call in trained] == [(500, None), ("last", "validation")]
 
 
-@pytest.mark.parametrize("words", [["500", "--in", "x.csv"], ["500", "--watch"], ["best"], ["-1"]])
+@pytest.mark.parametrize("words", [["500", "--in", "x.csv"], ["500", "--watch"], ["worst"], ["-1"]])
 def test_a_checkpoint_that_cannot_be_meant(trained: list[dict[str, Any]], capsys: Captured, words: list[str]) -> None:
     make_run(Path("runs/a"))
     assert run(["evaluate", "a", "--checkpoint", *words]) == 2

@@ -234,13 +234,14 @@ def test_a_checkpoint_is_scored_as_the_artifact_of_its_step(project: Project, fi
         evaluate(str(unfinished))
     events = map(json.loads, (unfinished / "events.jsonl").read_text().splitlines())
     best = [event["step"] for event in events if event["event"] == "evaluated" and event["is_best"]][-1]
-    found = evaluate_checkpoint(unfinished, step=best)
+    found = evaluate_checkpoint(unfinished, which=best)
     assert (found.step, found.split, found.scores) == (best, "test", evaluate(str(finished)).scores)
     assert found.scores["accuracy"].low is not None
+    assert evaluate_checkpoint(unfinished, which="best").step == best
     newest = evaluate_checkpoint(unfinished, split="validation")
     assert (newest.step, newest.split) == (resume(finished).step, "validation")
     with pytest.raises(CheckpointError, match=r"has no checkpoint of step 999999; it has those of steps \d+"):
-        evaluate_checkpoint(finished, step=999999)
+        evaluate_checkpoint(finished, which=999999)
 
 
 def test_the_second_run_finds_its_features_in_the_cache(project: Project, finished: Path) -> None:
