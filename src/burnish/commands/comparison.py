@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 
-from burnish.commands.recipes import Recipe, mean_score, recipes
+from burnish.commands.recipes import Recipe, mean_of_seeds, recipes
 from burnish.config import diff, load
 from burnish.errors import BurnishError, CheckpointError
 from burnish.registry import Registry, default_registry
@@ -104,7 +104,7 @@ def _score_lines(sheets: Sequence[Sequence[ScoreSheet | None]], splits: Sequence
     for split in splits:
         parts = [[sheet.scores.get(split, {}) if sheet else {} for sheet in each] for each in sheets]
         for name in dict.fromkeys(name for each in parts for part in each for name in part):
-            yield ScoreLine(split, name, tuple(mean_score([part.get(name) for part in each]) for each in parts))
+            yield ScoreLine(split, name, tuple(mean_of_seeds([part.get(name) for part in each]) for each in parts))
 
 
 def _verdicts(found: Sequence[Recipe], sheets: Sequence[ScoreSheet | None], splits: Sequence[str]) -> Iterator[Verdict]:

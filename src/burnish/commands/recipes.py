@@ -33,10 +33,12 @@ def recipes(runs: Mapping[str, RunDirectory]) -> list[Recipe]:
         else:
             tries[seed] = name
     groups = [[*tries.values()] for _, tries in found] if len(found) > 1 else [[name] for name in runs]
-    return [Recipe(_common_name(names), tuple(runs[name] for name in names)) for names in groups]
+    short = [_common_name(names) for names in groups]
+    whole = short if len(set(short)) == len(short) else [", ".join(names) for names in groups]
+    return [Recipe(name, tuple(runs[each] for each in names)) for name, names in zip(whole, groups, strict=True)]
 
 
-def mean_score(scores: Sequence[Score | None]) -> Score | None:
+def mean_of_seeds(scores: Sequence[Score | None]) -> Score | None:
     """Give the mean of several seeds, from the least to the most; of one its own, and none if one has none."""
     known = [score for score in scores if score is not None]
     if len(known) < len(scores) or len(known) < 2:

@@ -64,6 +64,12 @@ def test_runs_that_differ_in_their_seed_alone_are_one_recipe(tmp_path: Path) -> 
     assert verdict.sentence.endswith("(bootstrap of rows and seeds)")
 
 
+def test_recipes_that_would_have_one_name_are_told_by_their_runs(tmp_path: Path) -> None:
+    for number in range(4):
+        make_run(tmp_path / f"run-{number}", rate=(1 + number % 2) * 1e-5, seed=number)
+    assert compare([tmp_path / f"run-{number}" for number in range(4)]).names == ("run-0, run-2", "run-1, run-3")
+
+
 def test_another_split_can_be_asked_for(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / name) for name in "ab"]
     for run in runs:
