@@ -2,18 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
-from burnish.commands.recipes import Recipe, mean_of_seeds, recipes
+from burnish.commands.recipes import mean_of_seeds, recipes
+from burnish.commands.verdicts import Verdict, verdicts
 from burnish.config import diff, load
-from burnish.errors import BurnishError, CheckpointError
-from burnish.registry import Registry, default_registry
+from burnish.errors import CheckpointError
 from burnish.run.directory import RunDirectory, find_run, read_json
-from burnish.run.predictions import predictions_file, read_outcome
 from burnish.run.result import ScoreSheet, sheet_from_json
-from burnish.spec.parts import ALONE, named, written_profiles
-from burnish.spec.protocols import Metric
 from burnish.spec.values import Score
 
 _SPLITS = ("test", "validation")
@@ -34,19 +30,6 @@ class ScoreLine:
     split: str
     name: str
     scores: tuple[Score | None, ...]
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """What a paired test says of two runs on the same rows."""
-
-    names: tuple[str, str]
-    split: str
-    sentence: str
-    p_value: float | None
-    """None when the two could not be tested; the sentence says why."""
-    task: str = ALONE
-    """Of which of several tasks."""
 
 
 @dataclass(frozen=True)
@@ -82,7 +65,7 @@ def compare(runs: Sequence[Path | str], *, split: str | None = None) -> Comparis
         seeds=tuple(len(each.runs) for each in found),
         differences=tuple(_differences([each.runs[0] for each in found])),
         scores=tuple(_score_lines(sheets, splits)),
-        verdicts=tuple(_verdicts(found, [sheet for each in sheets for sheet in each], splits)),
+        verdicts=tuple(verdicts(found, [sheet for each in sheets for sheet in each], splits)),
     )
 
 
@@ -105,60 +88,3 @@ def _score_lines(sheets: Sequence[Sequence[ScoreSheet | None]], splits: Sequence
         parts = [[sheet.scores.get(split, {}) if sheet else {} for sheet in each] for each in sheets]
         for name in dict.fromkeys(name for each in parts for part in each for name in part):
             yield ScoreLine(split, name, tuple(mean_of_seeds([part.get(name) for part in each]) for each in parts))
-
-
-def _verdicts(found: Sequence[Recipe], sheets: Sequence[ScoreSheet | None], splits: Sequence[str]) -> Iterator[Verdict]:
-    for pair in combinations(found, 2):
-        runs = [run for each in pair for run in each.runs]
-        for task in _common_tasks(runs):
-            split = next((split for split in splits if all(_has_predictions(run, split, task) for run in runs)), None)
-            if split is not None:
-                yield _verdict(pair, split=split, task=task, score=_main_score(sheets, split, task))
-
-
-def _common_tasks(runs: Sequence[RunDirectory]) -> list[str]:
-    """Name the tasks that all runs learned; runs of one task each have that in common."""
-    first, *others = (written_profiles(read_json(run.profile)) for run in runs)
-    return [task for task in first if all(task in other for other in others)]
-
-
-def _has_predictions(run: RunDirectory, split: str, task: str) -> bool:
-    return predictions_file(run, split, task=task).is_file()
-
-
-def _main_score(sheets: Sequence[ScoreSheet | None], split: str, task: str) -> str | None:
-    """Name the score that selects; of one of several tasks, where they select together, its first."""
-    told = [sheet for sheet in sheets if sheet]
-    headline = told[0].headline if told else None
-    if not task:
-        return headline
-    listed = [headline or "", *(score for sheet in told for score in sheet.scores.get(split, {}))]
-    return next((score.removeprefix(f"{task}/") for score in listed if score.startswith(f"{task}/")), None)
-
-
-def _verdict(pair: tuple[Recipe, Recipe], *, split: str, task: str, score: str | None) -> Verdict:
-    from burnish.metrics.compare import compare as paired
-    from burnish.metrics.compare_seeds import compare_seeds
-
-    names = (pair[0].name, pair[1].name)
-    try:
-        first, second = ([read_outcome(run, split, task=task) for run in each.runs] for each in pair)
-        metric, shown = _metric(score, kind=first[0].kind, registry=default_registry())
-        if len(first) == len(second) == 1:
-            tested = paired(first[0], second[0], metric=metric, score=shown, names=names)
-        else:
-            tested = compare_seeds(first, second, metric=metric, score=shown, names=names)
-    except BurnishError as error:
-        return Verdict(names, split, f"{task}: {error}" if task else str(error), p_value=None, task=task)
-    sentence = f"{named(task, shown)} on {split}: {tested.sentence()} ({tested.test})"
-    return Verdict(names, split, sentence, tested.p_value, task)
-
-
-def _metric(headline: str | None, *, kind: str, registry: Registry) -> tuple[Metric, str]:
-    """Find the metric that gives the headline score, or the plainest one for this kind of outcome."""
-    fallback = "mse" if kind == "regression" else "accuracy"
-    for listing in registry.names("metrics"):
-        metric = registry.load("metrics", listing.name)()
-        if headline in metric.names() and metric.applies(kind):  # type: ignore[attr-defined]  # load() checked the kind
-            return metric, str(headline)  # type: ignore[return-value]  # as above
-    return registry.load("metrics", fallback)(), fallback  # type: ignore[return-value]  # as above

@@ -1,6 +1,7 @@
 """Tells whether one run is better than another on the same rows, or whether no difference is shown."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -82,7 +83,7 @@ def compare(
     values = tuple(float(metric.scores(outcome)[name][0]) for outcome in pair)
     spread = _differences(pair, metric=metric, name=name, seed=seed, resamples=resamples)
     found = resampled(
-        spread, metric=metric, score=name, names=names, values=(values[0], values[1]), num_rows=len(pair[0].rows)
+        spread, metrics=[metric], score=name, names=names, values=(values[0], values[1]), num_rows=len(pair[0].rows)
     )
     if not isinstance(metric, Accuracy):
         return found
@@ -92,7 +93,7 @@ def compare(
 def resampled(
     spread: Array,
     *,
-    metric: Metric,
+    metrics: Sequence[Metric],
     score: str,
     names: tuple[str, str],
     values: tuple[float, float],
@@ -112,8 +113,8 @@ def resampled(
         p_value=_bootstrap_p(spread, difference),
         test=test,
         num_rows=num_rows,
-        is_higher_better=metric.better == "higher",
-        is_share=getattr(metric, "scale", "value") == "share",
+        is_higher_better=all(metric.better == "higher" for metric in metrics),
+        is_share=all(getattr(metric, "scale", "value") == "share" for metric in metrics),
     )
 
 

@@ -96,11 +96,24 @@ def test_tasks_that_runs_have_in_common_are_tested_one_by_one(tmp_path: Path) ->
     predict_several(second, {"sort": (wrong, truth), "mood": (truth, truth), "less": (wrong, truth)})
     scores = dict.fromkeys(["mean", "mood/accuracy", "sort/f1", "mood/f1", "sort/accuracy"], Score(0.5))
     write_json(first.scores, sheet_to_json(ScoreSheet("mean", {"test": scores}, {})))
-    mood, sort = compare([first.path, second.path]).verdicts
+    write_json(second.scores, sheet_to_json(ScoreSheet("mood/accuracy", {"test": scores}, {})))
+    mood, sort = compare([first.path, second.path]).verdicts  # their tasks differ, so they have no mean in common
     assert (mood.task, sort.task) == ("mood", "sort")
     assert mood.p_value == pytest.approx(2 * 0.5**20)
     assert mood.sentence.startswith("mood/accuracy on test: b is better by 50.0 points")
     assert sort.sentence.startswith("sort/f1 on test: a is better by")
+
+
+def test_the_mean_that_selects_is_tested_before_the_tasks(tmp_path: Path) -> None:
+    truth, wrong = ["pos", "neg"] * 20, ["neg"] * 40
+    runs = [make_run(tmp_path / name) for name in "ab"]
+    for run, mood in zip(runs, (wrong, truth), strict=True):
+        predict_several(run, {"mood": (mood, truth), "sort": (truth, truth)})
+        scores = dict.fromkeys(["mean", "mood/accuracy", "sort/accuracy"], Score(0.5))
+        write_json(run.scores, sheet_to_json(ScoreSheet("mean", {"test": scores}, {})))
+    mean, mood_alone, sort_alone = compare([run.path for run in runs]).verdicts
+    assert mean.sentence.startswith("mean on test: b is better by 25.0 points")
+    assert (mean.task, mood_alone.task, sort_alone.task) == ("", "mood", "sort")
 
 
 def test_the_score_that_selects_is_that_of_its_task(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from burnish.errors import DataError
 from burnish.metrics.classification import F1, Accuracy
-from burnish.metrics.compare import compare
-from burnish.metrics.compare_seeds import compare_seeds
+from burnish.metrics.compare import Comparison, compare
+from burnish.metrics.compare_means import Told, compare_means
 from burnish.spec.values import Outcome
 
 
@@ -21,6 +21,11 @@ def tries(share: float, *, seed: int, num: int = 5, num_rows: int = 600, luck: f
         said = np.where(is_right, truth, 1 - truth)
         outcomes.append(Outcome("binary", np.arange(num_rows), np.eye(2)[said], said, truth, ("no", "yes")))
     return outcomes
+
+
+def compare_seeds(first, second, *, metric, names=("A", "B"), resamples=2000) -> Comparison:
+    score = metric.names()[0]
+    return compare_means([Told(first, second, metric, score)], score=score, names=names, resamples=resamples)
 
 
 @pytest.mark.parametrize("metric", [Accuracy(), F1()])
@@ -64,3 +69,21 @@ def test_the_luck_of_seeds_is_not_taken_for_a_gain() -> None:
 def test_other_rows_are_refused() -> None:
     with pytest.raises(DataError, match="not scored on the same rows"):
         compare_seeds(tries(0.7, seed=1), tries(0.7, seed=1, num_rows=500), metric=Accuracy())
+
+
+def test_the_mean_of_tasks_is_surer_than_each_of_them() -> None:
+    accuracy = Accuracy()
+    tasks = [Told(tries(0.7, seed=n, num=2), tries(0.74, seed=9 + n, num=2), accuracy, "accuracy") for n in range(4)]
+    alone = [compare_means([task], score="accuracy") for task in tasks]
+    together = compare_means(tasks, score="mean")
+    assert together.difference == pytest.approx(np.mean([each.difference for each in alone]))
+    assert together.num_rows == 4 * 600
+    assert together.high - together.low < 0.7 * min(each.high - each.low for each in alone)
+
+
+def test_a_lucky_run_is_lucky_in_all_tasks() -> None:
+    first, second = (tries(0.75, seed=seed, num=3, luck=0.08) for seed in (1, 2))
+    same = Told(first, second, Accuracy(), "accuracy")
+    once, twice = compare_means([same], score="mean"), compare_means([same, same], score="mean")
+    # Other rows of the same runs: were the runs drawn anew for each task, their luck would seem to even out.
+    assert twice.high - twice.low > 0.85 * (once.high - once.low)
