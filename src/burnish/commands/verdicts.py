@@ -1,20 +1,22 @@
 """Says of every two recipes, task by task, whether what they predicted shows one to be better."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 from burnish.commands.recipes import Recipe
-from burnish.errors import BurnishError
+from burnish.errors import BurnishError, DataError
 from burnish.registry import Registry, default_registry
 from burnish.run.directory import RunDirectory, read_json
-from burnish.run.predictions import predictions_file, read_outcome
+from burnish.run.predictions import predictions_file, read_outcome, read_places
 from burnish.run.result import ScoreSheet
 from burnish.spec.parts import ALONE, MEAN, named, written_profiles
 from burnish.spec.protocols import Metric
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from burnish.metrics.compare_means import Told
 
 Pair = tuple[Recipe, Recipe]
@@ -34,34 +36,27 @@ class Verdict:
 
 
 def verdicts(found: Sequence[Recipe], sheets: Sequence[ScoreSheet | None], splits: Sequence[str]) -> Iterator[Verdict]:
-    """Test every two recipes on the first of the splits that all their runs predicted."""
+    """Test every two recipes on the first of the splits that all their runs predicted: task by task, after the mean."""
     for pair in combinations(found, 2):
         runs = [run for each in pair for run in each.runs]
         profiles = [written_profiles(read_json(run.profile)) for run in runs]
         tasks = [task for task in profiles[0] if all(task in others for others in profiles)]
-        told: dict[tuple[str, str], Told] = {}
-        faults: list[Verdict] = []
-        for task in tasks:
-            split = next((split for split in splits if all(_has_predictions(run, split, task) for run in runs)), None)
-            if split is None:
-                continue
-            try:
-                told[task, split] = _told(pair, split=split, task=task, score=_main_score(sheets, split, task))
-            except BurnishError as error:
-                faults.append(_fault(pair, split=split, task=task, error=error))
-        if len(told) > 1 and _select_together(sheets) and all(len(each) == len(told) for each in profiles):
-            yield from _of_the_mean(pair, told)
-        for (task, split), each in told.items():
-            yield _verdict(pair, each, split=split, task=task)
-        yield from faults
+        known = {task: split for task in tasks if (split := _common_split(runs, splits, task)) is not None}
+        told = {task: _told(pair, split=split, task=task, sheets=sheets) for task, split in known.items()}
+        whole = [each for each in told.values() if not isinstance(each, Verdict)]
+        selects = all(sheet is not None and sheet.headline == MEAN for sheet in sheets)
+        if selects and all(len(each) == len(whole) > 1 for each in profiles) and len(set(known.values())) == 1:
+            yield from _of_the_mean(pair, whole, split=known[tasks[0]])
+        for task, each in told.items():
+            yield each if isinstance(each, Verdict) else _verdict(pair, each, split=known[task], task=task)
+
+
+def _common_split(runs: Sequence[RunDirectory], splits: Sequence[str], task: str) -> str | None:
+    return next((split for split in splits if all(_has_predictions(run, split, task) for run in runs)), None)
 
 
 def _has_predictions(run: RunDirectory, split: str, task: str) -> bool:
     return predictions_file(run, split, task=task).is_file()
-
-
-def _select_together(sheets: Sequence[ScoreSheet | None]) -> bool:
-    return all(sheet is not None and sheet.headline == MEAN for sheet in sheets)
 
 
 def _main_score(sheets: Sequence[ScoreSheet | None], split: str, task: str) -> str | None:
@@ -74,12 +69,38 @@ def _main_score(sheets: Sequence[ScoreSheet | None], split: str, task: str) -> s
     return next((score.removeprefix(f"{task}/") for score in listed if score.startswith(f"{task}/")), None)
 
 
-def _told(pair: Pair, *, split: str, task: str, score: str | None) -> "Told":
+def _told(pair: Pair, *, split: str, task: str, sheets: Sequence[ScoreSheet | None]) -> "Told | Verdict":
+    """Read what all runs said, or tell why that cannot be compared."""
     from burnish.metrics.compare_means import Told
 
-    first, second = ([read_outcome(run, split, task=task) for run in each.runs] for each in pair)
-    metric, shown = _metric(score, kind=first[0].kind, registry=default_registry())
+    try:
+        _refuse_other_places(pair, split=split, task=task)
+        first, second = ([read_outcome(run, split, task=task) for run in each.runs] for each in pair)
+        score = _main_score(sheets, split, task)
+        metric, shown = _metric(score, kind=first[0].kind, registry=default_registry())
+    except BurnishError as error:
+        return _fault(pair, split=split, task=task, error=error)
     return Told(first, second, metric, shown)
+
+
+def _refuse_other_places(pair: Pair, *, split: str, task: str) -> None:
+    """Refuse rows of the same files that have the same numbers and are others, as where seeds decide what is held out.
+
+    Rows of files with other names may be the same: the truth of each, which is compared too, has to tell.
+    """
+    runs = [run for each in pair for run in each.runs]
+    known = [(run, places) for run in runs if (places := read_places(run, split, task=task)) is not None]
+    for run, places in known[1:]:
+        first, first_places = known[0]
+        if _files(places) == _files(first_places) and not places.equals(first_places):
+            raise DataError(
+                f"{first.name} and {run.name} were not scored on the same rows of {split}; where it is a part of the "
+                "training files, runtime.seed decides which: keep it in a file of its own, or compare runs of one seed"
+            )
+
+
+def _files(places: "pa.Table") -> set[str]:
+    return set(places["file"].unique().to_pylist())
 
 
 def _metric(headline: str | None, *, kind: str, registry: Registry) -> tuple[Metric, str]:
@@ -92,17 +113,15 @@ def _metric(headline: str | None, *, kind: str, registry: Registry) -> tuple[Met
     return registry.load("metrics", fallback)(), fallback  # type: ignore[return-value]  # as above
 
 
-def _of_the_mean(pair: Pair, told: "Mapping[tuple[str, str], Told]") -> Iterator[Verdict]:
+def _of_the_mean(pair: Pair, told: "Sequence[Told]", *, split: str) -> Iterator[Verdict]:
     from burnish.metrics.compare_means import compare_means
 
-    names, splits = (pair[0].name, pair[1].name), list(dict.fromkeys(split for _, split in told))
-    if len(splits) > 1:
-        return  # a mean of scores of unlike splits is no score of either
+    names = (pair[0].name, pair[1].name)
     try:
-        tested = compare_means(list(told.values()), score=MEAN, names=names)
+        tested = compare_means(told, score=MEAN, names=names)
     except BurnishError:
         return  # which task it is, and why, its own verdict says
-    yield Verdict(names, splits[0], f"{MEAN} on {splits[0]}: {tested.sentence()} ({tested.test})", tested.p_value)
+    yield Verdict(names, split, f"{MEAN} on {split}: {tested.sentence()} ({tested.test})", tested.p_value)
 
 
 def _verdict(pair: Pair, told: "Told", *, split: str, task: str) -> Verdict:

@@ -1,6 +1,7 @@
 """Predictions beside the texts they were made of, some thousands of rows at a time."""
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,18 @@ _SHOWN_CHARACTERS = 2000
 
 def prediction_tables(outcome: Outcome, rows: Rows, *, shown: Sequence[str]) -> Iterator[pa.Table]:
     """Put texts, truths and decisions side by side, in row order, some thousands at a time."""
+    files = pa.array([PurePath(name).name for name in rows.places.files], pa.string())
     for start, part in in_parts(rows):
         said = outcome.part(slice(*np.searchsorted(outcome.rows, [start, start + len(part)])))
         texts = pc.utf8_slice_codeunits(_shown(part.table, shown), 0, _SHOWN_CHARACTERS)
-        columns: dict[str, Any] = {"row": said.rows, "text": texts.take(pa.array(said.rows - start))}
+        which = said.rows - start
+        columns: dict[str, Any] = {
+            "row": said.rows,
+            # Where the row came from: rows of one number are others in a run that drew its splits by another seed.
+            "file": pc.take(files, pa.array(part.places.file_of[which])),
+            "file_row": part.places.numbers[which] + 1,
+            "text": texts.take(pa.array(which)),
+        }
         if said.truth is not None and said.answers is None:
             columns["truth"] = pa.array(words(said.truth, said))
         if said.weights is not None:

@@ -11,7 +11,11 @@ from burnish.spec.parts import ALONE, named, written_profiles
 from burnish.spec.values import Outcome, Profile
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from burnish.spec.values import Array
+
+_PLACE = ("file", "file_row")
 
 _COMPARED = ("binary", "multiclass", "multilabel", "regression")
 _OWN_COLUMNS = {
@@ -49,6 +53,19 @@ def read_outcome(directory: RunDirectory, split: str, *, task: str = ALONE) -> O
             weights=table["weight"].to_numpy() if "weight" in table.column_names else None,
         )
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path} does not hold the predictions of this run, so it cannot be compared") from error
+
+
+def read_places(directory: RunDirectory, split: str, *, task: str = ALONE) -> pa.Table | None:
+    """Read from which row of which file each prediction was made; None of runs that did not write it down."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = predictions_file(directory, split, task=task)
+    try:
+        known = pq.read_schema(path).names
+        return pq.read_table(path, columns=list(_PLACE)) if set(_PLACE) <= set(known) else None
+    except (OSError, pa.ArrowException) as error:
         raise CheckpointError(f"{path} does not hold the predictions of this run, so it cannot be compared") from error
 
 

@@ -1,5 +1,6 @@
 """From a config to an artifact that predicts, with real processes."""
 
+import csv
 import json
 import os
 import shutil
@@ -86,6 +87,14 @@ def test_predictions_of_the_artifact_are_those_of_training(finished: Path, proje
     given = predict(str(finished), rows)
     assert [each.label for each in given] == [row["predicted"] for row in told]
     assert [each.confidence for each in given] == pytest.approx([row["confidence"] for row in told], abs=1e-6)
+
+
+def test_predictions_tell_where_their_rows_stand(finished: Path, project: Project) -> None:
+    with project.data.open(newline="") as stream:
+        source = [row["text"] for row in csv.DictReader(stream)]
+    told = pq.read_table(finished / "predictions" / "test.parquet").to_pylist()
+    assert {row["file"] for row in told} == {project.data.name}
+    assert [source[row["file_row"] - 1] for row in told] == [row["text"] for row in told]
 
 
 def test_a_file_is_predicted_row_by_row_beside_its_own_columns(

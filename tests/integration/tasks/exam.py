@@ -161,7 +161,7 @@ class TaskExam:
             assert written["row"].to_pylist() == list(range(len(rows)))
             assert "predicted" in written.column_names
             said = Predictor.load(result.directory / "artifact", task=name or None).outcome(rows.table)
-            shown = [written.column_names[1]]
+            shown = ["text"]
             columns = examined.experiments[name].task.input_columns[:1]
             alone = pa.concat_tables(prediction_tables(said, rows, shown=columns))
             assert alone.drop_columns(shown) == written.drop_columns(shown)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -77,10 +78,16 @@ def finish(run: RunDirectory, *, accuracy: float = 0.8, baselines: Mapping[str, 
     run.artifact.mkdir()
 
 
-def predict(run: RunDirectory, predicted: Sequence[str], truth: Sequence[str]) -> None:
-    """Write predictions of a test split with the classes `neg` and `pos`."""
+def predict(
+    run: RunDirectory,
+    predicted: Sequence[str],
+    truth: Sequence[str],
+    *,
+    places: Mapping[str, Sequence[object]] = MappingProxyType({}),
+) -> None:
+    """Write predictions of a test split with the classes `neg` and `pos`, and where its rows stand."""
     write_json(run.profile, BINARY)
-    _write_predictions(run.predictions, predicted, truth)
+    _write_predictions(run.predictions, predicted, truth, places)
 
 
 def predict_several(run: RunDirectory, told: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:
@@ -90,9 +97,14 @@ def predict_several(run: RunDirectory, told: Mapping[str, tuple[Sequence[str], S
         _write_predictions(run.predictions / task, predicted, truth)
 
 
-def _write_predictions(folder: Path, predicted: Sequence[str], truth: Sequence[str]) -> None:
+def _write_predictions(
+    folder: Path,
+    predicted: Sequence[str],
+    truth: Sequence[str],
+    places: Mapping[str, Sequence[object]] = MappingProxyType({}),
+) -> None:
     shares = [0.9 if each == "pos" else 0.1 for each in predicted]
     probabilities = pa.StructArray.from_arrays([pa.array([1 - p for p in shares]), pa.array(shares)], ["neg", "pos"])
-    columns = {"row": list(range(len(truth))), "truth": list(truth), "predicted": list(predicted)}
+    columns = {"row": list(range(len(truth))), **places, "truth": list(truth), "predicted": list(predicted)}
     folder.mkdir(parents=True)
     pq.write_table(pa.table({**columns, "probabilities": probabilities}), folder / "test.parquet")

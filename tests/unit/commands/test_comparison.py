@@ -70,6 +70,22 @@ def test_recipes_that_would_have_one_name_are_told_by_their_runs(tmp_path: Path)
     assert compare([tmp_path / f"run-{number}" for number in range(4)]).names == ("run-0, run-2", "run-1, run-3")
 
 
+@pytest.mark.parametrize(
+    ("file", "first_row", "is_refused"), [("a.csv", 1, False), ("a.csv", 2, True), ("b.csv", 2, False)]
+)
+def test_other_rows_with_the_same_numbers_are_refused(
+    tmp_path: Path, file: str, first_row: int, is_refused: bool
+) -> None:
+    truth = ["pos"] * 20
+    for name, told, start in (("a", "a.csv", 1), ("b", file, first_row)):
+        run = make_run(tmp_path / name)
+        finish(run)
+        predict(run, truth, truth, places={"file": [told] * 20, "file_row": list(range(start, start + 20))})
+    [verdict] = compare([tmp_path / "a", tmp_path / "b"]).verdicts
+    assert ("a and b were not scored on the same rows of test" in verdict.sentence) == is_refused
+    assert (verdict.p_value is None) == is_refused
+
+
 def test_another_split_can_be_asked_for(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / name) for name in "ab"]
     for run in runs:
