@@ -3,7 +3,7 @@
 python -m bench.run                     all of it: hours
 python -m bench.run --quick             a few minutes: one set, few rows, one round and no trials, to see that it works
 python -m bench.run --only training     one part: machine, training, accuracy, evaluation, tokenising, startup,
-                                        foresight, growth, checkpoints, tables, table_scores or quality
+                                        contention, foresight, growth, checkpoints, tables, table_scores or quality
 """
 
 import argparse
@@ -84,6 +84,14 @@ def _on_sets(module: str) -> Callable[[argparse.Namespace, Path], Iterable[str]]
     return measure
 
 
+def _contention(asked: argparse.Namespace, folder: Path) -> Iterable[str]:
+    from bench.contention import contention
+    from bench.sets import data_sets
+
+    sets = [] if asked.quick else data_sets(asked.data.resolve(), folder)[:2]
+    return contention(sets, folder, rounds=asked.rounds, is_quick=asked.quick, tell=_tell)
+
+
 def _startup(asked: argparse.Namespace, _folder: Path) -> Iterable[str]:
     from bench.startup import startup
 
@@ -136,6 +144,7 @@ PARTS: dict[str, Callable[[argparse.Namespace, Path], Iterable[str]]] = {
     "evaluation": _on_sets("evaluation"),
     "tokenising": _on_sets("tokenising"),
     "startup": _startup,
+    "contention": _contention,
     "foresight": _on_sets("foresight"),
     "growth": _growth,
     "checkpoints": _checkpoints,

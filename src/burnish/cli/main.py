@@ -27,6 +27,7 @@ from burnish.cli import (
     train,
 )
 from burnish.errors import BurnishError
+from burnish.launch.openmp import openmp_settings
 
 INTERRUPTED = 130
 BUG = 70
@@ -62,6 +63,7 @@ def main() -> NoReturn:
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that knows no ★ must not end a run
     _find_modules_here()
+    os.environ.update(openmp_settings(os.environ))  # before a verb loads torch into this very process
     sys.exit(run(sys.argv[1:]))
 
 

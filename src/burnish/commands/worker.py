@@ -13,6 +13,7 @@ from burnish.dist.affinity import keep_to_own_cores
 from burnish.dist.world import LostPeer, World, place_of, world_from_environment
 from burnish.engine.stop import StopRequest
 from burnish.errors import BurnishError, CheckpointError
+from burnish.run.contention import ContentionWatch
 from burnish.run.directory import RunDirectory, write_json
 from burnish.run.ending import COMPLETE, PREEMPTED, record, refusal
 from burnish.run.events_file import EventsFile, to_dict
@@ -122,6 +123,7 @@ def _sinks(run: RunDirectory, experiment: Experiment, request: StopRequest) -> S
     sinks = Sinks(file, _attempt_number(file), lambda event: _say(event, request), room=room)
     for tracker in experiment.track:
         sinks.watch(tracker, run.path, name=experiment.name)
+    sinks.watchers = [*sinks.watchers, ContentionWatch(sinks.note)]
     return sinks
 
 

@@ -11,6 +11,7 @@ from types import FrameType
 
 from burnish.launch.allocator import allocator_settings
 from burnish.launch.module_path import module_path
+from burnish.launch.openmp import openmp_settings
 
 _FORWARDED = (signal.SIGTERM, signal.SIGINT)
 
@@ -40,7 +41,7 @@ def start_worker(
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-        env={**allocator_settings(asked), **asked, **module_path(asked)},
+        env={**allocator_settings(asked), **openmp_settings(asked), **asked, **module_path(asked)},
         start_new_session=True,  # or Ctrl-C would reach it twice: from the terminal and from us
     )
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from bench import accuracy as accuracy_script
+from bench import contention as contention_script
 from bench import evaluation as evaluation_script
 from bench import foresight as foresight_script
 from bench import sets as sets_script
@@ -51,6 +52,14 @@ def test_training_is_raced_and_set_against_the_peak(sets: list[DataSet]) -> None
     ]
     assert lines[-1].startswith("| tiny, 24 rows | fp32 |")
     assert lines[-1].count("%") == 2
+
+
+def test_a_table_is_trained_quiet_and_beside_a_busy_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contention_script, "started", started)
+    monkeypatch.setattr(contention_script, "_ROWS", 2048)
+    lines = list(contention_script.contention([], tmp_path, rounds=1, is_quick=True, tell=lambda _sentence: None))
+    assert lines[-1].startswith("| a table, batches of 256 |")
+    assert lines[-1].count(" to ") == 5
 
 
 def test_both_answer_the_same_rows_after_the_same_training(sets: list[DataSet]) -> None:
