@@ -10,7 +10,7 @@ from burnish.spec.values import Score
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
-_UNSAID = ("environment", "files", "select", "batches_per_epoch")
+_UNSAID = ("environment", "provenance", "files", "select", "batches_per_epoch")
 """Facts that the report tells and a line in a terminal need not."""
 _SHARES = ("texts_cut", "tokens_dropped", "padding")
 

@@ -2,6 +2,7 @@
 
 import io
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from burnish.cli import (
 )
 from burnish.errors import BurnishError
 from burnish.launch.openmp import openmp_settings
+from burnish.run.provenance import COMMAND
 
 INTERRUPTED = 130
 BUG = 70
@@ -64,6 +66,7 @@ def main() -> NoReturn:
         sys.stdout.reconfigure(errors="replace")  # a terminal that knows no ★ must not end a run
     _find_modules_here()
     os.environ.update(openmp_settings(os.environ))  # before a verb loads torch into this very process
+    os.environ[COMMAND] = shlex.join(["burnish", *sys.argv[1:]])
     sys.exit(run(sys.argv[1:]))
 
 

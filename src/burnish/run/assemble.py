@@ -27,6 +27,7 @@ from burnish.run.environment_torch import environment
 from burnish.run.events_file import EventsFile
 from burnish.run.ledger import Ledger
 from burnish.run.material import Material
+from burnish.run.provenance import provenance
 from burnish.run.ranks import newest_checkpoint, prepare_in_turn, refuse_processes
 from burnish.run.recover import recover
 from burnish.run.saving import Content, Saver, room_of
@@ -115,7 +116,7 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
         if world.rank == 0:
             _save(saver, state, learner, values={"cursor": feed.cursor(), "repairs": ledger.repairs.to_json()})
 
-    told = {"select": pace.select, "environment": environment(experiment.runtime)}
+    told = {"select": pace.select, "environment": environment(experiment.runtime), "provenance": provenance()}
     facts = {**facts_of(prepared, learner, stream, world), **told}
     sinks.emit(Started(state.position.step, sinks.attempt, pace.total_steps, facts))
     ended = Ended(state.position.step, "finished")
