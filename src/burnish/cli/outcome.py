@@ -1,6 +1,7 @@
 """What is told when a run is over: the score beside its baselines, where things are, what to try next."""
 
 import json
+import math
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +22,16 @@ STOPPED = 75
 """The exit code of a run that stopped before its end and can be resumed."""
 
 _DONE = ("finished", "early_stopping")
+_LONGER = (
+    "this run may be too short or its learning rate too low",
+    "train.length='10 epochs' optimizer.learning_rate=1e-4",
+)
+_REMEDIES = {
+    "boosted_trees": ("trees often are on small tables", "model=gbdt"),
+    "logistic": ("a linear model may be all that this table needs", "model=linear"),
+    "ridge": ("a linear model may be all that this table needs", "model=linear"),
+}
+"""For each baseline, why it is likely to be better and the overrides to try; `_LONGER` for the others."""
 
 
 def exit_code_of(result: RunResult) -> int:
@@ -47,10 +58,29 @@ def summarise(result: RunResult) -> None:
     sheet = sheet_of(result)
     if sheet.judged is not None:
         show(headline_table(sheet))
-        print()
+        print("\n".join(["", *_advice(result, sheet)]))
     print(f"{_ending(result)} at step {result.step:,} after {duration(result.seconds)}\n")
     for line in [*_places(result), "", *_next_commands(result)]:
         print(line)
+
+
+def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
+    """Say that a baseline is better, the likely reason, and what to type; nothing when none is."""
+    name, judged = sheet.best_baseline, sheet.judged
+    if name is None or judged is None or not math.isfinite(judged.value):
+        return []
+    rival = sheet.baselines[name][sheet.headline].value
+    gap = (judged.value - rival) * (1 if sheet.is_lower_better else -1)
+    if gap <= 0:
+        return []
+    plan, other = shlex.quote(str(RunDirectory(result.directory).plan)), shlex.quote(f"{result.directory}-2")
+    reason, overrides = _REMEDIES.get(name, _LONGER)
+    reason = f"{reason} ({result.step:,} steps)" if (reason, overrides) == _LONGER else reason
+    return [
+        f"{name} is better by {figure(gap)} on {sheet.split}: {reason}. Try",
+        f"  burnish train {plan} {overrides} --dir {other}",
+        "",
+    ]
 
 
 def headline_table(sheet: ScoreSheet) -> Table:

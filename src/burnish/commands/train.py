@@ -106,6 +106,7 @@ def result_of(run: RunDirectory) -> RunResult:
         artifact=run.artifact if reason in COMPLETE else None,
         report=run.report if run.report.exists() else None,
         seconds=float(fields.get("seconds", 0.0)),
+        is_lower_better=sheet.is_lower_better,
     )
 
 

@@ -26,6 +26,8 @@ class RunResult:
     artifact: Path | None
     report: Path | None
     seconds: float
+    is_lower_better: bool = False
+    """Whether the headline is an error or a loss."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,8 @@ class ScoreSheet:
     headline: str
     scores: Mapping[str, Scores]
     baselines: Mapping[str, Scores]
+    is_lower_better: bool = False
+    """Whether the headline is an error or a loss; not written by old versions."""
 
     @property
     def split(self) -> str | None:
@@ -48,16 +52,24 @@ class ScoreSheet:
         """The headline's score, if there is one."""
         return None if self.split is None else self.scores[self.split].get(self.headline)
 
+    @property
+    def best_baseline(self) -> str | None:
+        """The baseline with the best headline score; None without any."""
+        known = {name: each[self.headline].value for name, each in self.baselines.items() if self.headline in each}
+        known = {name: value for name, value in known.items() if math.isfinite(value)}
+        return min(known, key=lambda name: known[name] if self.is_lower_better else -known[name], default=None)
+
 
 def sheet_of(result: RunResult) -> ScoreSheet:
     """Take the scores out of a result."""
-    return ScoreSheet(result.headline, result.scores, result.baselines)
+    return ScoreSheet(result.headline, result.scores, result.baselines, result.is_lower_better)
 
 
 def sheet_to_json(sheet: ScoreSheet) -> dict[str, object]:
     """Turn a score sheet into the JSON values of scores.json."""
     return {
         "headline": sheet.headline,
+        "is_lower_better": sheet.is_lower_better,
         "scores": {split: _scores_to_json(scores) for split, scores in sheet.scores.items()},
         "baselines": {name: _scores_to_json(scores) for name, scores in sheet.baselines.items()},
     }
@@ -70,6 +82,7 @@ def sheet_from_json(document: object) -> ScoreSheet | None:
             headline=str(document["headline"]),  # type: ignore[index]  # anything else is caught below
             scores={k: _scores_from_json(v) for k, v in document["scores"].items()},  # type: ignore[index]  # as above
             baselines={k: _scores_from_json(v) for k, v in document["baselines"].items()},  # type: ignore[index]  # as above
+            is_lower_better=document.get("is_lower_better") is True,  # type: ignore[attr-defined]  # as above
         )
     except (TypeError, KeyError, ValueError, AttributeError):
         return None

@@ -1,15 +1,17 @@
 """What a finished run proposes to try next fits what it learned."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
 
-from burnish.cli.outcome import _next_commands
+from burnish.cli.outcome import _advice, _next_commands
 from burnish.commands.config import check
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import settle_plan
-from burnish.run.result import RunResult
+from burnish.run.result import RunResult, sheet_of
+from burnish.spec.values import Score
 
 SECTIONS = {
     "text_classification": "task: {type: text_classification}",
@@ -66,4 +68,42 @@ def _finished(directory: Path, path: Path) -> RunResult:
         artifact=directory / "artifact",
         report=None,
         seconds=1.0,
+    )
+
+
+@pytest.mark.parametrize(
+    ("baselines", "is_lower_better", "said"),
+    [
+        ({"majority": 0.6, "boosted_trees": 0.95}, False, "boosted_trees is better by 0.0500 on test"),
+        ({"mean": 0.95, "ridge": 0.7}, True, "ridge is better by 0.2000 on test"),
+        ({"majority": 0.6, "tfidf_logistic": 0.91}, False, "its learning rate too low (40 steps)"),
+    ],
+)
+def test_a_baseline_that_is_better_is_named_with_what_to_type(
+    baselines: dict[str, float], is_lower_better: bool, said: str
+) -> None:
+    result = _scored(baselines, is_lower_better=is_lower_better)
+    head, command, _ = _advice(result, sheet_of(result))
+    assert said in head
+    assert command.startswith("  burnish train runs/a/plan.yaml ")
+
+
+@pytest.mark.parametrize(("value", "is_lower_better"), [(0.9, False), (0.2, False), (0.9, True), (math.nan, False)])
+def test_nothing_is_said_where_no_baseline_is_better(value: float, is_lower_better: bool) -> None:
+    result = _scored({"majority": value}, is_lower_better=is_lower_better)
+    assert _advice(result, sheet_of(result)) == []
+
+
+def _scored(baselines: dict[str, float], *, is_lower_better: bool) -> RunResult:
+    return RunResult(
+        directory=Path("runs/a"),
+        reason="finished",
+        step=40,
+        scores={"test": {"score": Score(0.9)}},
+        baselines={name: {"score": Score(value)} for name, value in baselines.items()},
+        headline="score",
+        artifact=None,
+        report=None,
+        seconds=1.0,
+        is_lower_better=is_lower_better,
     )
