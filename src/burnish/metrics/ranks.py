@@ -39,7 +39,7 @@ def over_labels(outcome: Outcome, weights: Array | None, area: Callable[[Ranked]
     """Give the area of the positive class of two; of more labels the mean, each against the rest."""
     truth, outputs = known_truth(outcome), outcome.outputs
     if outcome.kind == "binary":
-        return over_set(outcome, weights, lambda part: area(_rank(outputs[:, -1], truth == 1, weights=part)))
+        return over_set(outcome, weights, lambda part: area(rank(outputs[:, -1], truth == 1, weights=part)))
     is_label = truth == 1 if outcome.kind == "multilabel" else truth[:, None] == np.arange(outputs.shape[1])
     return over_set(outcome, weights, lambda part: _macro(outputs, is_label, weights=part, area=area))
 
@@ -47,14 +47,15 @@ def over_labels(outcome: Outcome, weights: Array | None, area: Callable[[Ranked]
 def _macro(outputs: Array, is_label: Array, *, weights: Array, area: Callable[[Ranked], Array]) -> Array:
     total, num_labels = np.zeros(len(weights)), np.zeros(len(weights))
     for label in range(outputs.shape[1]):
-        ranked = _rank(outputs[:, label], is_label[:, label], weights=weights)
+        ranked = rank(outputs[:, label], is_label[:, label], weights=weights)
         counts = ranked.has_both()
         total += np.where(counts, area(ranked), 0.0)
         num_labels += counts
     return np.asarray(total / num_labels)
 
 
-def _rank(output: Array, is_positive: Array, *, weights: Array) -> Ranked:
+def rank(output: Array, is_positive: Array, *, weights: Array) -> Ranked:
+    """Sort rows by their output and add up those that tie, for each set of weights."""
     order = np.argsort(-output, kind="stable")
     ranked = output[order]
     starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))

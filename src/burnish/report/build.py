@@ -18,7 +18,7 @@ from burnish.report.texts import Texts
 from burnish.report.trees_baseline import boosted_trees
 from burnish.run.directory import RunDirectory, read_json, write_json, write_text
 from burnish.run.prepare import Prepared
-from burnish.run.result import ScoreSheet, sheet_from_json, sheet_to_json
+from burnish.run.result import sheet_from_json, sheet_to_json
 from burnish.run.scoring import Scorer, scored
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Growing
@@ -111,7 +111,7 @@ def add_baselines(directory: RunDirectory, found: Mapping[str, Mapping[str, Scor
     """Write baselines into scores.json, beside what the run scored."""
     sheet = sheet_from_json(read_json(directory.scores))
     if sheet is not None:
-        write_json(directory.scores, sheet_to_json(ScoreSheet(sheet.headline, sheet.scores, found)))
+        write_json(directory.scores, sheet_to_json(replace(sheet, baselines=found)))
 
 
 def write_page(directory: RunDirectory) -> None:

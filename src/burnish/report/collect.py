@@ -7,14 +7,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from burnish.errors import BurnishError
+from burnish.report.classes import class_scores, ranking_curves
 from burnish.report.data import Fact, Headline, LabelCounts, ReportData, Setting
 from burnish.report.events import Story, read_story
 from burnish.report.figures import duration, readable, share
 from burnish.report.predictions import Predictions, read_predictions
 from burnish.report.settings import read_settings
 from burnish.report.table import read_columns, read_slices
-from burnish.spec.parts import written_profiles
-from burnish.spec.values import Score
+from burnish.run.directory import RunDirectory
+from burnish.run.predictions import read_outcome
+from burnish.spec.parts import ALONE, written_profiles
+from burnish.spec.values import Outcome, Score
 
 _SPLITS = ("train", "validation", "test")
 _ENDINGS = {
@@ -25,7 +29,7 @@ _ENDINGS = {
     "stop_file": "stopped by request, can be resumed",
     "failed": "failed",
 }
-_ENVIRONMENT = ("environment", "machine", "versions")
+_ENVIRONMENT = ("provenance", "environment", "machine", "versions")
 
 
 def collect(run_directory: Path) -> ReportData:
@@ -37,8 +41,7 @@ def collect(run_directory: Path) -> ReportData:
     headline = _headline(scores, splits)
     profile = _mapping(run_directory / "profile.json")
     insights = _mapping(run_directory / "insights.json")
-    folder = run_directory / "predictions"
-    own = _of_task(folder, profile, headline=headline)
+    own = _of_task(run_directory, ALONE, profile, headline=headline)
     return replace(
         own,
         title=_setting(settings, "name") or run_directory.absolute().name,
@@ -57,26 +60,36 @@ def collect(run_directory: Path) -> ReportData:
         environment=tuple(_environment(story)),
         happenings=story.happenings,
         tasks=tuple(
-            replace(_of_task(folder / name, each, headline=headline), title=name)
+            replace(_of_task(run_directory, name, each, headline=headline), title=name)
             for name, each in written_profiles(profile).items()
             if name
         ),
     )
 
 
-def _of_task(folder: Path, profile: Mapping[str, Any], *, headline: Headline | None) -> ReportData:
+def _of_task(directory: Path, task: str, profile: Mapping[str, Any], *, headline: Headline | None) -> ReportData:
     """Gather what the predictions of one task tell."""
-    parts = _predictions(folder, profile)
+    parts = _predictions(directory / "predictions" / task, profile)
     shown = _shown(parts, headline)
+    outcome = _outcome(directory, task, split=shown.split) if shown else None
     return ReportData(
         title="",
         headline=headline,
         confusion=shown.confusion() if shown else None,
+        class_scores=class_scores(outcome) if outcome else (),
+        curves=ranking_curves(outcome) if outcome else (),
         calibration=shown.calibration() if shown else None,
         label_counts=_label_counts(profile, parts),
         residuals=shown.residuals() if shown else None,
         mistakes=shown.mistakes() if shown else (),
     )
+
+
+def _outcome(directory: Path, task: str, *, split: str) -> Outcome | None:
+    try:
+        return read_outcome(RunDirectory(directory), split, task=task)
+    except BurnishError:
+        return None  # of a kind that is not read back, or torn: the rest of the page stands
 
 
 def _headline(document: Mapping[str, Any], splits: Mapping[str, Mapping[str, Score]]) -> Headline | None:
@@ -86,16 +99,16 @@ def _headline(document: Mapping[str, Any], splits: Mapping[str, Mapping[str, Sco
         return None
     wanted = str(document.get("headline") or select.get("score"))
     score = wanted if wanted in splits[split] else next(iter(splits[split]))
-    return Headline(score, split, splits[split][score])
+    return Headline(score, split, splits[split][score], document.get("is_lower_better") is True)
 
 
 def _facts(story: Story, ending: Mapping[str, Any]) -> list[Fact]:
     facts = [_fact(name, value) for name, value in story.facts.items() if name not in _ENVIRONMENT]
     if story.num_attempts > 1:
         facts.append(Fact("Attempts", str(story.num_attempts)))
-    seconds = _number(ending.get("seconds"))
-    if seconds is not None:
-        facts.append(Fact("Time", duration(seconds)))
+    for name, seconds in {"Training": story.training_seconds, "In all": _number(ending.get("seconds"))}.items():
+        if seconds is not None:
+            facts.append(Fact(name, duration(seconds)))
     return facts
 
 

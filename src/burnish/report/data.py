@@ -22,6 +22,7 @@ class Headline:
     score: str
     split: str
     figure: Score
+    is_lower_better: bool = False
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,33 @@ class Matrix:
 
 
 @dataclass(frozen=True)
+class ClassScores:
+    """How well one class is told from the rest."""
+
+    label: str
+    precision: float
+    recall: float
+    f1: float
+    support: int
+    """Rows that are of this class."""
+
+
+@dataclass(frozen=True)
+class RankingCurve:
+    """ROC and precision-recall curve of one class against the rest."""
+
+    label: str
+    roc: tuple[tuple[float, float], ...]
+    """False positive rate and true positive rate."""
+    precision_recall: tuple[tuple[float, float], ...]
+    """Recall and precision."""
+    roc_auc: float
+    average_precision: float
+    base_rate: float
+    """The share of rows of this class: the precision of guessing."""
+
+
+@dataclass(frozen=True)
 class Calibration:
     """How often decisions of like confidence were right."""
 
@@ -82,7 +110,8 @@ class LabelCounts:
 class Mistake:
     """A row on which the model was surely wrong, or far off."""
 
-    row: int
+    row: str
+    """Where it is: the file and its row, or the row of the split."""
     text: str
     truth: str
     predicted: str
@@ -109,8 +138,8 @@ class ColumnSummary:
     distinct: int
     content: str
     """In words: mean and range of a number, the most frequent values of a category."""
-    worth: float | None = None
-    """By how much the headline score worsens when the column's cells are dealt out anew among the rows."""
+    importance: Score | None = None
+    """Permutation importance: by how much the headline score worsens when the column is shuffled; least to most."""
 
 
 @dataclass(frozen=True)
@@ -159,6 +188,8 @@ class ReportData:
     training: Training | None = None
     evaluations: tuple[EvaluationCurve, ...] = ()
     confusion: Matrix | None = None
+    class_scores: tuple[ClassScores, ...] = ()
+    curves: tuple[RankingCurve, ...] = ()
     calibration: Calibration | None = None
     label_counts: tuple[LabelCounts, ...] = ()
     residuals: Residuals | None = None

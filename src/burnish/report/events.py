@@ -20,6 +20,8 @@ class Story:
     evaluations: tuple[EvaluationCurve, ...] = ()
     happenings: tuple[Happening, ...] = ()
     num_attempts: int = 0
+    training_seconds: float | None = None
+    """From the start of each attempt to its last step, added up."""
 
 
 def read_story(path: Path) -> Story:
@@ -33,7 +35,17 @@ def read_story(path: Path) -> Story:
         evaluations=tuple(_evaluations([event for event in events if event.get("event") == "evaluated"])),
         happenings=tuple(_happenings(events)),
         num_attempts=len({event.get("attempt") for event in started}),
+        training_seconds=_training_seconds(events),
     )
+
+
+def _training_seconds(events: Sequence[Mapping[str, Any]]) -> float | None:
+    """Add up what each attempt took to train; None where the events carry no times."""
+    times: dict[Any, list[float]] = {}
+    for event in events:
+        if event.get("event") in ("started", "stepped", "evaluated") and isinstance(event.get("time"), int | float):
+            times.setdefault(event.get("attempt"), []).append(float(event["time"]))
+    return sum(max(each) - min(each) for each in times.values()) if times else None
 
 
 def smooth(points: Sequence[Point]) -> tuple[Point, ...]:

@@ -1,5 +1,6 @@
 """Renders a report as one HTML file that needs nothing else: no script, no font, no picture from elsewhere."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -8,13 +9,15 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from burnish.report import svg
-from burnish.report.data import EvaluationCurve, Headline, Point, ReportData
+from burnish.report.data import EvaluationCurve, Headline, Point, RankingCurve, ReportData
 from burnish.report.figures import figure, readable, share, shortened
 from burnish.report.residuals import residual_chart
 from burnish.spec.values import Score
 
 _MOST_CURVES = 6
 _MOST_BARS = 20
+_LOSSES = ("loss", "log_loss")
+"""Scores of held-out rows that are in the unit of the training loss, so that both share an axis."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,7 @@ def render(data: ReportData) -> str:
         comparison=_comparison(data),
         curves=list(_curves(data)),
         confusion=_confusion(data),
+        rankings=list(_rankings(data)),
         calibration=_calibration(data),
         residuals=_residuals(data),
         tasks=[_details(each) for each in data.tasks],
@@ -53,6 +57,7 @@ def _details(data: ReportData) -> dict[str, object]:
     return {
         "data": data,
         "confusion": _confusion(data),
+        "rankings": list(_rankings(data)),
         "calibration": _calibration(data),
         "residuals": _residuals(data),
         "label_names": _label_names(data),
@@ -68,16 +73,17 @@ def _verdict(data: ReportData) -> str:
     headline = data.headline
     if headline is None or not _rivals(data, headline):
         return ""
-    name, rival = max(_rivals(data, headline), key=lambda each: (each[0].startswith("tfidf"), each[1].value))
-    gap = headline.figure.value - rival.value
-    amount = figure(abs(gap))
-    side = "above" if gap > 0 else "below"
-    baseline = readable(name)
-    return f"level with {baseline}" if gap == 0 else f"{amount} {side} {baseline} ({figure(rival.value)})"
+    sign = -1 if headline.is_lower_better else 1
+    name, rival = max(_rivals(data, headline), key=lambda each: sign * each[1].value)
+    gap = sign * (headline.figure.value - rival.value)
+    if gap == 0:
+        return f"level with {readable(name)}"
+    return f"{figure(abs(gap))} {'better' if gap > 0 else 'worse'} than {readable(name)} ({figure(rival.value)})"
 
 
 def _rivals(data: ReportData, headline: Headline) -> list[tuple[str, Score]]:
-    return [(name, scores[headline.score]) for name, scores in data.baselines.items() if headline.score in scores]
+    known = [(name, scores[headline.score]) for name, scores in data.baselines.items() if headline.score in scores]
+    return [(name, score) for name, score in known if math.isfinite(score.value)]
 
 
 def _comparison(data: ReportData) -> Markup | None:
@@ -93,7 +99,12 @@ def _curves(data: ReportData) -> Iterator[_Chart]:
     training = data.training
     if training is not None and training.loss:
         lines = [svg.Line(training.loss, "faint"), svg.Line(training.smoothed, "model")]
-        yield _chart("Training loss", lines)
+        held_out = next((each for each in data.evaluations if each.score in _LOSSES), None)
+        if held_out is None:
+            yield _chart("Training loss", lines)
+        else:
+            name = f"Training loss (solid) and {held_out.split} {held_out.score.replace('_', ' ')} (dashed)"
+            yield _chart(name, [*lines, svg.Line(held_out.points, "held-out")])
     if training is not None and training.learning_rate:
         yield _chart("Learning rate", [svg.Line(training.learning_rate, "plain")])
     for curve in data.evaluations[:_MOST_CURVES]:
@@ -116,6 +127,31 @@ def _confusion(data: ReportData) -> Markup | None:
     return Markup(svg.heat_map(data.confusion, title=f"Confusion on {data.confusion.split}"))  # noqa: S704  # as above
 
 
+def _rankings(data: ReportData) -> Iterator[_Chart]:
+    """Draw the ROC and the precision-recall curves beside what guessing would give."""
+    if not data.curves:
+        return
+    chance = svg.Curve("guessing", ((0.0, 0.0), (1.0, 1.0)), "ideal")
+    roc = [svg.Curve(f"{each.label}: area {figure(each.roc_auc)}", each.roc, "model") for each in data.curves]
+    yield _unit_square(f"ROC: {_areas(data.curves)}", [chance, *roc], ("false positive rate", "true positive rate"))
+    guessing = [svg.Curve("guessing", ((0.0, each.base_rate), (1.0, each.base_rate)), "ideal") for each in data.curves]
+    ranked = [
+        svg.Curve(f"{each.label}: average precision {figure(each.average_precision)}", each.precision_recall, "model")
+        for each in data.curves
+    ]
+    yield _unit_square("Precision over recall", [*guessing[:1], *ranked], ("recall", "precision"))
+
+
+def _areas(curves: tuple[RankingCurve, ...]) -> str:
+    if len(curves) == 1:
+        return f"area {figure(curves[0].roc_auc)}"
+    return "area of " + ", ".join(f"{each.label} {figure(each.roc_auc)}" for each in curves)
+
+
+def _unit_square(name: str, curves: list[svg.Curve], labels: tuple[str, str]) -> _Chart:
+    return _Chart(name, Markup(svg.curve_chart(curves, title=name, labels=labels)))  # noqa: S704  # svg escapes
+
+
 def _calibration(data: ReportData) -> Markup | None:
     if data.calibration is None or not data.calibration.points:
         return None
@@ -130,9 +166,10 @@ def _residuals(data: ReportData) -> Markup | None:
 
 
 def _importance(data: ReportData) -> Markup | None:
-    worths = sorted((each for each in data.columns if each.worth), key=lambda each: -(each.worth or 0))
-    bars = [svg.Bar(each.name, Score(each.worth or 0.0), is_model=True) for each in worths[:_MOST_BARS]]
-    return Markup(svg.bar_chart(bars, title="What each column is worth")) if bars else None  # noqa: S704  # as above
+    known = [(each.importance, each.name) for each in data.columns if each.importance is not None]
+    ranked = sorted(known, key=lambda each: -each[0].value)[:_MOST_BARS]
+    bars = [svg.Bar(name, importance, is_model=True) for importance, name in ranked]
+    return Markup(svg.bar_chart(bars, title="Permutation importance")) if bars else None  # noqa: S704  # as above
 
 
 def _score_names(data: ReportData) -> list[str]:

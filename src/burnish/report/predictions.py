@@ -20,7 +20,7 @@ _MOST_LABELS = 20
 _MOST_MISTAKES = 12
 _MOST_POINTS = 600
 _PLACE = "burnish: place"
-_COLUMNS = ("row", "truth", "predicted", "confidence")
+_COLUMNS = ("row", "file", "file_row", "truth", "predicted", "confidence")
 
 
 @dataclass(frozen=True)
@@ -79,10 +79,16 @@ class Predictions:
 
     def _mistake(self, at: int) -> Mistake:
         confidence = self._confidence()
-        row = self.table["row"][at].as_py() if "row" in self.table.column_names else at
         text = _text(self.path, self.table[_PLACE][at].as_py())
         sure = None if confidence is None else float(confidence[at])
-        return Mistake(int(row), text, _written(self.truth[at]), _written(self.predicted[at]), sure)
+        return Mistake(self._where(at), text, _written(self.truth[at]), _written(self.predicted[at]), sure)
+
+    def _where(self, at: int) -> str:
+        """Name the file and its row; of runs that did not write those down, the row of the split."""
+        names = self.table.column_names
+        if {"file", "file_row"} <= {*names}:
+            return f"{self.table['file'][at].as_py()}, row {self.table['file_row'][at].as_py():,}"
+        return f"row {self.table['row'][at].as_py() if 'row' in names else at}"
 
     def _badness(self) -> Array:
         if self.kind == "regression":

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 
 from burnish.metrics.confidence import Reliability
 from burnish.report.axes import Frame, Scale, axes, padded, svg, text, ticks
@@ -16,6 +17,15 @@ class Line:
     """A series of points; `kind` names its look."""
 
     points: Sequence[Point]
+    kind: str
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points of the unit square; `kind` names its look."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
     kind: str
 
 
@@ -112,6 +122,18 @@ def reliability_chart(points: Sequence[Reliability], *, title: str, size: int = 
     return svg(shapes, width=size, height=size, title=title, description=f"the widest gap is {gap:.2f}")
 
 
+def curve_chart(curves: Sequence[Curve], *, title: str, labels: tuple[str, str], size: int = 300) -> str:
+    """Draw curves inside the unit square, each with its name when the pointer rests on it."""
+    frame = Frame(Scale(0.0, 1.0, 44, size - 14), Scale(0.0, 1.0, size - 38, 24), size, size)
+    shapes = axes(frame, x_label=labels[0], y_label=labels[1])
+    for curve in curves:
+        places = " ".join(f"{frame.x.at(x)},{frame.y.at(y)}" for x, y in curve.points)
+        hint = f"<title>{escape(curve.name)}</title>"
+        shapes.append(f'<polyline points="{places}" class="line {curve.kind}">{hint}</polyline>')
+    description = "; ".join(curve.name for curve in curves if curve.name)
+    return svg(shapes, width=size, height=size, title=title, description=description)
+
+
 def _line(line: Line, frame: Frame) -> list[str]:
     places = [f"{frame.x.at(point.step)},{frame.y.at(point.value)}" for point in line.points]
     if len(places) == 1:
@@ -153,7 +175,7 @@ def _cell(number: int, corner: tuple[float, float], *, share: float, cell: int, 
         f'fill-opacity="{0.05 + 0.8 * share:.2f}"/>'
     )
     kind = "count strong" if share > 0.55 else "count"
-    return [rect, text(x + cell / 2, y + cell / 2 + 4, f"{number:,}", kind=kind, anchor="middle")] if number else [rect]
+    return [rect, text(x + cell / 2, y + cell / 2 + 4, f"{number:,}", kind=kind, anchor="middle")]
 
 
 def _column_name(label: str, x: float, y: float, *, is_slanted: bool) -> str:

@@ -1,10 +1,11 @@
-"""Reads what a run knows of a table's columns: their statistics, their worth, and the scores of slices."""
+"""Reads what a run knows of a table's columns: their statistics, their importance, and the scores of slices."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from burnish.report.data import ColumnSummary, Slice
 from burnish.report.figures import figure
+from burnish.spec.values import Score
 
 _MOST_SLICES = 60
 
@@ -13,9 +14,9 @@ def read_columns(profile: Mapping[str, Any], insights: Mapping[str, Any]) -> tup
     """Summarise the columns of a profile; nothing if it is of no table."""
     facts = profile.get("facts")
     table = facts.get("table") if isinstance(facts, Mapping) else None
-    worth = insights.get("importance")
+    importance = insights.get("importance")
     try:
-        return tuple(_columns(table, worth if isinstance(worth, Mapping) else {})) if table else ()
+        return tuple(_columns(table, importance if isinstance(importance, Mapping) else {})) if table else ()
     except (KeyError, TypeError, ValueError, AttributeError):
         return ()  # written by another version, or torn: the rest of the page stands
 
@@ -33,15 +34,22 @@ def _slice(fields: Mapping[str, Any]) -> Slice:
     return Slice(str(fields["column"]), str(fields["value"]), int(fields["rows"]), scores)
 
 
-def _columns(table: Mapping[str, Any], worth: Mapping[str, Any]) -> Iterator[ColumnSummary]:
+def _columns(table: Mapping[str, Any], importance: Mapping[str, Any]) -> Iterator[ColumnSummary]:
     for column in table["columns"]:
         facts = column["facts"]
         name = str(column["name"])
-        value = float(worth[name]) if worth.get(name) is not None else None
+        found = _importance(importance[name]) if importance.get(name) is not None else None
         content = _content(column["kind"], facts)
-        yield ColumnSummary(name, str(column["kind"]), int(facts["missing"]), int(facts["distinct"]), content, value)
+        yield ColumnSummary(name, str(column["kind"]), int(facts["missing"]), int(facts["distinct"]), content, found)
     for name, why in table["dropped"].items():
         yield ColumnSummary(str(name), "not used", 0, 0, str(why))
+
+
+def _importance(written: Any) -> Score:
+    """Read the mean over several shuffles with the least and the most; early runs wrote the mean alone."""
+    if not isinstance(written, Mapping):
+        return Score(float(written))
+    return Score(float(written["mean"]), float(written["low"]), float(written["high"]))
 
 
 def _content(kind: str, facts: Mapping[str, Any]) -> str:

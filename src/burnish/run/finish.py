@@ -1,7 +1,7 @@
 """After the loop: scores the best checkpoint with intervals, keeps predictions, and writes the artifact."""
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from burnish.run.result import ScoreSheet, sheet_to_json
 from burnish.run.scoring import scored
 from burnish.spec.parts import ALONE, joined_profile, named
 from burnish.spec.protocols import Inspected, Refines
-from burnish.spec.values import Outcome, Profile, Score
+from burnish.spec.values import Outcome, Profile
 
 _GOLDEN_ROWS = 8
 _SHOWN_COLUMNS = 8
@@ -45,17 +45,19 @@ def finish(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], N
         if trained.scorer.world.rank > 0:
             return outcomes
         profile = _write_artifact(trained, parts, directory, step=step)
+        shown: Sequence[str] = ()
         if ALONE in parts:
-            _write_insights(parts[ALONE], directory, {split: each[ALONE] for split, each in outcomes.items()})
+            shown = _write_insights(parts[ALONE], directory, {split: each[ALONE] for split, each in outcomes.items()})
     write_json(directory.profile, asdict(profile))
     scores = {
         split: scored({name: (part.scorer.metrics, each.get(name)) for name, part in parts.items()})
         for split, each in outcomes.items()
     }
-    write_scores(directory, trained.headline, scores, baselines={})
+    is_lower_better = trained.scorer.selection()[1] == "min"
+    write_json(directory.scores, sheet_to_json(ScoreSheet(trained.headline, scores, {}, is_lower_better)))
     for split, each in outcomes.items():
         for name, outcome in each.items():
-            _write_predictions(directory, named(name, split), outcome, parts[name])
+            _write_predictions(directory, named(name, split), outcome, parts[name], leading=shown)
     return outcomes
 
 
@@ -82,17 +84,6 @@ def refined(trained: Trained) -> tuple[Trained, dict[str, Outcome]]:
     profile = replace(profile, facts=scorer.world.gather(dict(profile.facts))[0])
     (prepared,) = (replace(part, profile=profile) for part in trained.prepared.parts.values())
     return replace(trained, prepared=prepared, scorer=replace(scorer, prepared=prepared)), {}
-
-
-def write_scores(
-    directory: RunDirectory,
-    headline: str,
-    scores: Mapping[str, Mapping[str, Score]],
-    *,
-    baselines: Mapping[str, Mapping[str, Score]],
-) -> None:
-    """Write scores.json."""
-    write_json(directory.scores, sheet_to_json(ScoreSheet(headline, scores, baselines)))
 
 
 def _write_artifact(trained: Trained, parts: Mapping[str, Trained], directory: RunDirectory, *, step: int) -> Profile:
@@ -124,24 +115,32 @@ def _predictor(trained: Trained) -> Predictor:
     return Predictor(trained.experiment, prepared.profile, prepared.encoder, trained.learner.infer)
 
 
-def _write_insights(trained: Trained, directory: RunDirectory, outcomes: Mapping[str, Outcome]) -> None:
-    """Look at the columns one by one, if the task has such; on the test rows, or else on those of validation."""
+def _write_insights(trained: Trained, directory: RunDirectory, outcomes: Mapping[str, Outcome]) -> list[str]:
+    """Look at the columns one by one, if the task has such, and list them with the most important first.
+
+    On the test rows, or else on those of validation.
+    """
     task, prepared = trained.experiment.task, trained.prepared
     split = "test" if "test" in outcomes else "validation"
     if not isinstance(task, Inspected) or outcomes[split].truth is None:
-        return
+        return []
     predictor = _predictor(trained)
     metrics, table = trained.scorer.metrics, prepared.rows[split].table
     inspection = Inspection(predictor, table, outcomes[split], metrics, trained.headline)
     found = inspection.look(task, seed=trained.experiment.runtime.seed)
     write_json(directory.insights, {"split": split, **found})
+    importance = found["importance"]
+    return sorted(importance, key=lambda name: -importance[name]["mean"])
 
 
-def _write_predictions(directory: RunDirectory, place: str, outcome: Outcome, trained: Trained) -> None:
+def _write_predictions(
+    directory: RunDirectory, place: str, outcome: Outcome, trained: Trained, *, leading: Sequence[str]
+) -> None:
     path = directory.predictions / f"{place}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = trained.prepared.rows[path.stem]
-    columns = trained.prepared.profile.inputs[:_SHOWN_COLUMNS] or trained.experiment.task.input_columns[:1]
+    inputs = dict.fromkeys([*leading, *trained.prepared.profile.inputs])
+    columns = [*inputs][:_SHOWN_COLUMNS] or trained.experiment.task.input_columns[:1]
     parts = prediction_tables(outcome, rows, shown=columns)
     first = next(parts)
     with pq.ParquetWriter(path, first.schema) as writer:

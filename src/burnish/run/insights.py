@@ -1,4 +1,4 @@
-"""Measures, once a run is over, what each column is worth and how slices of the rows are scored."""
+"""Measures, once a run is over, the permutation importance of each column and the scores of slices."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,8 @@ from burnish.tasks.table_slices import slices_of
 if TYPE_CHECKING:
     pass
 
-_REPEATS = 2
+_REPEATS, _FEWER_REPEATS, _MANY_COLUMNS = 5, 2, 40
+"""How often a column is shuffled: less often where many columns would make it long."""
 _FEWEST_ROWS = 10
 """A slice of fewer rows says nothing."""
 
@@ -43,20 +44,22 @@ class Inspection:
     def _metric(self) -> Metric:
         return next(metric for metric in self.metrics if self.headline in metric.names())
 
-    def _importance(self, num_rows: int, *, seed: int) -> Iterator[tuple[str, float]]:
-        """Tell by how much the headline score worsens when a column's cells are dealt out anew among the rows."""
+    def _importance(self, num_rows: int, *, seed: int) -> Iterator[tuple[str, Mapping[str, float]]]:
+        """Measure by how much the headline score worsens when a column is shuffled: the mean, the least, the most."""
         random = generator(seed, "importance", epoch=0)
         table = self.table.take(pa.array(np.sort(random.permutation(len(self.table))[:num_rows])))
         whole = self.predictor.outcome(table)
         given = table.select(list(self.predictor.input_columns))
         sign = 1 if self._metric.better == "higher" else -1
+        repeats = _REPEATS if given.num_columns <= _MANY_COLUMNS else _FEWER_REPEATS
         for at, name in enumerate(given.column_names):
             # The truth stays: it may be derived from the very column that is shuffled.
             said = [
                 replace(self._shuffled(given, at, random), truth=whole.truth, weights=whole.weights)
-                for _ in range(_REPEATS)
+                for _ in range(repeats)
             ]
-            yield name, float(np.mean([sign * (self._score(whole) - self._score(each)) for each in said]))
+            losses = [sign * (self._score(whole) - self._score(each)) for each in said]
+            yield name, {"mean": float(np.mean(losses)), "low": min(losses), "high": max(losses)}
 
     def _shuffled(self, given: pa.Table, at: int, random: np.random.Generator) -> Outcome:
         mixed = given.column(at).take(pa.array(random.permutation(len(given))))

@@ -60,11 +60,12 @@ def test_it_learns_and_leaves_all_its_files(tips: Path) -> None:
     assert set(profile["facts"]["fitted"]) == {"calibration", "threshold"}
     assert profile == json.loads((tips / "run" / "artifact" / "profile.json").read_text())
     insights = json.loads((tips / "run" / "insights.json").read_text())
-    worth = insights["importance"]
-    assert max(worth, key=worth.__getitem__) == "pay"
+    importance = insights["importance"]
+    assert max(importance, key=lambda name: importance[name]["mean"]) == "pay"
+    assert all(each["low"] <= each["mean"] <= each["high"] for each in importance.values())
     assert {each["value"] for each in insights["slices"] if each["column"] == "pay"} >= {"Cash", "Card", "missing"}
     page = (tips / "run" / "report.html").read_text()
-    assert all(words in page for words in ("What each column is worth", "Slices", "<h2>Columns</h2>"))
+    assert all(words in page for words in ("Permutation importance", "Slices", "<h2>Columns</h2>"))
 
 
 def test_rows_given_one_by_one_get_the_answers_of_training_bit_for_bit(tips: Path) -> None:
@@ -78,7 +79,9 @@ def test_rows_given_one_by_one_get_the_answers_of_training_bit_for_bit(tips: Pat
     from_file = [each["1"] for each in pq.read_table(file)["probabilities"].to_pylist()]
     typed = [{**row, "miles": float(row["miles"] or "nan"), "night": row["night"] == "yes"} for row in rows]
     assert [each.probabilities["1"] for each in predictor.predict(typed)] == from_file
-    by_text = {f"begin={r['begin']}, miles={r['miles']}, night={r['night']}, pay={r['pay']}": r for r in rows}
+    importance = json.loads((tips / "run" / "insights.json").read_text())["importance"]
+    order = sorted(importance, key=lambda name: -importance[name]["mean"])
+    by_text = {", ".join(f"{name}={row[name]}" for name in order): row for row in rows}
     again = predictor.predict([by_text[text] for text in saved["text"].to_pylist()])
     assert [list(each.probabilities.values()) for each in again] == saved["probabilities"].to_pylist()
 

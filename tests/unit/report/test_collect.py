@@ -83,7 +83,8 @@ def test_everything_in_the_directory_is_told(run: Path) -> None:
         Fact("Padding", "12.5%"),
         Fact("Ready", "yes"),
         Fact("Attempts", "2"),
-        Fact("Time", "1 min 15 s"),
+        Fact("Training", "0.0 s"),
+        Fact("In all", "1 min 15 s"),
     )
     assert data.environment == (Fact("Cores", "2"),)
     assert [(each.step, each.message) for each in data.happenings] == [
@@ -116,9 +117,46 @@ def test_predictions_give_confusion_calibration_counts_and_the_surest_errors(run
         ("test", {"bad": 2, "good": 2}),
     ]
     assert [(each.row, each.truth, each.predicted, each.confidence) for each in data.mistakes] == [
-        (13, "bad", "good", 0.95),
-        (11, "good", "bad", 0.6),
+        ("row 13", "bad", "good", 0.95),
+        ("row 11", "good", "bad", 0.6),
     ]
+
+
+def test_an_error_is_found_by_its_file_and_row_there(run: Path) -> None:
+    write_predictions(
+        run / "predictions" / "test.parquet",
+        truth=["bad"],
+        predicted=["good"],
+        file=["more.csv"],
+        file_row=[1204],
+    )
+    assert [each.row for each in collect(run).mistakes] == ["more.csv, row 1,204"]
+
+
+def test_predictions_give_scores_by_class_and_curves(run: Path) -> None:
+    write_predictions(
+        run / "predictions" / "test.parquet",
+        truth=["bad", "good", "good", "bad"],
+        predicted=["bad", "bad", "good", "bad"],
+        probabilities=[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8], [0.7, 0.3]],
+    )
+    data = collect(run)
+    assert [(each.label, each.recall, each.support) for each in data.class_scores] == [
+        ("bad", 1.0, 2),
+        ("good", 0.5, 2),
+    ]
+    assert [(each.label, each.roc_auc) for each in data.curves] == [("good", 1.0)]
+
+
+def test_the_training_time_is_that_of_all_attempts(run: Path) -> None:
+    times = {1: [10.0, 14.0], 2: [30.0, 36.0]}
+    lines = [
+        json.dumps({"event": kind, "attempt": attempt, "step": 1, "time": time})
+        for attempt, moments in times.items()
+        for kind, time in zip(("started", "stepped"), moments, strict=True)
+    ]
+    (run / "events.jsonl").write_text("\n".join(lines))
+    assert Fact("Training", "10 s") in collect(run).facts
 
 
 def test_every_setting_has_its_origin(run: Path) -> None:
@@ -137,7 +175,10 @@ def test_the_worst_errors_of_numbers_are_the_furthest_off(run: Path) -> None:
     (run / "profile.json").write_text(json.dumps({"kind": "regression", "labels": [], "facts": {}}))
     write_predictions(run / "predictions" / "test.parquet", truth=[1.0, 2.0, 3.0], predicted=[1.0, 4.5, 2.0])
     data = collect(run)
-    assert [(each.row, each.truth, each.predicted) for each in data.mistakes] == [(11, "2", "4.500"), (12, "3", "2")]
+    assert [(each.row, each.truth, each.predicted) for each in data.mistakes] == [
+        ("row 11", "2", "4.500"),
+        ("row 12", "3", "2"),
+    ]
     assert data.confusion is None
     assert data.calibration is None
 

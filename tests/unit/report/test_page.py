@@ -1,5 +1,6 @@
 """The page stands alone, leaves out what is absent and escapes what is hostile."""
 
+import math
 import re
 from dataclasses import fields, replace
 from html.parser import HTMLParser
@@ -10,6 +11,7 @@ import pytest
 from burnish.metrics.confidence import Reliability
 from burnish.report.data import (
     Calibration,
+    ClassScores,
     ColumnSummary,
     EvaluationCurve,
     Fact,
@@ -19,6 +21,7 @@ from burnish.report.data import (
     Matrix,
     Mistake,
     Point,
+    RankingCurve,
     ReportData,
     Residuals,
     Setting,
@@ -47,12 +50,14 @@ def report(word: str = "good") -> ReportData:
         training=Training(curve, curve, (Point(1, 1e-4), Point(3, 0.0))),
         evaluations=(EvaluationCurve("accuracy", "validation", curve, best_step=2),),
         confusion=Matrix("test", ("bad", word), ((40, 10), (5, 45)), num_labels=2),
+        class_scores=(ClassScores("bad", 0.75, 0.5, 0.6, 40), ClassScores(word, 0.9, 1.0, 0.95, 60)),
+        curves=(RankingCurve(word, ((0.0, 0.0), (0.2, 0.9), (1.0, 1.0)), ((0.9, 0.8), (1.0, 0.5)), 0.91, 0.85, 0.5),),
         calibration=Calibration("test", (Reliability(0.6, 0.55, 20), Reliability(0.95, 0.97, 80))),
         label_counts=(LabelCounts("train", {"bad": 600, word: 600}), LabelCounts("test", {"bad": 50})),
         residuals=Residuals("test", (1.0, 2.0, 4.0), (0.5, -0.25, 0.0)),
-        columns=(ColumnSummary(word, "category", 3, 2, f"{word} 12", 0.25),),
+        columns=(ColumnSummary(word, "category", 3, 2, f"{word} 12", Score(0.25, 0.2, 0.3)),),
         slices=(Slice(word, word, 40, {"accuracy": 0.75}),),
-        mistakes=(Mistake(7, f"this film is {word}", "bad", word, 0.99),),
+        mistakes=(Mistake("a.csv, row 7", f"this film is {word}", "bad", word, 0.99),),
         settings=(Setting("train.length", word, "mine.yaml:2"), Setting("train.clip", "1.0", "default")),
         environment=(Fact("torch", "2"),),
         happenings=(Happening(3, f"ended: {word}"),),
@@ -62,7 +67,7 @@ def report(word: str = "good") -> ReportData:
                 headline=Headline("accuracy", "test", score),
                 confusion=Matrix("test", ("no", word), ((4, 1), (2, 3)), num_labels=2),
                 label_counts=(LabelCounts("test", {"no": 5, word: 5}),),
-                mistakes=(Mistake(2, f"a {word} text", "no", word, 0.75),),
+                mistakes=(Mistake("row 2", f"a {word} text", "no", word, 0.75),),
             ),
         ),
     )
@@ -101,11 +106,23 @@ def test_nothing_but_a_title_is_a_page_without_sections() -> None:
 def test_the_first_lines_tell_the_score_its_interval_and_the_distance_to_the_baseline() -> None:
     page = render(report())
     assert "95% interval 0.850 to 0.950" in page
-    assert "0.100 above TF-IDF + logistic regression (0.800)" in page
+    assert "0.100 better than TF-IDF + logistic regression (0.800)" in page
+
+
+def test_an_error_is_better_when_it_is_lower() -> None:
+    rivals = {"mean": {"rmse": Score(9.0)}, "ridge": {"rmse": Score(4.0)}, "nothing": {"rmse": Score(math.nan)}}
+    data = ReportData(title="x", headline=Headline("rmse", "test", Score(5.0), is_lower_better=True), baselines=rivals)
+    assert "1.000 worse than Ridge (4)" in render(data)
+
+
+def test_the_validation_loss_shares_the_axis_of_the_training_loss() -> None:
+    data = report()
+    both = replace(data, evaluations=(EvaluationCurve("log_loss", "validation", data.training.loss),))
+    assert "Training loss (solid) and validation log loss (dashed)" in render(both)
 
 
 def test_tags_are_closed_in_order() -> None:
-    assert tags(render(report())).count("svg") == 9
+    assert tags(render(report())).count("svg") == 11
 
 
 def tags(page: str) -> list[str]:
@@ -116,7 +133,7 @@ def tags(page: str) -> list[str]:
 
 
 class _Tags(HTMLParser):
-    VOID = ("meta", "br", "line", "rect", "circle", "polyline", "path")
+    VOID = ("meta", "br", "line", "rect", "circle", "path")
 
     def __init__(self) -> None:
         super().__init__()

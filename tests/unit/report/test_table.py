@@ -8,6 +8,7 @@ from burnish.report.data import Residuals
 from burnish.report.page import render
 from burnish.report.residuals import residual_chart
 from burnish.report.table import read_columns, read_slices
+from burnish.spec.values import Score
 
 COUNTS = {"missing": 2, "distinct": 9}
 TABLE = {
@@ -29,11 +30,12 @@ TABLE = {
 SLICES = [{"column": "pay", "value": "Cash", "rows": 12, "scores": {"accuracy": 0.5, "roc_auc": None}}]
 
 
-def test_columns_are_summarised_with_their_worth() -> None:
-    found = read_columns({"facts": {"table": TABLE}}, {"importance": {"fare": 0.25}})
-    assert [(each.name, each.kind, each.worth) for each in found] == [
-        ("fare", "number", 0.25),
-        ("<pay>", "category", None),
+def test_columns_are_summarised_with_their_importance() -> None:
+    measured = {"fare": {"mean": 0.25, "low": 0.2, "high": 0.3}, "<pay>": 0.1}
+    found = read_columns({"facts": {"table": TABLE}}, {"importance": measured})
+    assert [(each.name, each.kind, each.importance) for each in found] == [
+        ("fare", "number", Score(0.25, 0.2, 0.3)),
+        ("<pay>", "category", Score(0.1)),
         ("at", "datetime", None),
         ("id", "not used", None),
     ]
@@ -49,7 +51,7 @@ def test_what_is_torn_leaves_its_part_out() -> None:
     assert read_slices({"slices": 3}) == ()
 
 
-def test_the_page_shows_columns_worth_and_slices(tmp_path: Path) -> None:
+def test_the_page_shows_columns_importance_and_slices(tmp_path: Path) -> None:
     scores = {"headline": "accuracy", "scores": {"test": {"accuracy": {"value": 0.5}}}, "baselines": {}}
     (tmp_path / "scores.json").write_text(json.dumps(scores))
     (tmp_path / "profile.json").write_text(
@@ -57,7 +59,7 @@ def test_the_page_shows_columns_worth_and_slices(tmp_path: Path) -> None:
     )
     (tmp_path / "insights.json").write_text(json.dumps({"importance": {"fare": 0.25}, "slices": SLICES}))
     page = render(collect(tmp_path))
-    assert "What each column is worth" in page
+    assert "Permutation importance" in page
     assert "<h2>Slices</h2>" in page
     assert "&lt;pay&gt;" in page
     assert "<pay>" not in page
