@@ -62,8 +62,9 @@ def test_what_only_reads_configs_imports_nothing_heavy(module: str) -> None:
     assert answer.stdout.strip() == "[]"
 
 
-def test_a_refusal_waits_for_nothing_that_only_runs_need() -> None:
-    refused = "import sys; from burnish.cli.main import run; run(['train', 'demo/reviews', 'train.lenght=1'])"
+@pytest.mark.parametrize("word", ["train.lenght=1", "--lenght", "learning_rate=1", "--learning-rate"])
+def test_a_refusal_waits_for_nothing_that_only_runs_need(word: str) -> None:
+    refused = f"import sys; from burnish.cli.main import run; run(['train', 'demo/reviews', {word!r}])"
     code = f"{refused}\nprint([m for m in {(*TOO_HEAVY_TO_START, 'fsspec', 'rich')!r} if m in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "no such option" in answer.stderr

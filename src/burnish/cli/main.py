@@ -27,6 +27,7 @@ from burnish.cli import (
     tokenizer,
     train,
 )
+from burnish.cli.flags import explain_flags
 from burnish.errors import BurnishError
 from burnish.launch.openmp import openmp_settings
 from burnish.run.provenance import COMMAND
@@ -77,7 +78,7 @@ def run(argv: Sequence[str]) -> int:
     except BurnishError as error:
         return _refuse(str(error), code=error.exit_code)
     except _Refusal as refusal:
-        return _refuse(_usage_text(refusal), code=2)
+        return _refuse(_usage_text(refusal, argv), code=2)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except Exception as error:  # the last place where a bug can still be told in one line
@@ -112,8 +113,9 @@ def _refuse(text: str, *, code: int) -> int:
     return code
 
 
-def _usage_text(refusal: Any) -> str:
-    message = str(refusal.format_message())
+def _usage_text(refusal: Any, argv: Sequence[str]) -> str:
+    is_unknown_flag = hasattr(refusal, "possibilities") and getattr(refusal, "ctx", None) is not None
+    message = explain_flags(refusal, argv) if is_unknown_flag else str(refusal.format_message())
     for words in ("Invalid value for ", "Invalid value: ", "Value error, "):
         message = message.replace(words, "")
     command = refusal.ctx.command_path if getattr(refusal, "ctx", None) else "burnish"

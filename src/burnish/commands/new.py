@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from burnish.commands.starter import model_lines
 from burnish.commands.yaml_lines import line, one_line, scalar
+from burnish.config.locate import SUFFIXES
 from burnish.durable import write_durably
-from burnish.errors import BurnishError, DataError
+from burnish.errors import BurnishError, ConfigError, DataError, Problem
 
 if TYPE_CHECKING:
     from burnish.data.inspect import FileFacts
@@ -37,9 +38,13 @@ def new(
     from burnish.data.propose import has_text, propose
     from burnish.data.recognise import recognise
 
+    if str(path).endswith(SUFFIXES):
+        raise ConfigError(
+            [Problem(f"{path} is an experiment, not data. Train it: `burnish train {path}`")], subject="the request"
+        )
     target = out or Path(f"{_stem(str(path))}.yaml")
     if target.exists() and not force:
-        raise BurnishError(f"{target} exists already; choose another file with out, or allow it to be replaced (force)")
+        raise BurnishError(f"{target} exists; write to another file with --out FILE, or replace it with --force")
     beside = siblings(str(path))
     main = beside.get("train", str(path))
     beside = beside if "train" in beside else {}

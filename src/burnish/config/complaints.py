@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from burnish.config.foreign import find_foreign
 from burnish.config.nodes import Branch, Items, Leaf, Node, Path, child, dotted, find, one_line
 from burnish.config.origins import Origin
 from burnish.errors import Problem
@@ -89,7 +90,7 @@ def _sentence(name: str, errors: list[ErrorDetails], node: Node | None) -> str:
     said = dict.fromkeys(_said(error) for error in errors if _wanted(error) is None)
     if wanted:
         said = {f"must be {' or '.join(wanted)}": None, **said}
-    return f"{name} {'; or '.join(said)}{_got(node)}{_meant(errors, node)}"
+    return f"{name} {'; or '.join(said)}{_got(node)}{_meant(name, errors, node)}"
 
 
 def _wanted(error: ErrorDetails) -> str | None:
@@ -135,9 +136,14 @@ def shown(text: str | None) -> str:
     return text.strip()
 
 
-def _meant(errors: list[ErrorDetails], node: Node | None) -> str:
+def _meant(name: str, errors: list[ErrorDetails], node: Node | None) -> str:
     choices = [choice for error in errors if error["type"] in ("literal_error", "enum") for choice in _choices(error)]
-    close = nearest(node.value, choices) if isinstance(node, Leaf) and node.value else None
+    if not choices or not isinstance(node, Leaf) or not node.value:
+        return ""
+    entry = find_foreign(node.value, of=name)
+    if entry is not None and not entry.ours:
+        return f". {entry.explain(node.value)}"
+    close = entry.ours[0] if entry is not None else nearest(node.value, choices)
     return f". Did you mean `{close}`?" if close else ""
 
 

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from pydantic import ValidationError
 
 from burnish.config.complaints import complaints, origins, shown
-from burnish.config.nodes import Branch, Items, Leaf, Node, Path, dotted, is_element, plain
+from burnish.config.nodes import Branch, Items, Leaf, Node, Path, dotted, find, is_element
 from burnish.config.origins import DEFAULT
 from burnish.config.shape import Shape, shapes_of
-from burnish.config.suggest import Option, suggestion
+from burnish.config.suggest import Option, meant_component, strangers, suggestion
 from burnish.errors import ConfigError, Problem
 from burnish.nearest import nearest
 from burnish.registry import Registry
@@ -90,7 +91,7 @@ class _Decoder:
         if is_null and (shape.is_many or shape.wants_list) and not _takes_null(shape):
             return ()  # what takes a list away again, like the test files of an experiment that one starts from
         if shape.is_plain:
-            return _plain_value(shape, node)
+            return shape.plain_value(node)
         if is_null:
             return None if _takes_null(shape) else self._refuse(path, "must not be null", node)
         if not shape.is_many:
@@ -131,26 +132,36 @@ class _Decoder:
         try:
             cls = self.registry.load(slot.kind, name)
         except ConfigError as error:
-            return self._refuse((*path, "type"), f": {error.problems[0].message}", written)
+            said = meant_component(name, kind=slot.kind, place=self._whole(path), said=error.problems[0].message)
+            return self._refuse((*path, "type"), f": {said}", written)
         return self.component(cls, branch, path)
 
     def _refuse_unknown(self, cls: type[Component], branch: Branch, *, path: Path, extra: tuple[str, ...]) -> None:
         here = dotted(path)
-        siblings = [Option(here, key) for key in (*shapes_of(cls), *extra)]
-        for key, node in branch.nodes.items():
-            if Option(here, key) not in siblings:
-                hint = suggestion(key, siblings=siblings, everywhere=list(self._everywhere(Experiment, self.tree, ())))
-                self._refuse((*path, key), f": no such option. {hint}", node)
+        siblings = [*(Option(here, *each) for each in shapes_of(cls).items()), *(Option(here, key) for key in extra)]
+        unknown = {key: node for key, node in branch.nodes.items() if Option(here, key) not in siblings}
+        everywhere = list(self._everywhere(Experiment, self.tree, ())) if unknown else []
+        found = (strangers((*path, key), node, siblings=siblings) for key, node in unknown.items())
+        for place, node in chain.from_iterable(found):
+            hint = suggestion(dotted(place), node, siblings=siblings, everywhere=everywhere, registry=self.registry)
+            self._refuse(place, f": no such option. {hint}", node)
 
     def _refuse(self, path: Path, sentence: str, node: Node | None) -> Any:
         space = "" if sentence.startswith(":") else " "
         self.problems.append(Problem(f"{dotted(path)}{space}{sentence}", origins(node)))
         return _FAILED
 
+    def _whole(self, path: Path) -> str | None:
+        """Name the option that a component fills alone; None for one of several in a list."""
+        if not isinstance(path[-1], int):
+            return dotted(path)
+        listed = find(self.tree, path[:-1])
+        return dotted(path[:-1]) if isinstance(listed, Items) and len(listed.nodes) == 1 else None
+
     def _everywhere(self, cls: type[Component], branch: Node | None, path: Path) -> Iterator[Option]:
         """Give every option that is legal with the types this tree names."""
         for name, shape in shapes_of(cls).items():
-            yield Option(dotted(path), name)
+            yield Option(dotted(path), name, shape)
             below = branch.nodes.get(name) if isinstance(branch, Branch) else None
             inner = None if shape.is_many or shape.is_named else shape.component or self._class(shape.slot, below)
             if inner is not None:
@@ -162,14 +173,6 @@ class _Decoder:
             return self.registry.load(slot.kind, name) if slot and name else None
         except ConfigError:
             return None  # reported where the tree names it
-
-
-def _plain_value(shape: Shape, node: Node) -> Any:
-    """Give pydantic what was written: text, which the field's type converts."""
-    if not isinstance(node, Leaf) or node.value is None:
-        return plain(node)
-    value = shape.literals().get(node.value, node.value)
-    return [value] if shape.wants_list else value
 
 
 def _takes_null(shape: Shape) -> bool:

@@ -1,5 +1,7 @@
 """Finds experiments: those shipped as package data, those of plug-ins, and files by path."""
 
+import os
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -49,8 +51,11 @@ def locate(name: str, *, registry: Registry | None = None) -> Located:
     if found:
         return found[0]
     plan = Path(name, PLAN)
-    if plan.is_file():
+    if os.path.isfile(plan):  # unlike Path's, it takes any text
         return Located(Path(name).name, str(plan), plan, provider="run")
+    if os.path.isfile(name):
+        written = shlex.quote(name)
+        raise _refusal(f"{name} is data, not an experiment. Write one for it: `burnish new {written}`")
     raise _refusal(_unknown(name, registry))
 
 

@@ -6,8 +6,11 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from pydantic import PydanticSchemaGenerationError, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from burnish.config.nodes import Branch, Items, Leaf, Node, plain
+from burnish.registry import Registry
 from burnish.spec.component import Component, Slot
 
 
@@ -46,6 +49,40 @@ class Shape:
         """Give the fixed values that are not text, by the text a user would write."""
         forms = (form for form in _alternatives(self.info.annotation) if get_origin(form) is Literal)
         return {str(value): value for form in forms for value in get_args(form) if not isinstance(value, str)}
+
+    def plain_value(self, node: Node) -> Any:
+        """Give pydantic what was written: text, which the field's type converts."""
+        if not isinstance(node, Leaf) or node.value is None:
+            return plain(node)
+        value = self.literals().get(node.value, node.value)
+        return [value] if self.wants_list else value
+
+    def accepts(self, node: Node, *, registry: Registry) -> bool:
+        """Tell whether what was written is of the type that this field takes."""
+        if self.is_plain:
+            return self._accepts_plain(self.plain_value(node))
+        if isinstance(node, Leaf) and not self.is_named:
+            return node.value is not None and self._accepts_bare(node, node.value, registry)
+        return isinstance(node, Branch) or (isinstance(node, Items) and self.is_many)
+
+    def _accepts_plain(self, value: Any) -> bool:
+        form: Any = Annotated[self.info.annotation, self.info]
+        try:
+            TypeAdapter(form).validate_python(value)
+        except (ValidationError, PydanticSchemaGenerationError):  # the second for a class that only its component reads
+            return False
+        return True
+
+    def _accepts_bare(self, node: Leaf, text: str, registry: Registry) -> bool:
+        """Look at a scalar in the place of a component: its name, or what its shorthand takes."""
+        if self.slot is not None and registry.knows(self.slot.kind, text):
+            return True
+        cls = self.component
+        if self.slot is not None and self.slot.default is not None:
+            cls = registry.load(self.slot.kind, self.slot.default)
+        if cls is None or cls.shorthand is None:
+            return False
+        return shapes_of(cls)[cls.shorthand].accepts(node, registry=registry)
 
 
 @cache

@@ -1,18 +1,23 @@
 """Gathers the layers of an experiment in order: the experiment, config files, overrides."""
 
+import os
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from burnish.config.locate import locate
+from burnish.config.foreign import find_foreign
+from burnish.config.locate import SUFFIXES, locate
 from burnish.config.nodes import Branch, Leaf, Node, brief, one_line, spread
 from burnish.config.origins import Origin
 from burnish.config.reader import read_file, read_text, scalar
 from burnish.errors import ConfigError, Problem
 from burnish.registry import Registry
+from burnish.spec.experiment import Experiment
 
 _SHOWN = 80
 _FLOW = ("[", "{", '"', "'")
+_NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.\[\]]*=)")
 
 
 def layers(
@@ -48,12 +53,36 @@ def override(text: str, *, said: str = "on the command line") -> Branch:
     path, equals, value = text.partition("=")
     keys = [key.strip() for key in spread(path).split(".")]
     if not equals or not all(keys):
-        raise ConfigError([Problem(f"'{one_line(text)}' is no override; write key.path=value, like train.batch=16")])
-    node = _value(value.strip(), source=f"{_shown(text)} {said}")
+        raise ConfigError([Problem(f"'{one_line(text)}' is no override; {_rather(text)}")])
+    words = _joined(text)
+    if words:
+        raise ConfigError([Problem(f"'{_shown(text)}' joins several overrides; write them apart: {' '.join(words)}")])
+    node = read_value(value.strip(), source=f"{_shown(text)} {said}")
     for key in reversed(keys):
         node = Branch({key: node}, node.origin)
     assert isinstance(node, Branch)  # the loop ran at least once
     return node
+
+
+def _rather(text: str) -> str:
+    """Say how to write what was given in the place of an override."""
+    if text.endswith(SUFFIXES):
+        return f"did you mean `-c {one_line(text)}`?"
+    if os.path.isfile(text):
+        return f"did you mean `data.train={one_line(text)}`?"
+    return "write key.path=value, like train.batch=16"
+
+
+def _joined(text: str) -> list[str]:
+    """Cut `a.b=1,c=2` into its overrides, if all of them name options; a value in brackets or quotes is one value."""
+    words = _NEXT.split(text)
+    is_one = len(words) == 1 or any(word.partition("=")[2].strip().startswith(_FLOW) for word in words)
+    names = [word.partition("=")[0].strip() for word in words]
+    return [] if is_one or not all(map(_is_option, names)) else [word.strip() for word in words]
+
+
+def _is_option(name: str) -> bool:
+    return name.partition(".")[0] in Experiment.model_fields or find_foreign(name) is not None
 
 
 def _file(path: str) -> list[Branch]:
@@ -64,8 +93,8 @@ def _override(text: str, *, said: str) -> list[Branch]:
     return [override(text, said=said)]
 
 
-def _value(text: str, *, source: str) -> Node:
-    """Read a value; only a bracket or quote makes it YAML, so `*.csv` and `a: b` need no quoting."""
+def read_value(text: str, *, source: str) -> Node:
+    """Read the value of an override; only a bracket or quote makes it YAML, so `*.csv` and `a: b` need no quoting."""
     if not text.startswith(_FLOW):
         leaf = Leaf(scalar(text), Origin(source))
         return Leaf(leaf.value, Origin(source, value=brief(leaf)))

@@ -1,69 +1,147 @@
 """Guesses which option was meant by a key that does not exist."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
 
+from burnish.config.foreign import Foreign, find_foreign
+from burnish.config.nodes import Branch, Leaf, Node, Path, dotted
+from burnish.config.shape import Shape, shapes_of
+from burnish.config.sources import read_value
+from burnish.errors import BurnishError
 from burnish.nearest import nearest
+from burnish.registry import Registry
+from burnish.spec.component import Component
+from burnish.spec.experiment import Experiment
 
-_ELSEWHERE_CALLED = {
-    "lr": "learning_rate",
-    "epochs": "length",
-    "num_epochs": "length",
-    "num_train_epochs": "length",
-    "max_epochs": "length",
-    "max_steps": "length",
-    "steps": "length",
-    "bs": "batch",
-    "batch_size": "batch",
-    "per_device_train_batch_size": "batch",
-    "gradient_accumulation_steps": "accumulate",
-    "grad_clip": "clip",
-    "max_grad_norm": "clip",
-    "max_seq_length": "max_length",
-    "early_stopping": "patience",
-    "early_stopping_patience": "patience",
-    "eval_every": "evaluate_every",
-    "save_every": "checkpoint_every",
-    "warmup_ratio": "warmup",
-    "warmup_steps": "warmup",
-    "metric_for_best_model": "select",
-    "num_threads": "threads",
-}
-"""What other tools call our options."""
 _LIKENESS_ELSEWHERE = 0.8
 """An option of another section is offered only if it can hardly be chance that it looks alike."""
+_END_OF_NAME = "'."
+"""Ends the first sentence of the registry's refusal; the guess by spelling follows."""
 
 
 @dataclass(frozen=True)
 class Option:
-    """A legal option: the section it belongs to, and its key."""
+    """A legal option: the section it belongs to, its key, and what it takes."""
 
     section: str
     key: str
+    shape: Shape | None = field(default=None, compare=False)
+    """None for the `type` of a section."""
 
     @property
     def path(self) -> str:
         """Write the option as a user would on the command line."""
         return f"{self.section}.{self.key}" if self.section else self.key
 
+    def accepts(self, node: Node, *, registry: Registry) -> bool:
+        """Tell whether a value is of its type."""
+        return isinstance(node, Leaf) if self.shape is None else self.shape.accepts(node, registry=registry)
 
-def suggestion(key: str, *, siblings: Sequence[Option], everywhere: Sequence[Option]) -> str:
+
+def suggestion(
+    path: str, node: Node, *, siblings: Sequence[Option], everywhere: Sequence[Option], registry: Registry
+) -> str:
     """Say what was probably meant by an unknown key, or else what its section takes."""
-    slips = _near(key, siblings, likeness=1.0)
-    meant = list(dict.fromkeys([*slips, *_same(key, everywhere)])) or _near(key, siblings)
-    meant = meant or _near(key, everywhere, likeness=_LIKENESS_ELSEWHERE)
-    if meant:
-        return f"Did you mean {' or '.join(f'`{option.path}`' for option in meant[:2])}?"
-    return f"Options here are {', '.join(option.key for option in siblings) or 'none'}."
+    key = path.rpartition(".")[2]
+
+    def near(options: Sequence[Option], likeness: float) -> list[str]:
+        close = nearest(key, [option.key for option in options], likeness=likeness)
+        found = [option for option in options if option.key == close][:1]
+        return [option.path for option in found if option.accepts(node, registry=registry)]
+
+    slips = near(siblings, 1.0)
+    entry = find_foreign(path)
+    if entry is not None:
+        given = node.value if isinstance(node, Leaf) else None
+        meant = [*slips, *assignments(entry, given, options=everywhere, registry=registry)]
+        return " ".join(filter(None, [_did_you_mean(meant) or _elsewhere(entry, given), entry.explain(given)]))
+    same = sorted((each for each in everywhere if key == each.key or path == each.path), key=_depth)
+    meant = [*slips, *(option.path for option in same)] or near(siblings, 0.6) or near(everywhere, _LIKENESS_ELSEWHERE)
+    return _did_you_mean(meant) or f"Options here are {', '.join(option.key for option in siblings) or 'none'}."
 
 
-def _same(key: str, options: Sequence[Option]) -> list[Option]:
-    """Find the same key where it is legal, under our name for it."""
-    last = key.rpartition(".")[2]
-    same = [option for option in options if option.key in (last, _ELSEWHERE_CALLED.get(last)) or option.path == key]
-    return sorted(same, key=lambda option: option.path.count("."))
+def strangers(path: Path, node: Node, *, siblings: Sequence[Option]) -> list[tuple[Path, Node]]:
+    """Give what has an answer of its own in an unknown section, and the section itself if anything is left."""
+    is_ours = nearest(str(path[-1]), [option.key for option in siblings], likeness=1.0) is not None  # misspelt
+    inside = list(_leaves(path, node)) if isinstance(node, Branch) and not is_ours else []
+    known = [(place, leaf) for place, leaf in inside if find_foreign(dotted(place)) is not None]
+    return known if known and len(known) == len(inside) else [*known, (path, node)]
 
 
-def _near(key: str, options: Sequence[Option], *, likeness: float = 0.6) -> list[Option]:
-    close = nearest(key.rpartition(".")[2], [option.key for option in options], likeness=likeness)
-    return [option for option in options if option.key == close][:1]
+def assignments(entry: Foreign, given: str | None, *, options: Iterable[Option], registry: Registry) -> list[str]:
+    """Write those of our options that are legal here, with the value that was given if it fits."""
+    legal = [option for ours in entry.ours for option in options if option.path == ours]
+    written = entry.translate(given)
+    if written is None:
+        return list(dict.fromkeys(option.path for option in legal))
+    node = read_value(written, source="")
+    fitting = {option.path for option in legal if option.accepts(node, registry=registry)}
+    return list(dict.fromkeys(assignment(each.path, written if each.path in fitting else None) for each in legal))
+
+
+def assignment(path: str, value: str | None) -> str:
+    """Write an override as it has to be typed; the option alone if there is no value to show."""
+    if value is None:
+        return path
+    if shlex.quote(value) == value:
+        return f"{path}={value}"
+    return f'{path}="{value}"' if not set(value) & set('"$`\\') else f"{path}={shlex.quote(value)}"
+
+
+def meant_component(name: str, *, kind: str, place: str | None, said: str) -> str:
+    """Explain a name that no component has by what it is called here, if the table knows, instead of by spelling."""
+    entry = find_foreign(name, of=kind)
+    if entry is None:
+        return said
+    hint = _did_you_mean(assignment(place, ours) if place else ours for ours in entry.ours)
+    return " ".join(filter(None, [f"{said.partition(_END_OF_NAME)[0]}{_END_OF_NAME}", hint, entry.explain(name)]))
+
+
+def every_option(registry: Registry) -> Iterator[Option]:
+    """Give every option of every type that a section may have."""
+    return _options(Experiment, (), kinds=(), registry=registry)
+
+
+def _options(cls: type[Component], path: Path, *, kinds: tuple[str, ...], registry: Registry) -> Iterator[Option]:
+    for name, shape in shapes_of(cls).items():
+        yield Option(dotted(path), name, shape)
+        kind = shape.slot.kind if shape.slot else ""
+        if shape.is_many or shape.is_named or kind in kinds:
+            continue  # `kinds` keeps an optimizer made of two optimizers from going down for ever
+        for each in _classes(kind, registry) if kind else filter(None, [shape.component]):
+            yield from _options(each, (*path, name), kinds=(*kinds, kind) if kind else kinds, registry=registry)
+
+
+def _classes(kind: str, registry: Registry) -> Iterator[type[Component]]:
+    for listing in registry.names(kind):
+        with suppress(BurnishError):  # a broken plug-in costs its own options only
+            yield registry.load(kind, listing.name)
+
+
+def _leaves(path: Path, node: Node) -> Iterator[tuple[Path, Node]]:
+    if not isinstance(node, Branch):
+        yield path, node
+        return
+    for key, each in node.nodes.items():
+        yield from _leaves((*path, key), each)
+
+
+def _did_you_mean(meant: Iterable[str]) -> str:
+    shown = [f"`{each}`" for each in dict.fromkeys(meant)][:2]
+    return f"Did you mean {' or '.join(shown)}?" if shown else ""
+
+
+def _elsewhere(entry: Foreign, given: str | None) -> str:
+    """Point to what is no option of this experiment: a flag, a command, or an option of other types."""
+    ours = next(iter(entry.ours), "")
+    if ours.startswith("--"):
+        return f"It is a flag here: `{' '.join(filter(None, [ours, entry.translate(given)]))}`."
+    if ours.startswith("burnish "):
+        return f"It is a command here: `{ours}`."
+    return f"It would be `{ours}`, which not every {ours.partition('.')[0]} takes." if ours else ""
+
+
+def _depth(option: Option) -> int:
+    return option.path.count(".")

@@ -12,6 +12,7 @@ Unit = Literal["steps", "epochs", "examples", "minutes", "never"]
 UNITS: tuple[str, ...] = get_args(Unit)
 
 _FORM = re.compile(r"^\s*(\d+(?:[_,]\d{3})*(?:\.\d+)?)\s*([a-z]+)\s*$")
+_NUMBER = re.compile(r"^\s*\d+(?:\.\d+)?\s*$")
 _WANTED = 'must be a number with a unit, like "500 steps", "2 epochs", "50000 examples" or "30 minutes"'
 
 
@@ -29,7 +30,7 @@ class Interval:
             return cls(math.inf, "never")
         match = _FORM.match(text.lower())
         if match is None:
-            raise ValueError(_WANTED)
+            raise ValueError(_which_unit(text) if _NUMBER.match(text) else _WANTED)
         unit = match[2] if match[2].endswith("s") else match[2] + "s"
         if unit not in UNITS:
             raise ValueError(f"{_WANTED}; `{match[2]}` is no unit")
@@ -56,6 +57,11 @@ class Interval:
 
 
 NEVER = Interval(math.inf, "never")
+
+
+def _which_unit(number: str) -> str:
+    *most, last = (f'"{number.strip()} {unit}"' for unit in UNITS if unit != "never")
+    return f"needs a unit: {', '.join(most)} or {last}"
 
 
 def _coerce(value: object) -> Interval:

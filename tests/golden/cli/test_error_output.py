@@ -94,9 +94,41 @@ def test_each_refusal_has_its_exit_code(
         ("predict-with-half-a-file", ["predict", "r", "--in", "x.csv"], 2),
         ("predict-with-two-sources", ["predict", "r", "--in", "x.csv", "--out", "y.csv", "--text", "z"], 2),
         ("predict-with-odd-pairs", ["predict", "r", "--text", "a", "--pair", "b", "--pair", "c"], 2),
+        ("foreign-flags", ["train", "mine.yaml", "--learning-rate", "1e-4", "--epochs=2", "--output_dir", "out"], 2),
+        ("foreign-flag-alone", ["train", "mine.yaml", "--learning-rate", "1e-4"], 2),
+        ("foreign-flag-without-a-value", ["train", "mine.yaml", "--fp16"], 2),
+        ("foreign-flag-before-the-rest", ["train", "--fp16", "mine.yaml"], 2),
+        ("foreign-flag-with-one-dash", ["train", "mine.yaml", "-lr", "1e-4"], 2),
+        ("foreign-flag-of-accumulation", ["train", "mine.yaml", "--gradient_accumulation_steps", "4"], 2),
+        ("foreign-flag-resume", ["train", "mine.yaml", "--resume"], 2),
+        ("foreign-flag-overwrite", ["train", "mine.yaml", "--overwrite"], 2),
+        ("foreign-flag-data", ["train", "mine.yaml", "--data_dir", "glue"], 2),
+        ("foreign-flag-bucket", ["train", "mine.yaml", "--bucket", "gs://b"], 2),
+        ("foreign-flag-of-new", ["new", "tickets.csv", "--target", "price"], 2),
+        ("foreign-flag-of-predict", ["predict", "r", "--batch-size", "8", "--output_file", "p.csv"], 2),
+        ("own-option-as-flag", ["train", "mine.yaml", "--task.max_length", "64", "--label-smoothing=0.1"], 2),
+        ("flag-like-no-other", ["train", "mine.yaml", "--xyzzy"], 2),
+        ("model-garden-flags", ["train", "--experiment=bert/squad", "--mode=train_and_eval", "--model_dir=out",
+                                "--config_file=a.yaml", "--params_override=x", "--tpu=local", "--job-dir", "j"], 2),
+        ("foreign-keys", ["config", "check", "mine.yaml", "fp16=true", "save_steps=50", "report_to=wandb",
+                          "output_dir=out", "runtime.device=gpu", "metrics=auc", "train.length=5"], 2),
+        ("foreign-score", ["config", "check", "mine.yaml", "metrics=f1_macro"], 2),
+        ("foreign-sections", ["config", "check", "mine.yaml", "task.train_data.input_path=t.csv",
+                              "task.validation_data.input_path=v.csv", "trainer.train_steps=100",
+                              "runtime.distribution_strategy=mirrored", "task.init_checkpoint=bert",
+                              "task.hub_module_url=https://h/b"], 2),
+        ("foreign-spans", ["config", "check", "mine.yaml", "task_name=sst2", "train_file=t.csv", "job_dir=j",
+                           "seq_len_func=ht", "seq_func_params=16", "pad_to_max_length=true",
+                           "searcher={name: single}", "gradient_accumulation_steps=4"], 2),
+        ("joined-overrides", ["config", "check", "mine.yaml", "train.batch=16,optimizer.learning_rate=1e-4"], 2),
+        ("file-as-override", ["config", "check", "mine.yaml", "trec2.yaml"], 2),
+        ("data-as-override", ["config", "check", "mine.yaml", "tickets.csv"], 2),
+        ("data-as-experiment", ["train", "tickets.csv"], 2),
+        ("no-file-as-experiment", ["train", "nowhere.csv"], 2),
+        ("experiment-as-data", ["new", "mine.yaml"], 2),
         ("watch-with-a-file", ["evaluate", "r", "--watch", "--in", "x.csv"], 2),
     ],
-)
+)  # fmt: skip
 def test_a_refused_command(
     golden: Golden,
     capsys: pytest.CaptureFixture[str],
@@ -105,6 +137,7 @@ def test_a_refused_command(
     code: int,
 ) -> None:
     Path("mine.yaml").write_text(MINE)
+    Path("tickets.csv").write_text("text,price\na,1\n")
     assert run(argv) == code
     out, err = capsys.readouterr()
     assert out == ""

@@ -261,7 +261,7 @@ def test_columns_can_be_named() -> None:
 def test_nothing_is_overwritten_unless_asked() -> None:
     Path("reviews.yaml").write_text("mine")
     path = reviews()
-    with pytest.raises(BurnishError, match=r"reviews\.yaml exists already"):
+    with pytest.raises(BurnishError, match=r"reviews\.yaml exists; write to another file"):
         new(path)
     assert Path("reviews.yaml").read_text() == "mine"
     assert Path("reviews.yaml").read_text() != new(path, force=True).text

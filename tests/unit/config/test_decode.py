@@ -85,7 +85,11 @@ def test_null_takes_a_list_away() -> None:
         ("task.weights=heavy", "task.weights must be one of none, balanced or a list, got 'heavy'"),
         ("task.text=[a]", "task.text must be text, got a list"),
         ("data.filter=x", "data.filter must be a mapping, got 'x'"),
-        ("train.length=3", 'train.length must be a number with a unit, like "500 steps"'),
+        ("train.length=3", 'train.length needs a unit: "3 steps", "3 epochs", "3 examples" or "3 minutes", got 3'),
+        ("runtime.device=gpu", "runtime.device must be one of auto, cpu, cuda, mps, got 'gpu'. Did you mean `cuda`?"),
+        ("runtime.device=tpu", "runtime.device must be one of auto, cpu, cuda, mps, got 'tpu'. There is no TPU"),
+        ("metrics=acc", "metrics[0].type: no metric is called 'acc'. Did you mean `metrics=accuracy`?"),
+        ("metrics=[right, acc]", "metrics[1].type: no metric is called 'acc'. Did you mean `accuracy`?"),
         ("train.ema=2", "train.ema.decay must be less than 1, got 2"),
         ("train.batch=[1]", "train.batch must be a section of options, got a list"),
         ("train=5", "train must be a section of options, got 5"),
@@ -99,9 +103,9 @@ def test_null_takes_a_list_away() -> None:
         ("train.batch={examples: 3, tokens: 4}", "train.batch takes `examples` or `tokens`, not both; null takes one"),
         ("metrics=[right, {type: mean, average: x}]", "metrics[1].average must be one of micro, macro, got 'x'"),
         ("metrics=[wrong]", "metrics[0].type: no metric is called 'wrong'"),
-        ("train.batch_size=3", "train.batch_size: no such option. Did you mean `train.batch`?"),
-        ("batch_size=3", "batch_size: no such option. Did you mean `train.batch`?"),
-        ("train.seed=3", "train.seed: no such option. Did you mean `runtime.seed` or `data.cut.seed`?"),
+        ("train.batch_size=3", "train.batch_size: no such option. Did you mean `train.batch=3`?"),
+        ("batch_size=3", "batch_size: no such option. Did you mean `train.batch=3`?"),
+        ("train.seed=3", "train.seed: no such option. Did you mean `runtime.seed=3`?"),
         ("task.truncation.shar=0.1", "task.truncation.shar: no such option. "),
         ("model={tpye: line}", "model.tpye: no such option. Did you mean `model.type`?"),
         ("task.metrics.0=x", "task.metrics: no such option. Did you mean `metrics`?"),
@@ -111,6 +115,17 @@ def test_a_problem_is_a_sentence_with_its_origin(change: str, said: str) -> None
     problem = only("task: guess", change)
     assert problem.startswith(said)
     assert f"set by {change} on the command line" in problem
+
+
+def test_options_from_elsewhere_are_answered_one_by_one_and_what_is_left_of_their_section_once() -> None:
+    section = "hyperparameters: {learning_rate: 5e-5, global_batch_size: 32, shade: dark}"
+    assert [each.splitlines() for each in problems(f"task: guess\n{section}")] == [
+        ["hyperparameters.learning_rate: no such option. Did you mean `optimizer.learning_rate=5e-5`?",
+         "  set by base.yaml:2"],
+        ["hyperparameters.global_batch_size: no such option. Did you mean `train.batch=32`?", "  set by base.yaml:2"],
+        ["hyperparameters: no such option. Options are in the sections task, data, model, optimizer, schedule, train "
+         "and runtime; each has one value.", "  set by base.yaml:2"],
+    ]  # fmt: skip
 
 
 def test_a_task_is_required() -> None:

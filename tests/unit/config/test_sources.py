@@ -1,6 +1,9 @@
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from burnish.config.nodes import plain
 from burnish.config.sources import layers, override
@@ -60,3 +63,30 @@ def test_everything_that_cannot_be_read_is_told_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         layers("nowhere", configs=["none.yaml"], overrides=["x"], registry=fake_registry())
     assert len(caught.value.problems) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("train.batch=16,optimizer.learning_rate=1e-4", "train.batch=16 optimizer.learning_rate=1e-4"),
+        ("runtime.seed=1, name=x", "runtime.seed=1 name=x"),
+        ("lr=1,batch_size=3,fp16=true", "lr=1 batch_size=3 fp16=true"),
+        ("trainer.train_steps=10,runtime.num_gpus=1", "trainer.train_steps=10 runtime.num_gpus=1"),
+    ],
+)
+def test_joined_overrides_are_refused_with_how_to_write_them(text: str, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        override(text)
+    assert caught.value.problems[0].message == f"'{text}' joins several overrides; write them apart: {words}"
+
+
+@given(value=st.text(st.characters(codec="utf-8", exclude_characters="="), max_size=20))
+@example(value="a.csv,b.csv")
+@example(value="gs://b/year=2020,month=3/x.csv")
+@example(value="'x,train.batch=3'")
+@example(value="[a, b]")
+def test_a_comma_in_a_value_is_no_second_override(value: str) -> None:
+    with suppress(ConfigError):  # what is not YAML after a bracket or a quote
+        override(f"data.train={value}")
+        return
+    assert value.lstrip()[:1] in ("[", "{", '"', "'")

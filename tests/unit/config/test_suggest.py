@@ -1,32 +1,79 @@
+import shlex
+
 import pytest
 
-from burnish.config.suggest import Option, suggestion
+from burnish.config.nodes import Node
+from burnish.config.shape import shapes_of
+from burnish.config.sources import override, read_value
+from burnish.config.suggest import Option, assignment, every_option, suggestion
+from burnish.registry import default_registry
+from burnish.spec.experiment import Experiment, Runtime, TrainPolicy
 
-EVERYWHERE = [Option("", "train"), Option("train", "batch"), Option("train", "length"), Option("runtime", "seed"),
-              Option("optimizer", "learning_rate"), Option("train.batch", "tokens")]  # fmt: skip
-ROOT = [Option("", "task"), Option("", "train")]
-TRAIN = [Option("train", "batch"), Option("train", "length")]
+REGISTRY = default_registry()
+EVERYWHERE = list(every_option(REGISTRY))
+ROOT = [Option("", *each) for each in shapes_of(Experiment).items()]
+TRAIN = [Option("train", *each) for each in shapes_of(TrainPolicy).items()]
+RUNTIME = [Option("runtime", *each) for each in shapes_of(Runtime).items()]
+ONE_SLIP = [Option("data", "speed")]
+
+
+def hint(typed: str, siblings: list[Option] = ROOT, everywhere: list[Option] = EVERYWHERE) -> str:
+    path, _, value = typed.partition("=")
+    return suggestion(path, given(value), siblings=siblings, everywhere=everywhere, registry=REGISTRY)
+
+
+def given(value: str) -> Node:
+    return read_value(value, source="here")
 
 
 @pytest.mark.parametrize(
-    ("key", "siblings", "meant"),
+    ("typed", "siblings", "meant"),
     [
-        ("batch_siz", TRAIN, "Did you mean `train.batch`?"),
-        ("batch_size", ROOT, "Did you mean `train.batch`?"),
-        ("seed", TRAIN, "Did you mean `runtime.seed`?"),
-        ("lr", ROOT, "Did you mean `optimizer.learning_rate`?"),
-        ("learning_rat", ROOT, "Did you mean `optimizer.learning_rate`?"),
-        ("num_train_epochs", ROOT, "Did you mean `train.length`?"),
-        ("train.batch", ROOT, "Did you mean `train.batch`?"),
-        ("xyzzy", TRAIN, "Options here are batch, length."),
-        ("strength", ROOT, "Options here are task, train."),
-        ("xyzzy", [], "Options here are none."),
+        ("train.batch_siz=3", TRAIN, "Did you mean `train.batch`?"),
+        ("batch_size=3", ROOT, "Did you mean `train.batch=3`?"),
+        ("train.seed=3", TRAIN, "Did you mean `runtime.seed=3`?"),
+        ("weight_deca=0.1", ROOT, "Did you mean `optimizer.weight_decay`?"),
+        ("num_train_epochs=3", ROOT, "Did you mean `train.length=\"3 epochs\"`?"),
+        ("adam_beta1=0.8", ROOT, "Did you mean `optimizer.betas=\"[0.8, 0.999]\"`?"),
+        ("train.batch=3", ROOT, "Did you mean `train.batch`?"),
+        ("runtime.xyzzy=1", RUNTIME, "Options here are seed, precision, device, threads, deterministic."),
+        ("strength=1", ROOT, f"Options here are {', '.join(option.key for option in ROOT)}."),
+        ("xyzzy=1", [], "Options here are none."),
+        ("output_dir=out", ROOT, "It is a flag here: `--dir out`."),
+        ("do_train=true", ROOT, "It is a command here: `burnish train EXPERIMENT`."),
+        ("max_steps=-1", ROOT, "Did you mean `train.length`?"),
+        ("fp16=true", ROOT, "Did you mean `runtime.precision=fp16`?"),
+        ("fp16=false", ROOT, "Did you mean `runtime.precision`?"),
+        ("save_steps=50", ROOT, "Did you mean `train.checkpoint_every=\"50 steps\"`?"),
     ],
-)
-def test_the_option_that_was_meant_is_named(key: str, siblings: list[Option], meant: str) -> None:
-    assert suggestion(key, siblings=siblings, everywhere=EVERYWHERE) == meant
+)  # fmt: skip
+def test_the_option_that_was_meant_is_named(typed: str, siblings: list[Option], meant: str) -> None:
+    assert hint(typed, siblings) == meant
 
 
 def test_a_near_sibling_comes_before_the_same_key_elsewhere() -> None:
-    hint = suggestion("seed", siblings=[Option("data", "speed")], everywhere=EVERYWHERE)
-    assert hint == "Did you mean `data.speed` or `runtime.seed`?"
+    assert hint("data.seed=1", ONE_SLIP) == "Did you mean `data.speed` or `runtime.seed=1`?"
+
+
+@pytest.mark.parametrize("typed", ["searcherr={name: single}", "runtime.seeds=many", "max_lenght=true"])
+def test_a_guess_by_spelling_needs_a_value_that_fits(typed: str) -> None:
+    assert "Did you mean" not in hint(typed)
+
+
+def test_accumulation_is_told_apart_from_theirs() -> None:
+    said = hint("gradient_accumulation_steps=4")
+    assert "Did you mean" not in said
+    assert said.startswith("In other tools it multiplies the batch. Here `train.batch` is the whole batch")
+    assert "multiply `train.batch` by 4 and set `train.accumulate=4`" in said
+    assert "set `train.accumulate=4` alone" in said
+
+
+def test_what_the_types_of_this_experiment_do_not_take_is_said_so() -> None:
+    assert hint("max_seq_length=64", everywhere=TRAIN) == "It would be `task.max_length`, which not every task takes."
+
+
+def test_a_suggested_value_can_be_typed_and_read_back() -> None:
+    for value in ("5 epochs", "[0.9, 0.98]", "{type: f1, average: macro}", 'a "b"', "plain", "a$b"):
+        (word,) = shlex.split(assignment("a.b", value))
+        assert override(word).nodes["a"].nodes["b"] is not None  # type: ignore[union-attr]
+        assert word == f"a.b={value}"

@@ -1,0 +1,112 @@
+"""Says what was meant by flags that a command does not have."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from burnish.config.foreign import Foreign
+
+_LIKENESS = 0.8
+_WRITTEN = "Options of the experiment are written KEY=VALUE:"
+
+
+@dataclass(frozen=True)
+class _Flag:
+    """A flag as it was typed, with the word that seems to be its value."""
+
+    text: str
+    value: str | None
+    is_joined: bool
+    """Whether the value was joined by `=`, so that it is one for certain."""
+
+    @property
+    def name(self) -> str:
+        return self.text.lstrip("-").replace("-", "_")
+
+
+def explain_flags(refusal: Any, argv: Sequence[str]) -> str:
+    """Answer every unknown flag of a command line that was refused for one of them."""
+    from burnish.errors import ConfigError, Problem
+
+    own = {name: each for each in refusal.ctx.command.params for name in each.opts if name.startswith("-")}
+    takes_overrides = any(each.name == "overrides" for each in refusal.ctx.command.params)
+    flags = dict.fromkeys(_unknown(argv, {**own, **dict.fromkeys(refusal.ctx.help_option_names)}))
+    flags = flags or {_Flag(refusal.option_name, None, is_joined=False): None}
+    sentences = [
+        f"no such option: {flag.text}{_separated(_hint(flag, own, takes_overrides=takes_overrides))}" for flag in flags
+    ]
+    if len(sentences) == 1:
+        return sentences[0]
+    return str(ConfigError([Problem(each) for each in sentences], subject="the command line"))
+
+
+def _unknown(argv: Sequence[str], own: Mapping[str, Any]) -> Iterator[_Flag]:
+    words = list(argv[: argv.index("--")] if "--" in argv else argv)
+    for place, word in enumerate(words):
+        text, joined, value = word.partition("=")
+        before = own.get(words[place - 1]) if place else None
+        is_value = before is not None and not before.is_flag
+        if is_value or not _is_flag(word) or text in own or (word[1] != "-" and word[:2] in own):
+            continue
+        following = words[place + 1] if place + 1 < len(words) and not _is_flag(words[place + 1]) else None
+        yield _Flag(text, value if joined else following, is_joined=bool(joined))
+
+
+def _is_flag(word: str) -> bool:
+    return len(word) > 1 and word[0] == "-" and not word[1].isdecimal() and word[1] != "."
+
+
+def _hint(flag: _Flag, own: Mapping[str, Any], *, takes_overrides: bool) -> str:
+    from burnish.config.foreign import Foreign, find_foreign
+    from burnish.config.suggest import every_option
+    from burnish.nearest import nearest
+    from burnish.registry import default_registry
+
+    entry = find_foreign(flag.name)
+    if entry is not None:
+        return _foreign_hint(flag, entry, own, takes_overrides=takes_overrides)
+    options = list(every_option(default_registry())) if takes_overrides else []
+    same = tuple(option.path for option in options if flag.name in (option.key, option.path))
+    if not same:
+        close = nearest(flag.name, [name.lstrip("-") for name in own], likeness=_LIKENESS)
+        found = own.get(f"--{close}")
+        if found is not None and (not flag.is_joined if found.is_flag else flag.value is not None):
+            return f"Did you mean `--{close}`?"
+        slip = nearest(flag.name, [option.key for option in options], likeness=1.0)
+        same = tuple(option.path for option in options if option.key == slip)
+    ours = Foreign((flag.name,), (), ours=same, of=None, value="{}", note="")
+    return _foreign_hint(flag, ours, own, takes_overrides=takes_overrides)
+
+
+def _foreign_hint(flag: _Flag, entry: "Foreign", own: Mapping[str, Any], *, takes_overrides: bool) -> str:
+    from burnish.config.suggest import assignments, every_option
+    from burnish.registry import default_registry
+
+    given = _given(flag, entry)
+    flags = [" ".join(filter(None, [each, entry.translate(given)])) for each in entry.ours if each in own]
+    commands = [each for each in entry.ours if each.startswith("burnish ")]
+    registry = default_registry()
+    options = assignments(entry, given, options=list(every_option(registry)), registry=registry)[:2]
+    hint = ""
+    if flags:
+        hint = f"Did you mean `{flags[0]}`?"
+    elif options and takes_overrides:
+        hint = f"{_WRITTEN} {' or '.join(options)}"
+    elif options:
+        hint = f"`{options[0].partition('=')[0]}` is an option of experiments, which `burnish train` takes."
+    elif commands:
+        hint = f"It is a command here: `{commands[0]}`."
+    return "\n  ".join(filter(None, [hint, entry.explain(given)]))
+
+
+def _given(flag: _Flag, entry: "Foreign") -> str | None:
+    """Tell the value of a flag from the word that only follows one that needs none, like `--fp16`."""
+    is_switch = isinstance(entry.value, Mapping) and "true" in entry.value
+    if not is_switch or flag.is_joined:
+        return flag.value
+    return flag.value if flag.value is not None and flag.value.lower() in ("true", "false") else "true"
+
+
+def _separated(hint: str) -> str:
+    return f". {hint}" if hint else ""

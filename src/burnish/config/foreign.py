@@ -1,0 +1,77 @@
+"""Knows what other tools call our options: the table `foreign.yaml`, read when an error has to be explained."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import yaml
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """One entry: names from elsewhere that have the same answer here."""
+
+    names: tuple[str, ...]
+    tools: tuple[str, ...]
+    ours: tuple[str, ...]
+    """Our option, `--flag` or `burnish` command; several, if it depends on the task or the command."""
+    of: str | None
+    """The option or kind of component that the names are values of."""
+    value: str | Mapping[str, str] | None
+    """How their value is written here: a template, or a mapping; None if it says nothing here."""
+    note: str
+
+    def translate(self, given: str | None) -> str | None:
+        """Write their value our way, if there is one to write."""
+        if given is None or self.value is None:
+            return None
+        if not isinstance(self.value, str):
+            return self.value.get(given, self.value.get(given.lower(), given))
+        if "{percent}" not in self.value:
+            return self.value.replace("{}", given)
+        try:
+            return self.value.replace("{percent}", f"{float(given) * 100:g}")
+        except ValueError:
+            return None
+
+    def explain(self, given: str | None) -> str:
+        """Say what differs, or why there is no such thing here."""
+        return self.note.replace("{}", given or "N")
+
+
+def find_foreign(name: str, *, of: str | None = None) -> Foreign | None:
+    """Find a name, or the longest end of a path like `task.train_data.input_path` that the table has."""
+    words = _normalised(name).split(".")
+    ends = (".".join(words[start:]) for start in range(len(words)))
+    return next((entry for end in ends if (entry := _by_name().get((of, end)))), None)
+
+
+@cache
+def foreign_names() -> tuple[Foreign, ...]:
+    """Give the whole table."""
+    text = files("burnish.config").joinpath("foreign.yaml").read_text(encoding="utf-8")
+    return tuple(
+        Foreign(
+            names=_listed(row["name"]),
+            tools=_listed(row["from"]),
+            ours=_listed(row.get("ours")),
+            of=row.get("of"),
+            value=row.get("value", "{}"),
+            note=row.get("note", ""),
+        )
+        for row in yaml.safe_load(text)
+    )
+
+
+@cache
+def _by_name() -> Mapping[tuple[str | None, str], Foreign]:
+    return {(entry.of, _normalised(name)): entry for entry in foreign_names() for name in entry.names}
+
+
+def _normalised(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _listed(value: str | list[str] | None) -> tuple[str, ...]:
+    return (value,) if isinstance(value, str) else tuple(value or ())
