@@ -45,7 +45,7 @@ $(VENV)/bin/python:
 
 $(VENV)/demo.stamp: pyproject.toml constraints.txt Makefile | $(VENV)/bin/python
 	@echo "installing the versions of constraints.txt into $(VENV) (once; a few minutes)"
-	@$(PIP) -e '.[demo,tensorboard]'
+	@$(PIP) -e '.[baselines,tensorboard]'
 	@$(PIP) --no-deps $(CARRIERS)
 	@touch $@
 

@@ -1,3 +1,3 @@
-"""Burnish: one driver from a config file to a served model."""
+"""Burnish: one driver from a config file to an artifact that predicts."""
 
 __version__ = "0.1.0"

@@ -7,7 +7,7 @@ from burnish.errors import MissingExtra
 
 
 def require(module: str, *, extra: str, why: str) -> ModuleType:
-    """Import a package that only some features need, like `require("ray", extra="ray", why="to launch on Ray")`."""
+    """Import a package that only some features need, like `require("peft", extra="lora", why="for LoRA")`."""
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -19,11 +19,6 @@ ONLY_INSIDE_FUNCTIONS = {
     "datasets",
     "sklearn",
     "tensorboard",
-    "optuna",
-    "fastapi",
-    "uvicorn",
-    "ray",
-    "onnx",
     "lightgbm",
 }
 TOO_HEAVY_TO_START = ("torch", "transformers", "numpy", "pyarrow", "pandas", "sklearn", "tensorboard", "datasets")

@@ -1,11 +1,13 @@
 """What a user installs holds all it needs, and nothing else."""
 
+import ast
 import re
 import subprocess
 import sys
 import tarfile
 import tomllib
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,34 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "burnish"
 MEGABYTE = 1024 * 1024
+SOURCES = sorted(PACKAGE.rglob("*.py"))
+DISTRIBUTIONS = {
+    "fsspec": "fsspec",
+    "huggingface_hub": "huggingface-hub",
+    "jinja2": "jinja2",
+    "markupsafe": "markupsafe",
+    "numpy": "numpy",
+    "pyarrow": "pyarrow",
+    "pydantic": "pydantic",
+    "pydantic_core": "pydantic-core",
+    "rich": "rich",
+    "safetensors": "safetensors",
+    "tokenizers": "tokenizers",
+    "torch": "torch",
+    "transformers": "transformers",
+    "typer": "typer",
+    "typing_extensions": "typing-extensions",
+    "yaml": "pyyaml",
+}
+"""Which distribution brings what the source imports."""
+OPTIONAL = {
+    "datasets": "datasets",
+    "lightgbm": "lightgbm",
+    "peft": "peft",
+    "sklearn": "scikit-learn",
+    "tensorboard": "tensorboard",
+}
+"""Which distribution brings what the source asks for by `require`."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
@@ -56,7 +86,7 @@ def test_every_shipped_experiment_is_package_data() -> None:
 def test_everything_the_commands_install_has_an_exact_version() -> None:
     pinned = dict(line.split("==") for line in constraint_lines())
     extras = PROJECT["optional-dependencies"]
-    asked = PROJECT["dependencies"] + extras["dev"] + extras["demo"] + extras["tensorboard"]
+    asked = PROJECT["dependencies"] + extras["dev"] + extras["baselines"] + extras["tensorboard"]
     names = {requirement_name(item) for item in asked} - {"burnish"}
     assert names <= set(map(normalised, pinned))
     assert pinned["torch"] == "2.13.0"
@@ -65,7 +95,39 @@ def test_everything_the_commands_install_has_an_exact_version() -> None:
 def test_all_holds_every_extra_a_user_may_want() -> None:
     extras = PROJECT["optional-dependencies"]
     (everything,) = extras["all"]
-    assert set(re.findall(r"\w+", everything)) == set(extras) - {"all", "dev"} | {"burnish"}
+    assert set(re.findall(r"\w+", everything)) == set(extras) - {"all", "dev", "demo"} | {"burnish"}  # demo: baselines
+
+
+def test_every_extra_has_something_behind_it() -> None:
+    """Each is asked for by name in the source, or brings packages that fsspec loads for an address."""
+    asked = {extra for path in SOURCES for _, extra in required(path)}
+    by_address = {"gcp", "s3"}
+    aliases = {"demo": "baselines"}
+    assert {name: PROJECT["optional-dependencies"][name] for name in aliases} == {"demo": ["burnish[baselines]"]}
+    assert set(PROJECT["optional-dependencies"]) == asked | by_address | set(aliases) | {"all", "dev"}
+
+
+def test_every_package_that_is_imported_is_declared() -> None:
+    needed = {import_name for path in SOURCES for import_name in imported(path)}
+    third_party = needed - set(sys.stdlib_module_names) - {"burnish"}
+    assert third_party <= set(DISTRIBUTIONS), "add it to DISTRIBUTIONS and to pyproject.toml"
+    declared = set(map(requirement_name, PROJECT["dependencies"]))
+    assert {DISTRIBUTIONS[name] for name in third_party} - declared == set()
+    assert declared <= set(DISTRIBUTIONS.values()), "declared, and imported nowhere"
+
+
+def test_every_package_that_is_asked_for_comes_with_the_extra_that_is_named() -> None:
+    extras = PROJECT["optional-dependencies"]
+    for path in SOURCES:
+        for module, extra in required(path):
+            brought = set(map(requirement_name, extras[extra]))
+            assert OPTIONAL[module.partition(".")[0]] in brought, f"{path}: {module}"
+
+
+def test_the_readme_lists_every_extra() -> None:
+    table = (ROOT / "README.md").read_text().partition("| extra | brings |")[2].partition("\n\n")[0]
+    listed = set(re.findall(r"`(\w+)`", "\n".join(line.split("|")[1] for line in table.splitlines() if "|" in line)))
+    assert listed == set(PROJECT["optional-dependencies"]) - {"demo", "all"}
 
 
 def test_the_command_is_installed() -> None:
@@ -75,6 +137,23 @@ def test_the_command_is_installed() -> None:
 def test_no_file_of_the_build_names_a_host() -> None:
     for name in ("pyproject.toml", "constraints.txt", "Makefile", ".ci/run", ".pre-commit-config.yaml"):
         assert "://" not in (ROOT / name).read_text(), name
+
+
+def imported(path: Path) -> set[str]:
+    """Give the top packages of every import statement, wherever it is."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return {name.split(".")[0] for name in plain | {n.module or "" for n in nodes if isinstance(n, ast.ImportFrom)}}
+
+
+def required(path: Path) -> Iterator[tuple[str, str]]:
+    """Give the module and the extra of every call of `require`."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "require":
+            extra = next(each.value for each in node.keywords if each.arg == "extra")
+            assert isinstance(extra, ast.Constant), path
+            assert isinstance(node.args[0], ast.Constant), path
+            yield str(node.args[0].value), str(extra.value)
 
 
 def package_files() -> list[Path]:

@@ -99,7 +99,7 @@ def burnish(
     *,
     version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
 ) -> None:
-    """Fine-tune transformers, from a config file to an artifact that predicts."""
+    """Fine-tune transformers and train models on tables, from a config file to an artifact that predicts."""
     if version:
         print(f"burnish {__version__}")
     elif context.invoked_subcommand is None:

@@ -63,7 +63,7 @@ def _chosen(texts: Sequence[str], kept: Array) -> list[str]:
 
 def _words(train: Sequence[str], evaluation: Sequence[str], *, note: Callable[[str], None]) -> Matrices | None:
     try:
-        text = require("sklearn.feature_extraction.text", extra="demo", why="for the TF-IDF baseline")
+        text = require("sklearn.feature_extraction.text", extra="baselines", why="for the TF-IDF baseline")
     except MissingExtra as missing:
         note(f"the TF-IDF baseline was left out: {missing}")
         return None

@@ -29,7 +29,7 @@ def table_baselines(
     targets = truths(train, profile)
     found = {"mean" if outcome.kind == "regression" else "majority": standing.outcome(constant(targets, standing))}
     try:
-        require("sklearn.linear_model", extra="demo", why="for the linear baseline")
+        require("sklearn.linear_model", extra="baselines", why="for the linear baseline")
     except MissingExtra as missing:
         note(f"the linear baseline was left out: {missing}")
         return found

@@ -79,7 +79,7 @@ def test_without_scikit_learn_only_the_majority_is_told_and_how_to_get_the_other
     notes: list[str] = []
     assert list(learn(IS_GOOD, kind="binary", labels=("bad", "good"), note=notes.append)) == ["majority"]
     assert "the TF-IDF baseline was left out" in notes[0]
-    assert "burnish[demo]" in notes[0]
+    assert "burnish[baselines]" in notes[0]
 
 
 def test_the_sample_of_training_texts_is_seeded_and_gives_no_warning() -> None:
