@@ -1,6 +1,14 @@
 from typing import Annotated, Literal
 
+import pytest
+
+from burnish.config.locate import experiments
+from burnish.config.nodes import dotted
+from burnish.config.render import document, leaves
+from burnish.config.resolve import load
 from burnish.config.shape import shapes_of
+from burnish.config.sources import read_value
+from burnish.config.suggest import Option, every_option
 from burnish.spec.component import Component, Slot
 from burnish.spec.experiment import Experiment
 from tests.unit.config.fakes import Bundle, Cut, Guess, Net, Table
@@ -45,3 +53,22 @@ def test_slots_by_name_are_told_from_plain_sections() -> None:
         (False, False),
     ]
     assert not shapes_of(Table)["filter"].is_named
+
+
+@pytest.mark.parametrize("name", [each.name for each in experiments()])
+def test_every_option_accepts_the_value_it_has(name: str) -> None:
+    resolved = load(name)
+    options: dict[str, list[Option]] = {}
+    for option in every_option(resolved.registry):
+        options.setdefault(option.path, []).append(option)
+    values = {dotted(path): value for path, value in leaves(document(resolved.experiment, registry=resolved.registry))}
+    scalars = {
+        path: str(value) for path, value in values.items() if isinstance(value, str | int | float) and value != ""
+    }
+    refused = [
+        path
+        for path, text in scalars.items()
+        if path in options
+        and not any(each.accepts(read_value(text, source=""), registry=resolved.registry) for each in options[path])
+    ]
+    assert refused == []
