@@ -8,6 +8,7 @@ from burnish.config import Difference, Resolved, Unsound, load, render
 from burnish.config import diff as differences
 from burnish.config import schema as write_schema
 from burnish.config.emit import written
+from burnish.config.foreign import find_foreign
 from burnish.config.nodes import dotted
 from burnish.config.render import document, leaves
 from burnish.errors import ConfigError, Problem
@@ -85,6 +86,8 @@ def _unknown(key: str, known: Iterable[str]) -> Problem:
     paths = list(known)
     sections = {path[: match.start()] for path in paths for match in re.finditer(r"[.\[]", path)}
     same = next((path for path in paths if path.endswith(f".{key}")), None)
-    close = same or nearest(key, [*paths, *sorted(sections)])
+    entry = find_foreign(key)
+    theirs = next((each for each in entry.ours if each in {*paths, *sections}), None) if entry else None
+    close = same or theirs or nearest(key, [*paths, *sorted(sections)])
     hint = f"Did you mean `{close}`?" if close else f"Options are {', '.join(paths)}."
     return Problem(f"{key}: no such option. {hint}")

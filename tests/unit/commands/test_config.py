@@ -45,7 +45,14 @@ def test_why_of_a_section_tells_each_option(mine: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "meant"), [("train.bach", "train.batch"), ("seed", "runtime.seed"), ("runtime.sed", "runtime.seed")]
+    ("key", "meant"),
+    [
+        ("train.bach", "train.batch"),
+        ("seed", "runtime.seed"),
+        ("runtime.sed", "runtime.seed"),
+        ("lr", "optimizer.learning_rate"),
+        ("batch_size", "train.batch"),
+    ],
 )
 def test_why_of_an_unknown_key_suggests_one(mine: str, key: str, meant: str) -> None:
     with pytest.raises(ConfigError, match=f"{key}: no such option. Did you mean `{meant}`"):
