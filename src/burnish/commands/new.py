@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnish.commands.starter import model_lines
+from burnish.commands.starter import default_lines
 from burnish.commands.yaml_lines import line, one_line, scalar
 from burnish.config.locate import SUFFIXES
 from burnish.durable import write_durably
@@ -154,7 +154,7 @@ class _Starter:
     target: Path
 
     def render(self) -> str:
-        parts = [self._head(), self._task(), self._data(), model_lines()]
+        parts = [self._head(), self._task(), self._data(), default_lines("text_classification")]
         return "\n".join(line for part in parts for line in part) + "\n"
 
     def _head(self) -> list[str]:

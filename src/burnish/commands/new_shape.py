@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnish.commands.starter import data_lines, head_lines, model_lines
+from burnish.commands.starter import data_lines, default_lines, head_lines
 from burnish.commands.yaml_lines import line, scalar
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def shape_starter(
     called = _CALLED[shape.task]
     task = ["task:", line("  type", shape.task, called), *(_option(each) for each in shape.options)]
     task += [line("  max_length", str(shape.max_length), "tokens; what is longer is cut or read in parts"), ""]
-    parts = [head_lines(facts, files["train"], target), task, data_lines(facts, files), model_lines()]
+    parts = [head_lines(facts, files["train"], target), task, data_lines(facts, files), default_lines(shape.task)]
     columns = ", ".join(f"{each.name} is {_listed(each)}" for each in shape.options)
     note = f"this is {shape.task}: {called}; {columns}"
     broken = [f"{facts.num_bad:,} of its rows are broken; training will tell which"] if facts.num_bad else []

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnish.commands.starter import data_lines, head_lines
+from burnish.commands.starter import data_lines, default_lines, head_lines
 from burnish.commands.yaml_lines import line, scalar
 
 if TYPE_CHECKING:
@@ -19,17 +19,15 @@ def table_starter(
 ) -> tuple[str, tuple[str, ...]]:
     """Give the text of the starter, and what to look at in it."""
     from burnish.data.propose import target_of
-    from burnish.tasks.tabular import Tabular
 
     chosen = target_of(facts, label=label).name
     guesses, kind, telling = _looked_at(files["train"], facts, chosen)
-    model = Tabular(target=chosen, kind=kind)
     text = "\n".join(
         [
             *head_lines(facts, files["train"], target),
             *_task(chosen, kind, guesses, telling),
             *data_lines(facts, files),
-            *_rest(model.metrics(None)[0].names()[0]),
+            *default_lines("tabular"),
         ]
     )
     unused = [f"{name} {guess.why}" for name, guess in guesses.items() if guess.kind == "drop"]
@@ -74,19 +72,3 @@ def _task(target: str, kind: str, guesses: "dict[str, Guess]", telling: dict[str
     if len(guesses) > len(shown):
         lines.append(f"  #   … and {len(guesses) - len(shown)} more, found out in the same way")
     return [*lines, ""]
-
-
-def _rest(score: str) -> list[str]:
-    return [
-        line("model", "tab_m", "or linear, deep, wide_deep, gbdt"),
-        "",
-        "optimizer:",
-        "  type: adamw",
-        line("  learning_rate", "2e-3"),
-        "",
-        "train:",
-        line("  length", "30 epochs", "or steps, examples, minutes"),
-        line("  batch", "256", "rows in one step"),
-        line("  select", score, "the best checkpoint is chosen by this"),
-        line("  patience", "5", "evaluations without a better score, then stop"),
-    ]

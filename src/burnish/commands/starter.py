@@ -1,15 +1,24 @@
-"""What every starter experiment has: where it comes from, and how its data is read and divided."""
+"""What every starter experiment has: where it comes from, how its data is read and divided, and its task's defaults."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnish.commands.yaml_lines import line, one_line, scalar
+from burnish.registry import default_registry
 
 if TYPE_CHECKING:
     from burnish.data.inspect import FileFacts
 
 _SPLITS = {"validation": "of train; the same rows for the same seed", "test": "never used to choose a checkpoint"}
+_COMMENTS = {
+    "model": "or linear, deep, wide_deep, gbdt",
+    "name": "a hub name, a local folder, or package:module/folder",
+    "length": "or steps, examples, minutes",
+    "batch": "examples in one step",
+    "patience": "evaluations without a better score, then stop",
+}
 
 
 def head_lines(facts: "FileFacts", source: str, target: Path) -> list[str]:
@@ -40,18 +49,11 @@ def data_lines(facts: "FileFacts", files: dict[str, str]) -> list[str]:
     return [*lines, ""]
 
 
-def model_lines() -> list[str]:
-    """Take a usual model, and the usual way to fine-tune it."""
-    return [
-        "model:",
-        "  type: transformer",
-        line("  name", "bert-base-uncased", "a hub name, a local folder, or package:module/folder"),
-        "",
-        "optimizer:",
-        "  type: adamw",
-        line("  learning_rate", "2e-5"),
-        "",
-        "train:",
-        line("  length", "3 epochs", "or steps, examples, minutes"),
-        line("  batch", "32", "examples in one step"),
-    ]
+def default_lines(task: str) -> list[str]:
+    """Write what the task would take anyway, for people to change."""
+    lines: list[str] = []
+    for section, value in default_registry().load("tasks", task).defaults.items():
+        options = value if isinstance(value, Mapping) else {}
+        lines += ["", f"{section}:" if options else line(section, value, _COMMENTS.get(section, ""))]
+        lines += [line(f"  {key}", str(each), _COMMENTS.get(key, "")) for key, each in options.items()]
+    return lines[1:]

@@ -10,7 +10,8 @@ def merge(base: Branch, over: Branch) -> Branch:
     if _changes_type(base, over):
         old_type = {"type": base.nodes["type"]} if "type" in base.nodes else {}
         return replace(over, nodes=_joined(Branch(old_type, base.origin), over))
-    return Branch(_joined(base, over), base.origin, type=over.type or base.type)
+    origin = over.origin if base.origin.is_default else base.origin
+    return Branch(_joined(base, over), origin, type=over.type or base.type)
 
 
 def _joined(base: Branch, over: Branch) -> dict[str, Node]:

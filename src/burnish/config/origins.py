@@ -13,19 +13,16 @@ class Origin:
     replaced: "Origin | None" = None
     value: str = ""
     """The value that was written there, in short."""
+    is_default: bool = False
+    """Whether nobody wrote the value: it is what silence means."""
 
     @property
     def place(self) -> str:
         """Name the place, like `mine.yaml:2`."""
         return self.source if self.line is None else f"{self.source}:{self.line}"
 
-    @property
-    def is_default(self) -> bool:
-        """Tell whether nobody set the value."""
-        return self == DEFAULT
-
     def __str__(self) -> str:
-        return "default" if self.is_default else f"set by {self.place}"
+        return self.source if self.is_default else f"set by {self.place}"
 
     def after(self, older: "Origin") -> "Origin":
         """Remember what this origin replaced."""
@@ -39,11 +36,11 @@ class Origin:
             origin = origin.replaced
 
     def lines(self) -> tuple[str, ...]:
-        """Say the whole chain, one sentence each; nothing for a default."""
-        if self.is_default:
+        """Say the whole chain of what was written, one sentence each; nothing for a default of the option itself."""
+        if self == DEFAULT:
             return ()
         first, *older = self.chain()
-        return (str(first), *(f"replacing {each.value} from {each.place}" for each in older))
+        return (str(first), *(f"replacing {each.value} from {each.place}" for each in older if not each.is_default))
 
 
-DEFAULT = Origin("default")
+DEFAULT = Origin("default", is_default=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from burnish.config.decode import Incomplete, decode
+from burnish.config.defaults import defaults_layer
 from burnish.config.merge import merge
 from burnish.config.nodes import Branch, Leaf, dotted, find, undotted
 from burnish.config.normalise import normalise
@@ -68,15 +69,21 @@ def load(
 
 
 def resolve(stack: Sequence[Branch], *, registry: Registry) -> Resolved:
-    """Merge layers, lowest first, and decode the result."""
-    tree = Branch({}, DEFAULT)
-    for layer in stack:
-        tree = merge(tree, normalise(layer, tree, root=Experiment, registry=registry))
+    """Merge layers, lowest first, above the defaults of the task they name, and decode the result."""
+    defaults = defaults_layer(_merged(stack, registry), registry=registry)
+    tree = _merged([defaults, *stack], registry)
     try:
         return Resolved(decode(tree, registry=registry), tree, registry)
     except Incomplete as error:
         part = Resolved(Experiment.model_construct(**error.sound), tree, registry)
         raise Unsound(error.problems, part, _missing(error.sound, tree)) from error
+
+
+def _merged(stack: Sequence[Branch], registry: Registry) -> Branch:
+    tree = Branch({}, DEFAULT)
+    for layer in stack:
+        tree = merge(tree, normalise(layer, tree, root=Experiment, registry=registry))
+    return tree
 
 
 def _missing(sound: Mapping[str, Any], tree: Branch) -> list[str]:

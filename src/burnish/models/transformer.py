@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -87,6 +88,7 @@ class Transformer(Component):
     )
     joint_heads: ClassVar[tuple[str, ...]] = tuple(kind for kind in heads if kind not in ("replaced_tokens", "several"))
     """Those that may stand side by side above the same layers: all that need no second set of layers."""
+    yields: ClassVar[Mapping[str, tuple[str, ...]]] = {"name": ("tokenizer", "config", "architecture", "pretrained")}
 
     name: str | None = None
     """A name on the hub, a folder, or package:module/folder."""

@@ -1,7 +1,8 @@
 """What every configurable thing is: a frozen value whose fields are its options."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,6 +14,10 @@ class Component(BaseModel):
 
     shorthand: ClassVar[str | None] = None
     """The field that a bare scalar fills: `batch: 32` means `batch: {examples: 32}`."""
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """What a task means where an experiment says nothing: sections as YAML has them, below every layer."""
+    yields: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    """Options whose default from the task gives way once another is written: `examples` of a batch to `tokens`."""
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The root value: what is learned. Where it runs is a Job's business."""
 
-from typing import Annotated, Literal
+from collections.abc import Mapping
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
 
@@ -13,6 +14,7 @@ class Batching(Component):
     """How many examples, or tokens, go into one optimizer step."""
 
     shorthand = "examples"
+    yields: ClassVar[Mapping[str, tuple[str, ...]]] = {"examples": ("tokens",)}
 
     examples: PositiveInt | None = None
     tokens: PositiveInt | None = None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from burnish.errors import DataError
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Head, Objective, Profile
+from burnish.tasks.defaults import fine_tuning
 from burnish.tasks.language import BlockTask
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ class CausalLm(BlockTask):
     """Learn to guess each token of texts from those before it; a row with `prompt` is gone on with."""
 
     heads: ClassVar[tuple[str, ...]] = ("causal_lm",)
+    defaults = fine_tuning("openai-community/gpt2")
 
     def head(self, profile: Profile) -> Head:
         """Ask for one logit a token of the vocabulary, wherever a token follows."""

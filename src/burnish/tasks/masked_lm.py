@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Head, Objective, Profile
+from burnish.tasks.defaults import TEXT
 from burnish.tasks.language import BlockTask
 from burnish.tasks.masking import Masking
 
@@ -12,6 +13,7 @@ class MaskedLm(BlockTask):
     """Learn to fill in hidden tokens of texts; a text with mask tokens is filled in when it is predicted."""
 
     heads: ClassVar[tuple[str, ...]] = ("masked_lm",)
+    defaults = TEXT
 
     masking: Masking = Masking()
 

@@ -10,6 +10,7 @@ from burnish.spec.component import Component, Slot
 from burnish.spec.parts import MEAN, SEVERAL, TASK_NAME, profile_of
 from burnish.spec.protocols import Joint, Metric, Task
 from burnish.spec.values import Head, Objective, Profile
+from burnish.tasks.defaults import TEXT
 
 Power = Annotated[float, Field(ge=0, le=1)]
 
@@ -46,6 +47,7 @@ class Multi(Component):
     """Learn several tasks with one encoder, each batch from one of them."""
 
     heads: ClassVar[tuple[str, ...]] = (SEVERAL,)
+    defaults = TEXT
 
     tasks: Annotated[Mapping[str, SkipValidation[Task]], Slot("tasks"), Field(min_length=1)]
     """Any ordinary task by a name of your choice; `data.sets` has its rows under the same name."""

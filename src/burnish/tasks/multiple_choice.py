@@ -9,6 +9,7 @@ from burnish.errors import DataError
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.tasks.defaults import TEXT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +31,7 @@ class MultipleChoice(Component):
     """Choose the text that goes with a context, out of as many as a row has."""
 
     heads: ClassVar[tuple[str, ...]] = ("multiple_choice",)
+    defaults = TEXT
     num_views: ClassVar[int] = 1
     stratify: ClassVar[None] = None
 

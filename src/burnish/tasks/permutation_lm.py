@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Head, Objective, Profile
+from burnish.tasks.defaults import fine_tuning
 from burnish.tasks.language import BlockTask
 from burnish.tasks.masking import Masking
 
@@ -12,6 +13,7 @@ class PermutationLm(BlockTask):
     """Learn to guess some tokens of texts one after the other in random order, each from all that is known by then."""
 
     heads: ClassVar[tuple[str, ...]] = ("permutation_lm",)
+    defaults = fine_tuning("xlnet/xlnet-base-cased")
 
     masking: Masking = Masking(probability=1 / 6, spans="ngram", max_span=5)
     """Which tokens are guessed; nothing stands in for them."""

@@ -8,6 +8,7 @@ from pydantic import Field
 from burnish.metrics.perplexity import PairAccuracy
 from burnish.spec.protocols import Assets, Encoder, Metric
 from burnish.spec.values import Head, Objective, Profile, Term
+from burnish.tasks.defaults import TEXT
 from burnish.tasks.language import LanguageTask
 from burnish.tasks.masking import Masking
 
@@ -19,6 +20,7 @@ class Pretraining(LanguageTask):
     """
 
     heads: ClassVar[tuple[str, ...]] = ("pretraining",)
+    defaults = TEXT
 
     pairing: Literal["sentence_order", "next_sentence"] = "sentence_order"
     """A wrong pair is a right one turned round, or one whose second text is of another document."""

@@ -9,6 +9,7 @@ from pydantic import NonNegativeInt, PositiveInt, model_validator
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows, Term
+from burnish.tasks.defaults import TEXT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +26,7 @@ class QuestionAnswering(Component):
     """Answer questions with words of a text that is given beside them."""
 
     heads: ClassVar[tuple[str, ...]] = (_PLAIN, _BEAM)
+    defaults = TEXT
 
     question: str = "question"
     """The column that holds the question."""

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Head, Objective, Profile, Term
+from burnish.tasks.defaults import fine_tuning
 from burnish.tasks.language import BlockTask
 from burnish.tasks.masking import Masking
 
@@ -17,6 +18,7 @@ class ReplacedTokens(BlockTask):
     """
 
     heads: ClassVar[tuple[str, ...]] = ("replaced_tokens",)
+    defaults = fine_tuning("google/electra-small-discriminator")
 
     masking: Masking = Masking(masked=1.0, random=0.0)
     generator_size: Annotated[float, Field(gt=0, le=1)] = 0.25

@@ -8,6 +8,7 @@ from pydantic import PositiveFloat, PositiveInt, SkipValidation, model_validator
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.tasks.defaults import EMBEDDING
 from burnish.tasks.pooling import Pooling
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ class Retrieval(Component):
     """Learn embeddings in which a query lies near its passage, and far from the other passages of its batch."""
 
     heads: ClassVar[tuple[str, ...]] = ("embedding",)
+    defaults = EMBEDDING
     kind: ClassVar[str] = "retrieval"
     num_views: ClassVar[int] = 1
     stratify: ClassVar[str | None] = None

@@ -9,6 +9,7 @@ from burnish.errors import DataError
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.tasks.defaults import EMBEDDING
 from burnish.tasks.pooling import Pooling
 from burnish.tasks.retrieval import refuse_windows
 
@@ -22,6 +23,7 @@ class Similarity(Component):
     """Learn embeddings of texts whose cosine says how alike two of them are."""
 
     heads: ClassVar[tuple[str, ...]] = ("embedding",)
+    defaults = EMBEDDING
     kind: ClassVar[str] = "regression"
     num_views: ClassVar[int] = 1
     stratify: ClassVar[str | None] = None

@@ -9,6 +9,7 @@ from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, weights_of
+from burnish.tasks.defaults import TABLE
 from burnish.tasks.table_options import ColumnOptions, Cross, Derived, Scale
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ class Tabular(Component):
     """Learn a target from the other columns; what is not stated is found out from the training rows."""
 
     heads: ClassVar[tuple[str, ...]] = ("tabular",)
+    defaults = TABLE
     num_views: ClassVar[int] = 1
 
     target: str

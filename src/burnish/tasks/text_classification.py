@@ -10,6 +10,7 @@ from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, refuse_odd_classes, unknown_classes, weights_of
+from burnish.tasks.defaults import TEXT
 from burnish.tasks.pooling import Pooling
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class TextClassification(Component):
     """Sort texts or pairs of texts into one class, several classes, or onto a scale."""
 
     heads: ClassVar[tuple[str, ...]] = ("sequence_classification", "pooled_classification")
+    defaults = TEXT
 
     text: str = "text"
     """The column that holds the text."""

@@ -9,6 +9,7 @@ from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
 from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, weights_of
+from burnish.tasks.defaults import TEXT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +24,7 @@ class TokenClassification(Component):
     """Tag every word: entities in BIO, IOB1, IOBES or BILOU, or any other label such as a part of speech."""
 
     heads: ClassVar[tuple[str, ...]] = ("token_classification",)
+    defaults = TEXT
     num_views: ClassVar[int] = 1
     stratify: ClassVar[None] = None
 

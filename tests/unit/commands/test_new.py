@@ -10,6 +10,7 @@ import yaml
 
 from burnish.commands.config import check
 from burnish.commands.new import NewConfig, new
+from burnish.config import fingerprint
 from burnish.data.files import Files
 from burnish.errors import BurnishError, DataError
 from tests.data_request import Asked
@@ -383,3 +384,18 @@ def test_a_column_that_alone_tells_the_target_is_warned_of(tmp_path: Path) -> No
     lines = [line for line in starter.text.splitlines() if "careful: alone it tells" in line]
     assert len(lines) == 1
     assert "tips: number" in lines[0]
+
+
+def trips() -> str:
+    rows = [{"miles": row * 1.5, "pay": ("Cash", "Card")[row % 2], "tip": row % 2} for row in range(40)]
+    return write_csv("trips.csv", list(rows))
+
+
+@pytest.mark.parametrize("shape", [*SHAPES, *OTHERS, trips], ids=lambda shape: shape.__name__)
+def test_what_the_starter_writes_is_what_silence_means(shape: Callable[[], str]) -> None:
+    starter = made(shape)
+    written = yaml.safe_load(starter.text)
+    assert {"model", "optimizer", "train"} <= written.keys()
+    silent = {key: value for key, value in written.items() if key in ("name", "task", "data")}
+    Path("silent.yaml").write_text(yaml.safe_dump(silent))
+    assert fingerprint(check("silent.yaml").experiment) == fingerprint(check(str(starter.path)).experiment)

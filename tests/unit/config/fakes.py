@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import EntryPoint
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, SkipValidation, model_validator
 from typing_extensions import get_protocol_members
@@ -78,6 +78,24 @@ class Guess(Component):
     truncation: Annotated[SkipValidation[Truncation], Slot("truncations", default="front")]
     views: Literal[1, 3] = 1
     weights: Literal["none", "balanced"] | tuple[float, ...] = "none"
+
+
+@able(Task)
+class Sort(Component):
+    """Sort things, and bring defaults; a plug-in's task."""
+
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "model": {"type": "transformer", "name": "large"},
+        "optimizer": {"type": "slide", "learning_rate": 0.5},
+        "train": {"length": "7 epochs", "batch": 16},
+    }
+
+
+@able(Task)
+class Mistaken(Component):
+    """Have a default that is no option; asked for by its address."""
+
+    defaults: ClassVar[Mapping[str, Any]] = {"train": {"lenght": "7 epochs"}}
 
 
 @able(Task)

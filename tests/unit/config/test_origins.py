@@ -22,3 +22,9 @@ def test_a_chain_reads_newest_first() -> None:
 
 def test_a_default_has_no_lines() -> None:
     assert (str(DEFAULT), DEFAULT.lines(), DEFAULT.is_default) == ("default", (), True)
+
+
+def test_a_default_of_the_task_names_it_and_is_not_told_as_replaced() -> None:
+    silent = Origin("default of task tabular", is_default=True)
+    assert (str(silent), silent.lines()) == ("default of task tabular", ("default of task tabular",))
+    assert Origin("mine.yaml", 2).after(silent).lines() == ("set by mine.yaml:2",)
