@@ -15,6 +15,8 @@ import markdown
 import pytest
 import yaml
 
+from burnish.commands.config import check
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 SKIP = re.compile(r"^<!-- test: skip because \S.* -->$")
@@ -109,10 +111,9 @@ def test_yaml_parses(block: Block) -> None:
 @pytest.mark.parametrize(
     "block", [b for b in ALL_BLOCKS if b.text.startswith("# experiment")], ids=lambda block: block.place
 )
-def test_experiments_decode(block: Block, small_data: Path) -> None:
-    (small_data / "experiment.yaml").write_text(block.text)
-    answer = burnish(["config", "check", "./experiment.yaml"], directory=small_data)
-    assert answer.returncode == 0, answer.stderr
+def test_experiments_decode(block: Block, tmp_path: Path) -> None:
+    (tmp_path / "experiment.yaml").write_text(block.text)
+    check(str(tmp_path / "experiment.yaml"))
 
 
 @pytest.mark.parametrize("page", RUNNING_PAGES, ids=name_of)

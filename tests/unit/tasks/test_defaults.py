@@ -16,6 +16,7 @@ NEEDED = {
     "multi": "tasks: {mood: {type: text_classification}}",
 }
 """What only the user can know."""
+PAGE = Path(__file__).parents[3] / "docs/reference/configuration.md"
 NAMES = [listing.name for listing in default_registry().names("tasks") if listing.provider == "burnish"]
 
 
@@ -57,3 +58,18 @@ def test_defaults_import_nothing_heavy(tmp_path: Path) -> None:
     path = alone(tmp_path, "tabular")
     done = subprocess.run([sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_reference_lists_the_defaults_as_they_are(name: str) -> None:
+    defaults = default_registry().load("tasks", name).defaults
+    model, train = defaults["model"], defaults["train"]
+    cells = [
+        f"`{name}`",
+        f"`{model if isinstance(model, str) else model['name']}`",
+        defaults["optimizer"]["learning_rate"],
+        *(str(train.get(option, "")) for option in ("length", "batch", "patience")),
+    ]
+    (row,) = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{name}` |")]
+    assert [cell.strip() for cell in row.strip("|").split("|")] == cells
+    assert train.keys() <= {"length", "batch", "patience"}, "the table has no column for it"
