@@ -82,11 +82,11 @@ def _write_language(root: Path, draw: random.Random) -> None:
 
 
 def _write_trips(root: Path, draw: random.Random) -> None:
-    trips = [_trip(draw) for _ in range(1500)]
+    trips = [_trip(draw) for _ in range(800)]
     _csv(root / "trips.csv", [_renamed(row, big_tipper="big_tipper") for row in trips])
     _csv(root / "rides.csv", [_renamed(row, tips="tips") for row in trips])
-    _csv(root / "taxi_trips_train.csv", [_renamed(row, big_tipper="tip") for row in trips[:1200]])
-    _csv(root / "taxi_trips_eval.csv", [_renamed(row, big_tipper="tip") for row in trips[1200:]])
+    _csv(root / "taxi_trips_train.csv", [_renamed(row, big_tipper="tip") for row in trips[:600]])
+    _csv(root / "taxi_trips_eval.csv", [_renamed(row, big_tipper="tip") for row in trips[600:]])
 
 
 def _renamed(row: Mapping[str, Any], **answers: str) -> dict[str, Any]:

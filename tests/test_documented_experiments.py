@@ -22,7 +22,7 @@ from tests.test_docs import ALL_BLOCKS, Block
 EXPERIMENTS = [block for block in ALL_BLOCKS if block.text.startswith("# experiment") and not block.is_skipped]
 TABLES = [block for block in EXPERIMENTS if "type: tabular" in block.text]
 TEXTS = [block for block in EXPERIMENTS if block not in TABLES]
-STEPS = 6
+STEPS = 4
 BRIEFLY = (f"train.length={STEPS} steps", f"train.evaluate_every={STEPS} steps")
 
 
@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.mark.parametrize("block", TABLES, ids=lambda block: block.place)
 def test_a_table_as_printed_beats_its_baselines(block: Block, folder: Path, server: ForkServer) -> None:
-    sheet = sheet_of(train(block, folder, server))
+    sheet = sheet_of(train(block, folder, server, "task.importance=10"))
     ours = sheet.judged
     assert ours is not None
     assert ours.high is not None

@@ -128,7 +128,7 @@ def _batch_size(sample: Sample) -> int:
     """Give as many examples a step as Burnish takes, also when its batches are counted in tokens."""
     stream = build_stream(sample.experiment, sample.scorer.prepared, sample.scorer.world)
     asked = sample.experiment.train.batch.examples
-    return asked or -(-len(sample.lengths) // stream.batches_in(0))
+    return asked if isinstance(asked, int) else -(-len(sample.lengths) // stream.batches_in(0))
 
 
 class _Grouped(Trainer):

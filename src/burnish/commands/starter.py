@@ -17,6 +17,7 @@ _COMMENTS = {
     "name": "a hub name, a local folder, or package:module/folder",
     "length": "or steps, examples, minutes",
     "batch": "examples in one step",
+    "select": "the score that chooses the best checkpoint; loss is log_loss for classes",
     "patience": "evaluations without a better score, then stop",
 }
 

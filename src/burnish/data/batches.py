@@ -18,7 +18,7 @@ from burnish.spec.experiment import Batching
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
-DEFAULT_EXAMPLES = 32
+_DEFAULT_EXAMPLES = 32
 _TEXTS_AT_ONCE = 64
 _TOKENS_AT_ONCE = 4096
 """What a layer makes of more tokens than that is far larger than any cache."""
@@ -161,7 +161,7 @@ class BatchStream:
         if self._mixture is not None:
             return self._mixture.num_batches
         if self._batching.tokens is None:
-            return -(-len(self._lengths) // (self._batching.examples or DEFAULT_EXAMPLES))
+            return -(-len(self._lengths) // examples_of(self._batching))
         return len(self.plan(epoch))
 
     def total_batches(self, epochs: float) -> int:
@@ -191,6 +191,12 @@ class BatchStream:
         return plan_epoch(self._lengths, seed=self._seed, epoch=epoch, batching=self._batching)
 
 
+def examples_of(batching: Batching) -> int:
+    """Give how many examples a batch has that is not counted in tokens."""
+    assert batching.examples != "auto", "whoever knows the number of rows has settled it"
+    return batching.examples or _DEFAULT_EXAMPLES
+
+
 def _longest_first(lengths: Array) -> Array:
     # stable: examples of one length stay in the order they came in
     return np.argsort(-lengths.astype(np.int64), kind="stable")
@@ -213,7 +219,7 @@ def _cut_in_pools(order: Array, lengths: Array, batching: Batching) -> Plan:
 
 def _usual_size(lengths: Array, batching: Batching) -> int:
     if batching.tokens is None:
-        return batching.examples or DEFAULT_EXAMPLES
+        return examples_of(batching)
     return max(1, int(batching.tokens / max(1.0, float(np.mean(lengths)))))
 
 
@@ -230,7 +236,7 @@ def _cuts_sorted(lengths: Array, batching: Batching) -> Array:
 
 
 def _cuts_by_count(count: int, batching: Batching) -> Array:
-    size = batching.examples or DEFAULT_EXAMPLES
+    size = examples_of(batching)
     return np.minimum(np.arange(size, count + size, size, dtype=np.int64), count)
 
 

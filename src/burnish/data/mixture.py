@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from burnish.data.batches import DEFAULT_EXAMPLES, plan_epoch
+from burnish.data.batches import examples_of, plan_epoch
 from burnish.data.draws import generator
 from burnish.data.plan import Plan, joined
 from burnish.data.splits import apportion
@@ -92,7 +92,7 @@ class Mixed:
     def _size(self, which: int, number: int) -> int:
         """Count the batches of a pass; with a token budget it may differ from one to the next."""
         if self._batching.tokens is None:
-            return -(-len(self._sets[which]) // (self._batching.examples or DEFAULT_EXAMPLES))
+            return -(-len(self._sets[which]) // examples_of(self._batching))
         if (which, number) not in self._sizes:
             self._sizes[which, number] = len(self._pass(which, number))
         return self._sizes[which, number]

@@ -69,9 +69,11 @@ def _step(state: TrainState, trainee: Trainee, pace: Pace) -> Stepped:
 
 def _evaluate(state: TrainState, pace: Pace, evaluate: Callable[[], Mapping[str, float]]) -> Evaluated:
     scores = evaluate()
-    is_best = state.improves(scores[pace.select], pace.direction)
+    score = scores[pace.select]
+    is_better = state.improves(score, pace.direction)
+    is_best = is_better or score == state.best_score  # of equal scores the later is of the weights that learned longer
     if is_best:
-        state.best_score, state.best_step = scores[pace.select], state.position.step
-    state.bad_evaluations = 0 if is_best else state.bad_evaluations + 1
+        state.best_score, state.best_step = score, state.position.step
+    state.bad_evaluations = 0 if is_better else state.bad_evaluations + 1
     state.evaluated_step = state.position.step
     return Evaluated(step=state.position.step, split="validation", scores=dict(scores), is_best=is_best)

@@ -128,20 +128,20 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
             ended = event if isinstance(event, Ended) else ended
     world.barrier()  # or another process could look for the best checkpoint while process 0 still writes it
     fitting = partial(memory.answer, step=ended.step)
-    return Trained(experiment, prepared, scorer, learner, fitting, ended, pace.select, facts)
+    return Trained(experiment, prepared, scorer, learner, fitting, ended, scorer.headline(), facts)
 
 
 def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
     experiment = scorer.experiment
     policy = policy_of(experiment)
-    headline, direction = scorer.selection()
+    select, direction = scorer.selection()
     return Pace(
         length=policy.length,
         evaluate_every=policy.evaluate_every,
         checkpoint_every=policy.checkpoint_every,
         schedule=experiment.schedule,
         total_steps=total_steps(policy.length, stream, num_examples=len(scorer.prepared.features["train"])),
-        select=headline,
+        select=select,
         direction=direction,
         patience=policy.patience,
     )
@@ -205,7 +205,7 @@ def build_stream(experiment: Experiment, prepared: Material, world: World) -> Ba
     lengths, seed = prepared.features["train"]["length"].to_numpy(), experiment.runtime.seed
     mixture = _mixture(experiment, experiment.task, prepared) if isinstance(experiment.task, Joint) else None
     place = {"rank": world.rank, "world": world.size}
-    return BatchStream(lengths, experiment.train.batch, seed=seed, mixture=mixture, **place)
+    return BatchStream(lengths, experiment.train.batch.settled(len(lengths)), seed=seed, mixture=mixture, **place)
 
 
 def _mixture(experiment: Experiment, task: Joint, prepared: Material) -> Mixed:
@@ -215,7 +215,7 @@ def _mixture(experiment: Experiment, task: Joint, prepared: Material) -> Mixed:
     def power(epoch: int) -> float:
         return task.power(epoch, num_epochs=_num_epochs(length, mixed.num_batches, num_examples=num_examples))
 
-    mixed = Mixed(lengths, experiment.train.batch, seed=experiment.runtime.seed, power=power)
+    mixed = Mixed(lengths, experiment.train.batch.settled(num_examples), seed=experiment.runtime.seed, power=power)
     return mixed
 
 

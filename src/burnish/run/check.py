@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from burnish.config import Resolved
 from burnish.errors import Problem
-from burnish.run.selection import falling, headline, is_count, type_name, unfit
+from burnish.run.selection import LOSS, falling, headline, is_count, type_name, unfit
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import MEAN, named, parts_of, unmatched
 from burnish.spec.protocols import Joint, Metric, Sets, Task
@@ -126,18 +126,19 @@ def _metrics(experiment: Experiment, *, place: str = "metrics") -> Iterator[tupl
 
 def _select(experiment: Experiment) -> Iterator[tuple[str, str]]:
     select = experiment.train.select
+    score = None if select.score == LOSS else select.score
     metrics = tuple(experiment.task.metrics(None)) if experiment.metrics is None else experiment.metrics
     owners = {name: metric for metric in metrics for name in metric.names()}
     if experiment.metrics == ():
         yield "metrics", "metrics must name at least one; leave it out for those of the task"
-    elif select.score is not None and select.score not in owners:
-        yield "train.select.score", f"train.select.score must be one of {', '.join(owners)}, got {select.score!r}"
-    elif select.score is None and metrics and headline(metrics) is None:
+    elif score is not None and score not in owners:
+        yield "train.select.score", f"train.select.score must be one of {', '.join(owners)}, got {score!r}"
+    elif score is None and metrics and headline(metrics) is None:
         yield "metrics", _counts_only(experiment, metrics)
-    elif select.score is not None and select.direction == "auto" and is_count(owners[select.score]):
+    elif score is not None and select.direction == "auto" and is_count(owners[score]):
         yield (
             "train.select.score",
-            f"train.select.direction must be max or min to select by {select.score}, which is a count of rows",
+            f"train.select.direction must be max or min to select by {score}, which is a count of rows",
         )
 
 

@@ -10,7 +10,7 @@ from burnish.dist.world import Solo, World
 from burnish.engine.evaluate import Fitting, Infer, infer_all, plainly
 from burnish.metrics.tally import Tally, mean_score
 from burnish.run.material import Material
-from burnish.run.selection import main_metric, metrics_of, selection
+from burnish.run.selection import judging, main_metric, metrics_of, selection
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, MEAN, named, parts_of
 from burnish.spec.protocols import Metric
@@ -43,8 +43,14 @@ class Scorer:
         if ALONE not in parts and score in (None, MEAN):
             return MEAN, "max"
         name = ALONE if ALONE in parts else str(score).partition("/")[0]
-        chosen, direction = selection(parts[name].experiment, parts[name].metrics)
+        chosen, direction = selection(parts[name].experiment.train.select, parts[name].metrics)
         return named(name, chosen), direction
+
+    def headline(self) -> str:
+        """Name the score that the run is judged by."""
+        if ALONE not in self.parts:
+            return self.selection()[0]
+        return judging(self.experiment.train.select, self.metrics)
 
     def outcome(
         self,

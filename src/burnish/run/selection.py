@@ -5,9 +5,13 @@ from typing import Literal
 
 from burnish.errors import ConfigError, Problem
 from burnish.registry import default_registry
-from burnish.spec.experiment import Experiment
+from burnish.spec.experiment import Experiment, Select
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Profile
+
+LOSS = "loss"
+"""Selects by what training minimises, as far as a score tells it."""
+_OF_CLASSES = "log_loss"
 
 
 def refuse_misfits(experiment: Experiment, profile: Profile) -> None:
@@ -52,14 +56,21 @@ def metrics_of(experiment: Experiment, profile: Profile) -> Sequence[Metric]:
     return experiment.task.metrics(profile) if experiment.metrics is None else experiment.metrics
 
 
-def selection(experiment: Experiment, metrics: Sequence[Metric]) -> tuple[str, Literal["max", "min"]]:
+def selection(select: Select, metrics: Sequence[Metric]) -> tuple[str, Literal["max", "min"]]:
     """Give the score by which the best checkpoint is told, and its direction."""
-    select = experiment.train.select
-    score = select.score or headline(metrics)
+    score = judging(select, metrics)
+    if select.score == LOSS and any(_OF_CLASSES in metric.names() for metric in metrics):
+        score = _OF_CLASSES
     owner = next(metric for metric in metrics if score in metric.names())
     if select.direction != "auto":
-        return score or "", select.direction
-    return score or "", "max" if owner.better == "higher" else "min"
+        return score, select.direction
+    return score, "max" if owner.better == "higher" else "min"
+
+
+def judging(select: Select, metrics: Sequence[Metric]) -> str:
+    """Name the score that a run is judged by: the one that it is told to select by, or the first."""
+    stated = None if select.score == LOSS else select.score
+    return stated or headline(metrics) or ""
 
 
 def headline(metrics: Sequence[Metric]) -> str | None:
@@ -96,7 +107,7 @@ def _misfits(experiment: Experiment, profile: Profile) -> Iterator[Problem]:
         except ConfigError as error:
             yield from error.problems
     score = experiment.train.select.score
-    if score is not None and score not in names:
+    if score not in (None, LOSS) and score not in names:
         yield Problem(
             f"train.select.score must be one of {', '.join(names)} with the {profile.kind} labels of this data, "
             f"got {score!r}"

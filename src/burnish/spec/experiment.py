@@ -9,6 +9,8 @@ from burnish.spec.component import Component, Slot
 from burnish.spec.interval import NEVER, Interval
 from burnish.spec.protocols import Architecture, DataSource, Metric, Optimizer, Schedule, Task, Tracker
 
+_STEPS_OF_AN_EPOCH = 16
+
 
 class Batching(Component):
     """How many examples, or tokens, go into one optimizer step."""
@@ -16,7 +18,8 @@ class Batching(Component):
     shorthand = "examples"
     yields: ClassVar[Mapping[str, tuple[str, ...]]] = {"examples": ("tokens",)}
 
-    examples: PositiveInt | None = None
+    examples: PositiveInt | Literal["auto"] | None = None
+    """How many; `auto` takes fewer, from 256 down to 8, where an epoch would have less than 16 steps."""
     tokens: PositiveInt | None = None
     group_by_length: bool = True
     """Batch examples of like length together, so that little is padding."""
@@ -26,6 +29,13 @@ class Batching(Component):
         if self.examples is not None and self.tokens is not None:
             raise ValueError("takes `examples` or `tokens`, not both; null takes one away")
         return self
+
+    def settled(self, num_rows: int) -> "Batching":
+        """Put the number of examples into the place of `auto`: a power of two."""
+        if self.examples != "auto":
+            return self
+        most = max(1, num_rows // _STEPS_OF_AN_EPOCH)
+        return self.model_copy(update={"examples": min(256, max(8, 1 << most.bit_length() - 1))})
 
 
 class Ema(Component):
@@ -40,9 +50,10 @@ class Select(Component):
     """Which checkpoint is best."""
 
     shorthand = "score"
+    yields: ClassVar[Mapping[str, tuple[str, ...]]] = {"score": ("direction",)}
 
     score: str | None = None
-    """A score's name; by default the task's first metric."""
+    """A score's name, or `loss`: log_loss where it is scored, else the first metric; by default the first metric."""
     direction: Literal["auto", "max", "min"] = "auto"
 
 

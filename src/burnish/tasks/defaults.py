@@ -21,5 +21,5 @@ EMBEDDING = fine_tuning("sentence-transformers/all-MiniLM-L6-v2")
 TABLE: Mapping[str, Any] = {
     "model": "tab_m",
     "optimizer": {"type": "adamw", "learning_rate": "2e-3"},
-    "train": {"length": "30 epochs", "batch": 256, "patience": 5},
+    "train": {"length": "30 epochs", "batch": "auto", "select": "loss", "patience": 5},
 }

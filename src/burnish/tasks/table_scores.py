@@ -1,4 +1,4 @@
-"""Which scores make sense for a table's target; the first is the one that selects."""
+"""Which scores make sense for a table's target; the first is the one that a run is judged by."""
 
 from burnish.metrics.classification import F1, Accuracy
 from burnish.metrics.deviance import GammaDeviance, Pinball, PoissonDeviance, Rmse

@@ -76,11 +76,6 @@ def test_the_best_evaluation_is_saved_even_between_checkpoints() -> None:
     assert [e.is_best for e in events if isinstance(e, Evaluated)] == [True, True, False, False, False, False]
 
 
-def test_an_equal_score_is_no_improvement() -> None:
-    events = run(TrainState(), pace("20 steps"), scores=iter([0.5, 0.5]))
-    assert events[-1] == Ended(20, "finished", best_step=10, best_score=0.5)
-
-
 def test_a_score_that_is_no_number_is_never_best() -> None:
     events = run(TrainState(), pace("20 steps"), scores=iter([float("nan"), 0.1]))
     assert events[-1] == Ended(20, "finished", best_step=20, best_score=0.1)
@@ -91,6 +86,13 @@ def test_patience_ends_the_run_after_that_many_evaluations_without_improvement()
     events = run(TrainState(), how, scores=iter([0.5, 0.4, 0.3, 0.9]))
     assert isinstance(events[-1], Ended)
     assert (events[-1].step, events[-1].reason) == (15, "early_stopping")
+
+
+def test_of_equal_scores_the_later_is_best_but_wins_no_patience() -> None:
+    how = pace("1000 steps", evaluate="5 steps", checkpoint="never", patience=2)
+    events = run(TrainState(), how, scores=iter([0.5, 0.5, 0.5]))
+    assert events[-1] == Ended(15, "early_stopping", best_step=15, best_score=0.5)
+    assert steps_of(events, Saved) == [5, 10, 15]
 
 
 def test_a_stop_request_saves_once_and_tells_why() -> None:

@@ -50,7 +50,7 @@ def test_a_table_is_not_given_a_transformers_training(tmp_path: Path) -> None:
     for model in ("tab_m", "wide_deep", "linear", "deep"):
         experiment = check(str(alone(tmp_path, "tabular", f"model: {model}"))).experiment
         assert experiment.optimizer.learning_rate == 2e-3
-        assert (str(experiment.train.length), experiment.train.batch.examples) == ("30 epochs", 256)
+        assert (str(experiment.train.length), experiment.train.batch.examples) == ("30 epochs", "auto")
 
 
 def test_defaults_import_nothing_heavy(tmp_path: Path) -> None:
@@ -68,8 +68,8 @@ def test_the_reference_lists_the_defaults_as_they_are(name: str) -> None:
         f"`{name}`",
         f"`{model if isinstance(model, str) else model['name']}`",
         defaults["optimizer"]["learning_rate"],
-        *(str(train.get(option, "")) for option in ("length", "batch", "patience")),
+        *(str(train.get(option, "")) for option in ("length", "batch", "select", "patience")),
     ]
     (row,) = [line for line in PAGE.read_text().splitlines() if line.startswith(f"| `{name}` |")]
     assert [cell.strip() for cell in row.strip("|").split("|")] == cells
-    assert train.keys() <= {"length", "batch", "patience"}, "the table has no column for it"
+    assert train.keys() <= {"length", "batch", "select", "patience"}, "the table has no column for it"
