@@ -55,13 +55,12 @@ def select(
 
 
 def share_room(lengths: Sequence[int], room: int) -> list[int]:
-    """Share the room as if tokens were taken from the longer text until both fit, as the tokenizers library does."""
-    if len(lengths) == 1:
-        return [room]
-    first, second = lengths
-    half = room // 2 + (room % 2 if first > second else 0)
-    budget = min(first, max(room - second, half))
-    return [budget, room - budget]
+    """Share the room as if tokens were taken from the longest text until all fit, as the tokenizers library does."""
+    budgets = list(lengths)
+    for rank, at in enumerate(np.argsort(lengths, kind="stable").tolist()):
+        budgets[at] = min(lengths[at], room // (len(lengths) - rank))
+        room -= budgets[at]
+    return budgets
 
 
 def _num_distinct(windows: Sequence[Array]) -> int:

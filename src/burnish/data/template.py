@@ -49,6 +49,24 @@ def template_of(tokenizer: Tokenizer, *, num_texts: int) -> Template:
     return _frame(_wrapped(tokenizer, [text for text, _ in probes]), [ids for _, ids in probes])
 
 
+def template_of_columns(tokenizer: Tokenizer, num_columns: Sequence[int]) -> Template:
+    """Learn the frame around one text or two, each of which may be several columns with a separator between them."""
+    whole = template_of(tokenizer, num_texts=len(num_columns))
+    if all(count == 1 for count in num_columns):
+        return whole
+    separator = template_of(tokenizer, num_texts=2).pieces[1].ids or _line_break(tokenizer)
+    pieces, segments = [whole.pieces[0]], list[int]()
+    for count, segment, piece in zip(num_columns, whole.segments, whole.pieces[1:], strict=True):
+        pieces += [*[Piece(separator, (segment,) * len(separator))] * (count - 1), piece]
+        segments += [segment] * count
+    return Template(tuple(pieces), tuple(segments))
+
+
+def _line_break(tokenizer: Tokenizer) -> tuple[int, ...]:
+    """Stand in for the separator of a tokenizer that puts nothing between two texts, such as GPT-2's."""
+    return tuple(tokenizer.encode("\n", add_special_tokens=False).ids)
+
+
 def _wrapped(tokenizer: Tokenizer, texts: Sequence[str]) -> Encoding:
     pair = texts[1] if len(texts) > 1 else None
     return tokenizer.encode(texts[0], pair, add_special_tokens=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,7 @@ from burnish.data.cutting import cut_texts, select
 from burnish.data.draws import generator
 from burnish.data.padding import Padding, pad
 from burnish.data.ragged import Ragged, from_lists, gather, pick, total_lengths, view
-from burnish.data.template import Template, template_of
+from burnish.data.template import Template, template_of_columns
 from burnish.data.tokens import TextAssets, tokenize
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Truncation
@@ -26,17 +27,18 @@ if TYPE_CHECKING:
 VERSION = 1
 """Goes up whenever the same text would give other features."""
 
-_SIDES = ("a", "b")
+_SIDES = tuple(ascii_lowercase)
 _ROWS_IN_PART = 8192
 _MAX_TOKENS_IN_CHUNK = 2**31 - 1
 
 
 @dataclass(frozen=True)
 class TextCodec:
-    """Encode one or two text columns under a length limit, and build batches of what was encoded."""
+    """Encode text columns under a length limit, and build batches of what was encoded."""
 
     assets: TextAssets
-    text: str
+    text: tuple[str, ...]
+    """The column of the text; several are read as one, with a separator between them."""
     pair: str | None
     max_length: int
     """The longest feature, special tokens counted."""
@@ -54,13 +56,14 @@ class TextCodec:
         return {
             "tokenizer": self.assets.digest,
             "columns": list(self._columns),
+            **({"text_columns": len(self.text)} if len(self.text) > 1 else {}),
             "max_length": self.max_length,
             "truncation": {"policy": f"{policy.__module__}:{policy.__qualname__}", **vars(self.truncation)},
             "version": VERSION,
         }
 
     def encode(self, table: pa.Table, *, progress: Callable[[int], None] | None = None) -> pa.Table:
-        """Give the features of a table: `a`, `b` if a pair, `row`, `length`, `tokens`, `dropped`.
+        """Give the features of a table: a letter for each column of text, `row`, `length`, `tokens`, `dropped`.
 
         `length` counts the special tokens and is what batches are sorted by; `tokens` and `dropped` are of the whole
         row, before and by the policy. Each feature of a row that is read in windows repeats the last two.
@@ -89,7 +92,7 @@ class TextCodec:
 
     @property
     def _columns(self) -> tuple[str, ...]:
-        return (self.text,) if self.pair is None else (self.text, self.pair)
+        return self.text if self.pair is None else (*self.text, self.pair)
 
     @property
     def _sides(self) -> tuple[str, ...]:
@@ -98,7 +101,8 @@ class TextCodec:
     @cached_property
     def template(self) -> Template:
         """How texts are wrapped in special tokens."""
-        return template_of(self.assets.tokenizer, num_texts=len(self._columns))
+        sizes = [len(self.text)] if self.pair is None else [len(self.text), 1]
+        return template_of_columns(self.assets.tokenizer, sizes)
 
     @property
     def _room(self) -> int:

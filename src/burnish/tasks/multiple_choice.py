@@ -92,7 +92,7 @@ class MultipleChoice(Component):
         from burnish.data.tokens import demand_tokenizer
         from burnish.tasks.choice_encoder import CHOICE, CONTEXT, ChoiceEncoder
 
-        codec = TextCodec(demand_tokenizer(assets), CONTEXT, CHOICE, self.max_length, self.truncation)
+        codec = TextCodec(demand_tokenizer(assets), (CONTEXT,), CHOICE, self.max_length, self.truncation)
         return ChoiceEncoder(codec, profile, self._columns())
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:

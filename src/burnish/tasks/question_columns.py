@@ -35,7 +35,7 @@ class QuestionColumns:
 
     def faults(self, table: pa.Table, *, may_be_open: bool) -> list[RowFault]:
         """List the rows without a question or a context, and the answers that are not in their context."""
-        found = [fault for name in (self.question, self.context) for fault in empty_texts(table[name], name)]
+        found = [fault for name in (self.question, self.context) for fault in empty_texts(table, name)]
         if self.answers in table.column_names:
             found += self._bad_answers(table, may_be_open=may_be_open)
         return self._named(found, table)

@@ -110,7 +110,7 @@ class QuestionEncoder:
     @cached_property
     def _codec(self) -> TextCodec:
         columns = self.columns
-        return TextCodec(self.assets, columns.question, columns.context, self.reading.max_length, KeepHead())
+        return TextCodec(self.assets, (columns.question,), columns.context, self.reading.max_length, KeepHead())
 
     @cached_property
     def null_token(self) -> tuple[int, int]:

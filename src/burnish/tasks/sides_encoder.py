@@ -44,7 +44,7 @@ class SidesEncoder:
     ) -> "SidesEncoder":
         """Put a tokenizer and a task's options together."""
         at_hand = demand_tokenizer(assets)
-        codecs = tuple(TextCodec(at_hand, name, None, max_length, truncation) for name in columns)
+        codecs = tuple(TextCodec(at_hand, (name,), None, max_length, truncation) for name in columns)
         return cls(codecs, labels, label)
 
     @property
@@ -54,15 +54,15 @@ class SidesEncoder:
 
     def faults(self, rows: Rows) -> list[RowFault]:
         """List rows with an empty text or a label that is none."""
-        names = [codec.text for codec in self.codecs]
+        names = [name for codec in self.codecs for name in codec.text]
         refuse_other_than_text(rows.table, names)
-        empty = [fault for name in names for fault in empty_texts(rows.table[name], name)]
+        empty = [fault for name in names for fault in empty_texts(rows.table, name)]
         return [*empty, *self.labels(rows.table)[1]]
 
     def encode(self, table: pa.Table) -> pa.Table:
         """Tokenise and cut each side; `length` counts the tokens of all that is there."""
-        there = [codec for codec in self.codecs if codec.text in table.column_names]
-        refuse_other_than_text(table, [codec.text for codec in there])
+        there = [codec for codec in self.codecs if codec.text[0] in table.column_names]
+        refuse_other_than_text(table, [codec.text[0] for codec in there])
         sides = [codec.encode(table) for codec in there]
         lists = {side: features["a"] for side, features in zip(_SIDES, sides, strict=False)}
         counted = {name: _sum([features[name].to_numpy() for features in sides]) for name in ("tokens", "dropped")}

@@ -103,7 +103,7 @@ class TextAndColumns(TextClassification):
 
         columns = TableEncoder(_plan_of(profile), profile, {}, self.label[0])
         table = table_of_rows(rows, columns, columns=self.input_columns)
-        refuse_faults([fault for name in self.text_columns for fault in empty_texts(table[name], name)])
+        refuse_faults(empty_texts(table, *self.text))
         return table
 
     def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":

@@ -28,8 +28,8 @@ class TextClassification(Component):
     heads: ClassVar[tuple[str, ...]] = ("sequence_classification", "pooled_classification")
     defaults = TEXT
 
-    text: str = "text"
-    """The column that holds the text."""
+    text: Annotated[tuple[str, ...], Field(min_length=1)] = ("text",)
+    """The column of the text; several are read as one, with the tokenizer's separator between them."""
     pair: str | None = None
     """The column of the second text, for pairs."""
     label: tuple[str, ...] = ("label",)
@@ -53,7 +53,7 @@ class TextClassification(Component):
     num_views: PositiveInt = 1
     """How many random views of a text a prediction averages, with a random truncation."""
 
-    @field_validator("label", mode="before")
+    @field_validator("label", "text", mode="before")
     @classmethod
     def _one_column(cls, value: object) -> object:
         return (value,) if isinstance(value, str) else value
@@ -62,6 +62,8 @@ class TextClassification(Component):
     def _fits_together(self) -> "TextClassification":
         if self.kind in ("regression", "binary", "multiclass") and len(self.label) > 1:
             raise ValueError(f"has {len(self.label)} label columns, which means multilabel, and `kind` is {self.kind}")
+        if twice := sorted({name for name in self.text_columns if self.text_columns.count(name) > 1}):
+            raise ValueError(f"names a column twice in `text` and `pair`: {', '.join(twice)}")
         if self.num_views > 1 and not self.truncation.is_random:
             raise ValueError("has `num_views` above 1, which needs a random truncation such as random_spans")
         if self.labels is not None:
@@ -83,7 +85,7 @@ class TextClassification(Component):
     @property
     def text_columns(self) -> tuple[str, ...]:
         """Name the columns that are read as text."""
-        return (self.text,) if self.pair is None else (self.text, self.pair)
+        return self.text if self.pair is None else (*self.text, self.pair)
 
     @property
     def stratify(self) -> str | None:

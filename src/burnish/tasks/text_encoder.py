@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TextEncoder:
-    """Encode one or two text columns and the label."""
+    """Encode a text, of one column or several, with its pair if there is one, and the label."""
 
     codec: TextCodec
     profile: Profile
@@ -35,7 +35,7 @@ class TextEncoder:
         assets: Assets,
         profile: Profile,
         *,
-        text: str,
+        text: tuple[str, ...],
         pair: str | None,
         max_length: int,
         truncation: Truncation,
@@ -59,8 +59,8 @@ class TextEncoder:
         """List rows with an empty text or a label that is none."""
         refuse_other_than_text(rows.table, self._texts)
         refuse_other_than_labels(rows.table, self.columns.names, kind=self.profile.kind)
-        empty = [fault for name in self._texts for fault in empty_texts(rows.table[name], name)]
-        return [*empty, *self._labels(rows.table)[1]]
+        pair = empty_texts(rows.table, self.codec.pair) if self.codec.pair else []
+        return [*empty_texts(rows.table, *self.codec.text), *pair, *self._labels(rows.table)[1]]
 
     def encode(self, table: pa.Table) -> pa.Table:
         """Tokenise and cut; labels ride along when the table has them."""
@@ -82,7 +82,7 @@ class TextEncoder:
 
     @property
     def _texts(self) -> list[str]:
-        return [self.codec.text, *([self.codec.pair] if self.codec.pair else [])]
+        return [*self.codec.text, *([self.codec.pair] if self.codec.pair else [])]
 
     def _labels(self, table: pa.Table) -> "tuple[Array, list[RowFault]]":
         if self.profile.kind == "regression":
@@ -92,8 +92,9 @@ class TextEncoder:
         return self.columns.class_indices(table, self.profile.labels)
 
 
-def empty_texts(column: pa.ChunkedArray, name: str) -> list[RowFault]:
-    """List the rows in which a column holds nothing but blanks."""
-    text = column.cast(pa.large_string())
-    blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(pc.fill_null(text, ""))), 0)
-    return [RowFault(int(row), f"{name} is empty") for row in np.flatnonzero(blank.to_numpy())]
+def empty_texts(table: pa.Table, *names: str) -> list[RowFault]:
+    """List the rows in which all of these columns, which are read as one text, hold nothing but blanks."""
+    texts = [pc.fill_null(table[name].cast(pa.large_string()), "") for name in names]
+    blank = np.all([pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(text)), 0).to_numpy() for text in texts], axis=0)
+    what = f"{names[0]} is empty" if len(names) == 1 else f"{' and '.join(names)} are empty"
+    return [RowFault(int(row), what) for row in np.flatnonzero(blank)]

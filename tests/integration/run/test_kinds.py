@@ -124,3 +124,11 @@ def test_further_sets_are_scored_beside_validation_and_test(tmp_path: Path, tiny
     assert {*found.scores} == {"validation", "test", "mixed"}
     assert (tmp_path / "run" / "predictions" / "mixed.parquet").is_file()
     assert "mixed" in (tmp_path / "run" / "report.html").read_text()
+
+
+def test_several_columns_are_read_as_one_text(root: Path, tiny_bert: Path) -> None:
+    rows = [{"title": "film" if n % 3 else "", "body": f"{word(n)} film", "label": n % 2} for n in range(48)]
+    result = run(root, tiny_bert, rows, task="text: [title, body]")
+    assert result.reason == "finished"
+    both, body = predict(str(root / "run"), [{"title": "good", "body": "film"}, {"title": None, "body": "film"}])
+    assert both.probabilities != body.probabilities

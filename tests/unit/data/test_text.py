@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from burnish.data import text as text_module
+from burnish.data.cutting import share_room
 from burnish.data.text import TextCodec, drop_report
 from burnish.data.truncation import Head, HeadTail, RandomSpans, RandomSpansDeleting, RandomSpansOverlapping, Windows
 from burnish.errors import ConfigError
@@ -25,7 +26,7 @@ def table_of(toy, lengths):
 
 def codec(toy, *, truncation=None, pair=None, max_length=16, tokenizer=None, **options):
     assets = toy.assets(tokenizer, **options)
-    return TextCodec(assets, text="first", pair=pair, max_length=max_length, truncation=truncation or Head())
+    return TextCodec(assets, text=("first",), pair=pair, max_length=max_length, truncation=truncation or Head())
 
 
 def all_of(codec, table, draw=TRAIN, **options):
@@ -217,3 +218,49 @@ def test_a_limit_without_room_for_a_token_is_refused(toy, pair, least):
     codec(toy, pair=pair, max_length=least)
     with pytest.raises(ConfigError, match=f"must be at least {least}, got {least - 1}"):
         codec(toy, pair=pair, max_length=least - 1)
+
+
+@pytest.mark.parametrize(("family", "between"), [("bert", 1), ("roberta", 2), ("t5", 1), ("xlnet", 1)])
+@settings(max_examples=25)
+@given(lengths=lengths_of_texts)
+def test_columns_of_one_text_are_read_as_if_separators_stood_in_it(toy, family, between, lengths):
+    make = getattr(toy, family)
+    table = table_of(toy, lengths)
+    batch = all_of(TextCodec(toy.assets(make()), ("first", "second"), None, 80, Head()), table)
+    separator = " ".join([make().id_to_token(toy.SEP)] * between)
+    whole = [
+        f"{a} {separator} {b}" for a, b in zip(*(table[name].to_pylist() for name in table.column_names), strict=True)
+    ]
+    expected = reference(make(), pa.table({"first": whole}), pair=None, max_length=80, side="right")
+    assert {name: array.tolist() for name, array in batch.items()} == expected
+
+
+def test_columns_of_one_text_are_of_one_segment_and_a_pair_of_the_other(toy):
+    three = TextCodec(toy.assets(), ("first", "second"), "third", 64, Head())
+    table = pa.table({"first": [toy.words(0)], "second": [toy.words(1, 2)], "third": [toy.words(3)]})
+    batch = all_of(three, table)
+    assert batch["input_ids"].tolist() == [[toy.CLS, 10, toy.SEP, 11, 12, toy.SEP, 13, toy.SEP]]
+    assert batch["token_type_ids"].tolist() == [[0, 0, 0, 0, 0, 0, 1, 1]]
+
+
+def test_a_long_column_leaves_the_short_ones_whole(toy):
+    codec = TextCodec(toy.assets(), ("first", "second"), None, 13, Head())
+    table = pa.table({"first": [toy.words(0, 1)], "second": [toy.words(*range(2, 40))]})
+    kept = all_of(codec, table)["input_ids"][0].tolist()
+    assert kept == [toy.CLS, 10, 11, toy.SEP, *range(12, 20), toy.SEP]
+
+
+def test_a_tokenizer_without_a_separator_gets_a_line_break(toy):
+    codec = TextCodec(toy.assets(toy.plain()), ("first", "second"), None, 64, Head())
+    newline = toy.plain().encode("\n", add_special_tokens=False).ids
+    table = pa.table({"first": [toy.words(0)], "second": [toy.words(1)]})
+    assert all_of(codec, table)["input_ids"].tolist() == [[10, *newline, 11]]
+
+
+@given(st.lists(st.integers(0, 60), min_size=1, max_size=5), st.integers(0, 90))
+def test_room_is_shared_so_that_only_the_longest_lose(lengths, room):
+    budgets = share_room(lengths, room)
+    assert all(0 <= budget <= length for budget, length in zip(budgets, lengths, strict=True))
+    assert sum(budgets) == min(room, sum(lengths))
+    cut = [budget for budget, length in zip(budgets, lengths, strict=True) if budget < length]
+    assert all(budget <= min(cut) + 1 for budget in budgets) if cut else True
