@@ -53,7 +53,7 @@ def finish(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], N
         split: scored({name: (part.scorer.metrics, each.get(name)) for name, part in parts.items()})
         for split, each in outcomes.items()
     }
-    is_lower_better = trained.scorer.selection()[1] == "min"
+    is_lower_better = trained.scorer.is_lower_better(trained.headline)
     write_json(directory.scores, sheet_to_json(ScoreSheet(trained.headline, scores, {}, is_lower_better)))
     for split, each in outcomes.items():
         for name, outcome in each.items():

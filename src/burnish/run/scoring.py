@@ -52,6 +52,15 @@ class Scorer:
             return self.selection()[0]
         return judging(self.experiment.train.select, self.metrics)
 
+    def is_lower_better(self, score: str) -> bool:
+        """Tell whether a score is an error or a loss; the mean of several tasks never is."""
+        return any(
+            metric.better == "lower"
+            for name, part in self.parts.items()
+            for metric in part.metrics
+            if score in (named(name, each) for each in metric.names())
+        )
+
     def outcome(
         self,
         split: str,

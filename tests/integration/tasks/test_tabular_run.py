@@ -55,6 +55,7 @@ def tips(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_learns_and_leaves_all_its_files(tips: Path) -> None:
     scores = json.loads((tips / "run" / "scores.json").read_text())
     assert scores["scores"]["test"]["roc_auc"]["value"] > 0.9
+    assert (scores["headline"], scores["is_lower_better"]) == ("roc_auc", False)  # though log_loss selects
     assert set(scores["baselines"]) >= {"majority", "logistic"}
     profile = json.loads((tips / "run" / "profile.json").read_text())
     assert set(profile["facts"]["fitted"]) == {"calibration", "threshold"}
@@ -107,6 +108,7 @@ def test_numbers_are_scored_in_their_own_unit(tmp_path: Path) -> None:
     config = write_experiment(tmp_path, "target: fare, columns: {tip: drop}, transform: log1p, importance: 0")
     train(config, directory=tmp_path / "run")
     scores = json.loads((tmp_path / "run" / "scores.json").read_text())
+    assert (scores["headline"], scores["is_lower_better"]) == ("rmse", True)
     assert scores["scores"]["test"]["rmse"]["value"] < scores["baselines"]["mean"]["rmse"]["value"] / 2
     truths = pq.read_table(tmp_path / "run" / "predictions" / "test.parquet")["truth"].to_pylist()
     assert all(truth == round(truth, 2) for truth in truths)
