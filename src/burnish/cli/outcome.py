@@ -4,6 +4,7 @@ import json
 import math
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,16 +23,15 @@ STOPPED = 75
 """The exit code of a run that stopped before its end and can be resumed."""
 
 _DONE = ("finished", "early_stopping")
-_LONGER = (
-    "this run may be too short or its learning rate too low",
-    "train.length='10 epochs' optimizer.learning_rate=1e-4",
-)
+_LONGER_TIMES = 3
+_LOW_RATE = 1e-4
+"""Below it, a run over few rows often learns too slowly."""
 _REMEDIES = {
     "boosted_trees": ("trees often are on small tables", "model=gbdt"),
     "logistic": ("a linear model may be all that this table needs", "model=linear"),
     "ridge": ("a linear model may be all that this table needs", "model=linear"),
 }
-"""For each baseline, why it is likely to be better and the overrides to try; `_LONGER` for the others."""
+"""For some baselines, why they are likely to be better and the overrides to try."""
 
 
 def exit_code_of(result: RunResult) -> int:
@@ -74,13 +74,24 @@ def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
     if gap <= 0:
         return []
     plan, other = shlex.quote(str(RunDirectory(result.directory).plan)), shlex.quote(f"{result.directory}-2")
-    reason, overrides = _REMEDIES.get(name, _LONGER)
-    reason = f"{reason} ({result.step:,} steps)" if (reason, overrides) == _LONGER else reason
+    reason, overrides = _REMEDIES.get(name) or _longer(result)
     return [
         f"{name} is better by {figure(gap)} on {sheet.split}: {reason}. Try",
         f"  burnish train {plan} {overrides} --dir {other}",
         "",
     ]
+
+
+def _longer(result: RunResult) -> tuple[str, str]:
+    """Propose to train for longer, and with a higher learning rate if it is low."""
+    from burnish.run.plan import read_plan  # reads configs: not for `--help` to load
+
+    experiment = read_plan(RunDirectory(result.directory))
+    length = replace(experiment.train.length, amount=_LONGER_TIMES * experiment.train.length.amount)
+    is_low = experiment.optimizer.learning_rate < _LOW_RATE
+    reason = f"this run may be too short ({result.step:,} steps){' or its learning rate too low' if is_low else ''}"
+    rate = f" optimizer.learning_rate={_LOW_RATE:g}" if is_low else ""
+    return reason, f"train.length={shlex.quote(str(length))}{rate}"
 
 
 def headline_table(sheet: ScoreSheet) -> Table:

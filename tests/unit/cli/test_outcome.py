@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,6 @@ def _finished(directory: Path, path: Path) -> RunResult:
     [
         ({"majority": 0.6, "boosted_trees": 0.95}, False, "boosted_trees is better by 0.0500 on test"),
         ({"mean": 0.95, "ridge": 0.7}, True, "ridge is better by 0.2000 on test"),
-        ({"majority": 0.6, "tfidf_logistic": 0.91}, False, "its learning rate too low (40 steps)"),
     ],
 )
 def test_a_baseline_that_is_better_is_named_with_what_to_type(
@@ -86,6 +86,26 @@ def test_a_baseline_that_is_better_is_named_with_what_to_type(
     head, command, _ = _advice(result, sheet_of(result))
     assert said in head
     assert command.startswith("  burnish train runs/a/plan.yaml ")
+
+
+@pytest.mark.parametrize(
+    ("rate", "said", "typed"),
+    [
+        ("2e-5", "too short (40 steps) or its learning rate too low", "'9 epochs' optimizer.learning_rate=0.0001"),
+        ("1e-3", "too short (40 steps). Try", "'9 epochs' --dir"),
+    ],
+)
+def test_a_short_run_is_advised_to_be_longer(tmp_path: Path, rate: str, said: str, typed: str) -> None:
+    path = tmp_path / "experiment.yaml"
+    path.write_text(
+        f"task: text_classification\ndata: {{train: a.csv}}\nmodel: a\noptimizer: {{learning_rate: {rate}}}\n"
+        "train: {length: 3 epochs}\n"
+    )
+    settle_plan(RunDirectory(tmp_path / "run"), check(str(path)))
+    result = replace(_scored({"tfidf_logistic": 0.91}, is_lower_better=False), directory=tmp_path / "run")
+    head, command, _ = _advice(result, sheet_of(result))
+    assert said in head
+    assert typed in command
 
 
 @pytest.mark.parametrize(("value", "is_lower_better"), [(0.9, False), (0.2, False), (0.9, True), (math.nan, False)])
