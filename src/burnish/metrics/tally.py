@@ -38,7 +38,7 @@ class Tally:
 
     def scored(self, *, intervals: bool = True, seed: int = 0, resamples: int = 1000) -> dict[str, Score]:
         """Score the whole set, each score with its 95% bootstrap interval."""
-        whole = self.outcome()
+        whole = with_weight(self.outcome())
         if whole.truth is None:
             return {}
         values = {name: float(value[0]) for name, value in _all_scores(self.metrics, whole).items()}
@@ -52,6 +52,7 @@ def mean_score(
     parts: Sequence[tuple[Metric, Outcome]], *, intervals: bool = True, seed: int = 0, resamples: int = 1000
 ) -> Score:
     """Give the mean of one score a set, with an interval for which the rows of every set are drawn anew."""
+    parts = [(metric, with_weight(outcome)) for metric, outcome in parts]
     values = [float(metric.scores(outcome)[metric.names()[0]][0]) for metric, outcome in parts]
     mean = float(np.mean(values))
     if not intervals or any(len(outcome.rows) < 2 for _, outcome in parts):
@@ -91,6 +92,13 @@ def joined(outcomes: Sequence[Outcome]) -> Outcome:
         answers=_answers(outcomes, order),
         weights=_weights(outcomes, order),
     )
+
+
+def with_weight(outcome: Outcome) -> Outcome:
+    """Leave out the rows that weigh nothing: in a bootstrap they would take the place of others."""
+    if outcome.weights is None or outcome.weights.all():
+        return outcome
+    return outcome.part(outcome.weights != 0)
 
 
 def _weights(outcomes: Sequence[Outcome], order: Array) -> Array | None:

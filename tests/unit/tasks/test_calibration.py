@@ -1,7 +1,11 @@
 """Probabilities are mended and thresholds found on validation rows, and the profile carries both."""
 
+import json
+
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
 
 from burnish.spec.values import Outcome, Profile
 from burnish.tasks.calibration import Calibration, best_threshold, fit_calibration, refined
@@ -30,14 +34,14 @@ def test_platt_finds_the_slope_and_the_shift_that_were_put_in() -> None:
     shares, truth = sharpened()
     found = fit_calibration(shares, truth, how="platt")
     assert found.slope == pytest.approx(1 / 3, abs=0.04)
-    assert found.shift == pytest.approx(-0.8 / 3, abs=0.08)
+    assert found.shift == pytest.approx((-0.8 / 3,), abs=0.08)
     assert log_loss(found.applied(shares), truth) < log_loss(shares, truth) - 0.1
 
 
 def test_temperature_never_changes_a_decision() -> None:
     shares, truth = sharpened()
     found = fit_calibration(shares, truth, how="temperature")
-    assert found.shift == 0
+    assert found.shift == ()
     assert (found.applied(shares).argmax(axis=1) == shares.argmax(axis=1)).all()
     assert log_loss(found.applied(shares), truth) < log_loss(shares, truth)
 
@@ -49,6 +53,43 @@ def test_several_classes_have_a_temperature_too() -> None:
     truth = (honest.cumsum(axis=1) < random.random((3000, 1))).sum(axis=1)
     sharp = np.exp(2 * logits) / np.exp(2 * logits).sum(axis=1, keepdims=True)
     assert fit_calibration(sharp, truth, how="temperature").slope == pytest.approx(0.5, abs=0.05)
+
+
+def slanted(shifts: list[float], *, num_rows: int = 3000) -> tuple[np.ndarray, np.ndarray]:
+    """Give probabilities of several classes that are off by a slope of 2 and a shift of each, and honest truths."""
+    random = np.random.default_rng(0)
+    logits = random.normal(size=(num_rows, len(shifts)))
+    truth = (softmax(logits, axis=1).cumsum(axis=1) < random.random((num_rows, 1))).sum(axis=1)
+    return softmax(2 * logits + shifts, axis=1), truth
+
+
+def test_platt_shifts_each_of_several_classes() -> None:
+    shares, truth = slanted([1.0, -1.0, 0.5, 0.0])
+
+    def loss(values: np.ndarray) -> float:
+        return log_loss(softmax(np.log(shares) * values[0] + values[1:], axis=1), truth)
+
+    best = minimize(loss, [1.0, 0, 0, 0, 0], tol=1e-10)
+    found = fit_calibration(shares, truth, how="platt")
+    assert found.slope == pytest.approx(best.x[0], abs=1e-4)
+    assert np.asarray(found.shift) - found.shift[0] == pytest.approx(best.x[1:] - best.x[1], abs=1e-3)
+    assert log_loss(found.applied(shares), truth) == pytest.approx(best.fun, abs=1e-9)
+    assert found.applied(shares).mean(axis=0) == pytest.approx(np.bincount(truth) / len(truth), abs=1e-6)
+
+
+def test_a_class_without_validation_rows_is_not_ruled_out() -> None:
+    shares, truth = slanted([0.0, 0.0, 0.0])
+    seen = truth != 2
+    found = fit_calibration(shares[seen], truth[seen], how="platt")
+    assert found.shift[2] == 0
+    assert found.applied(shares)[:, 2].mean() > 0.01
+
+
+def test_what_older_artifacts_hold_is_applied_as_it_was() -> None:
+    shares, _ = slanted([0.0, 0.0, 0.0], num_rows=20)
+    found = Calibration.from_json({"slope": 0.5, "shift": 0.7})
+    assert found.applied(shares) == pytest.approx(softmax(np.log(shares) * 0.5 + [0, 0, 0.7], axis=1))
+    assert Calibration.from_json(json.loads(json.dumps(found.to_json()))) == found
 
 
 @pytest.mark.parametrize("how", ["platt", "temperature"])
