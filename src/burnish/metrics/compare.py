@@ -10,7 +10,7 @@ from burnish.errors import DataError
 from burnish.metrics.classification import Accuracy
 from burnish.metrics.decisions import correct
 from burnish.metrics.sums import Array
-from burnish.metrics.tally import draws, interval, joined
+from burnish.metrics.tally import draws, interval, joined, with_weight
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome
 
@@ -79,13 +79,16 @@ def compare(
     """Compare two runs' outcomes on the same rows, resampling rows in pairs."""
     pair = joined([first]), joined([second])
     refuse_other_rows(*pair, names=names)
+    pair = with_weight(pair[0]), with_weight(pair[1])
     name = score or metric.names()[0]
     values = tuple(float(metric.scores(outcome)[name][0]) for outcome in pair)
     spread = _differences(pair, metric=metric, name=name, seed=seed, resamples=resamples)
     found = resampled(
         spread, metrics=[metric], score=name, names=names, values=(values[0], values[1]), num_rows=len(pair[0].rows)
     )
-    if not isinstance(metric, Accuracy):
+    weights = pair[0].weights
+    # McNemar counts rows, so it holds only where all of them weigh the same.
+    if not isinstance(metric, Accuracy) or (weights is not None and np.ptp(weights) > 0):
         return found
     return replace(found, p_value=mcnemar(correct(pair[0]), correct(pair[1])), test="McNemar, exact")
 
@@ -153,7 +156,12 @@ def refuse_other_rows(first: Outcome, second: Outcome, *, names: tuple[str, str]
             f"{names[0]} ({len(first.rows)} rows) and {names[1]} ({len(second.rows)} rows) were not scored on the same "
             "rows; evaluate both on the same split of the same data"
         )
-    if not len(first.rows):
+    own = (np.ones(len(each.rows)) if each.weights is None else each.weights for each in (first, second))
+    if not np.array_equal(*own):
+        raise DataError(
+            f"{names[0]} and {names[1]} were scored with different row weights; compare runs of one task.weight"
+        )
+    if not len(with_weight(first).rows):
         raise DataError(f"{names[0]} and {names[1]} have no rows to compare")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from burnish.metrics.compare import Comparison, refuse_other_rows, resampled
 from burnish.metrics.sums import Array
-from burnish.metrics.tally import draws, joined
+from burnish.metrics.tally import draws, joined, with_weight
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome
 
@@ -60,7 +60,7 @@ def _sides(part: Told, names: tuple[str, str]) -> list[list[Outcome]]:
     whole = [outcome for side in sides for outcome in side]
     for other in whole[1:]:
         refuse_other_rows(whole[0], other, names=names)
-    return sides
+    return [[with_weight(outcome) for outcome in side] for side in sides]
 
 
 def _values(part: Told, sides: Sequence[Sequence[Outcome]]) -> list[float]:

@@ -25,16 +25,16 @@ class Reliability:
 
     confidence: float
     accuracy: float
-    count: int
+    count: float
+    """How many there are, by their weight."""
 
 
-def reliability(confidence: Array, right: Array, *, num_bins: int = 10) -> tuple[Reliability, ...]:
+def reliability(confidence: Array, right: Array, weights: Array, *, num_bins: int = 10) -> tuple[Reliability, ...]:
     """Group decisions by confidence, leaving out empty groups."""
     keys = bin_of(confidence, num_bins=num_bins)
-    groups = [keys == key for key in np.unique(keys)]
-    return tuple(
-        Reliability(float(confidence[group].mean()), float(right[group].mean()), int(group.sum())) for group in groups
-    )
+    columns = (confidence * weights, right * weights, weights)
+    sums = np.stack([np.bincount(keys, weights=column, minlength=num_bins) for column in columns])
+    return tuple(Reliability(sure / total, hits / total, total) for sure, hits, total in sums.T.tolist() if total > 0)
 
 
 def confidences(outcome: Outcome) -> tuple[Array, Array]:

@@ -57,6 +57,8 @@ class BoostedTrees(TableNetwork):
 
     def begin(self, batch: "Batch") -> None:
         """Take the training rows; trees that are there are grown on, exactly as if they had just been grown."""
+        if not batch.get("weight", np.ones(1)).all():  # a row that weighs nothing would still count as one of a leaf
+            batch = {name: values[batch["weight"] > 0] for name, values in batch.items()}
         weights = _weights(batch, self.head.objective)
         first = len(inputs_of(self.head).numbers)
         categories = list(range(first, first + len(inputs_of(self.head).categories)))

@@ -46,14 +46,14 @@ class Matrices:
     evaluation: Any
 
 
-def constant(targets: Array, frame: Standing) -> Array:
+def constant(targets: Array, frame: Standing, weights: Array | None = None) -> Array:
     """Give every example the shares of the training labels, or their mean."""
     if frame.kind == "regression":
-        return np.full(len(frame.rows), targets.mean())
+        return np.full(len(frame.rows), np.average(targets, weights=weights))
     if frame.kind == "multilabel":
-        return np.tile(targets.mean(axis=0), (len(frame.rows), 1))
-    shares = np.bincount(targets.astype(np.int64), minlength=frame.num_labels) / len(targets)
-    return np.tile(shares, (len(frame.rows), 1))
+        return np.tile(np.average(targets, axis=0, weights=weights), (len(frame.rows), 1))
+    counts = np.bincount(targets.astype(np.int64), weights=weights, minlength=frame.num_labels)
+    return np.tile(counts / counts.sum(), (len(frame.rows), 1))
 
 
 def sample(size: int, *, most: int, seed: int) -> Array:
@@ -63,40 +63,45 @@ def sample(size: int, *, most: int, seed: int) -> Array:
     return np.sort(np.random.Generator(np.random.Philox(seed)).choice(size, most, replace=False))
 
 
-def linear(matrices: Matrices, targets: Array, *, frame: Standing, seed: int) -> Array:
+def linear(matrices: Matrices, targets: Array, *, frame: Standing, seed: int, weights: Array | None = None) -> Array:
     """Learn a linear model and give its outputs on the evaluation examples."""
+    if weights is not None and not weights.all():
+        kept = np.flatnonzero(weights)
+        matrices = Matrices(matrices.train[kept], matrices.evaluation)
+        targets, weights = targets[kept], weights[kept]
     if frame.kind == "regression":
-        return _ridge(matrices, targets)
+        return _ridge(matrices, targets, weights)
     if frame.kind == "multilabel":
-        return np.stack([_probability(matrices, column, seed=seed) for column in targets.T], axis=1)
+        return np.stack([_probability(matrices, column, weights, seed=seed) for column in targets.T], axis=1)
     if len(np.unique(targets)) == 2:
         present = np.unique(targets)
-        second = _probability(matrices, targets == present[1], seed=seed)
+        second = _probability(matrices, targets == present[1], weights, seed=seed)
         return _spread(np.stack([1 - second, second], axis=1), present, size=frame.num_labels)
-    return _several(matrices, targets, size=frame.num_labels)
+    return _several(matrices, targets, weights, size=frame.num_labels)
 
 
-def _ridge(matrices: Matrices, targets: Array) -> Array:
-    model = import_module("sklearn.linear_model").Ridge(solver="lsqr")
-    return np.asarray(model.fit(matrices.train, targets).predict(matrices.evaluation), dtype=np.float64)
+def _ridge(matrices: Matrices, targets: Array, weights: Array | None) -> Array:
+    model = import_module("sklearn.linear_model").Ridge(solver="lsqr").fit(matrices.train, targets, weights)
+    return np.asarray(model.predict(matrices.evaluation), dtype=np.float64)
 
 
-def _probability(matrices: Matrices, targets: Array, *, seed: int) -> Array:
+def _probability(matrices: Matrices, targets: Array, weights: Array | None, *, seed: int) -> Array:
     is_true = targets.astype(np.int64)
     if len(np.unique(is_true)) < 2:
         return np.full(matrices.evaluation.shape[0], float(is_true[0]))
     model = import_module("sklearn.linear_model").LogisticRegression(C=10, solver="liblinear", random_state=seed)
-    return np.asarray(model.fit(matrices.train, is_true).predict_proba(matrices.evaluation)[:, 1], dtype=np.float64)
+    model.fit(matrices.train, is_true, weights)
+    return np.asarray(model.predict_proba(matrices.evaluation)[:, 1], dtype=np.float64)
 
 
-def _several(matrices: Matrices, targets: Array, *, size: int) -> Array:
+def _several(matrices: Matrices, targets: Array, weights: Array | None, *, size: int) -> Array:
     if len(np.unique(targets)) < 2:
         return _spread(np.ones((matrices.evaluation.shape[0], 1)), np.unique(targets), size=size)
     # A loose tolerance: the last digits of a baseline are not worth a minute.
     model = import_module("sklearn.linear_model").LogisticRegression(C=10, solver="lbfgs", tol=1e-3, max_iter=50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(matrices.train, targets)
+        model.fit(matrices.train, targets, weights)
     return _spread(model.predict_proba(matrices.evaluation), model.classes_, size=size)
 
 

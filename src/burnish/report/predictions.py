@@ -1,6 +1,7 @@
 """Reads predictions/<split>.parquet into confusion, calibration and worst errors."""
 
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ _MOST_LABELS = 20
 _MOST_MISTAKES = 12
 _MOST_POINTS = 600
 _PLACE = "burnish: place"
-_COLUMNS = ("row", "file", "file_row", "truth", "predicted", "confidence")
+_COLUMNS = ("row", "file", "file_row", "truth", "predicted", "confidence", "weight")
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,14 @@ class Predictions:
     """Where the texts are; only those that are shown are read."""
 
     def confusion(self) -> Matrix | None:
-        """Count rows by truth and prediction; of many labels, the most frequent."""
+        """Count rows, by their weight, by truth and prediction; of many labels, the most frequent."""
         if self.kind not in ("binary", "multiclass"):
             return None
-        pairs = Counter(zip(map(str, self.truth), map(str, self.predicted), strict=True))
+        pairs: dict[tuple[str, str], float] = defaultdict(float)
+        for true, said, weight in zip(self.truth, self.predicted, self._weights().tolist(), strict=True):
+            pairs[str(true), str(said)] += weight
         labels = self._frequent(pairs)
-        counts = tuple(tuple(pairs[true, said] for said in labels) for true in labels)
+        counts = tuple(tuple(round(pairs[true, said]) for said in labels) for true in labels)
         return Matrix(self.split, labels, counts, num_labels=max(len(self.labels), len(labels)))
 
     def calibration(self) -> Calibration | None:
@@ -52,7 +55,8 @@ class Predictions:
             return None
         right = np.asarray([self._is_right(*pair) for pair in zip(self.truth, self.predicted, strict=True)])
         known = np.isfinite(confidence)
-        return Calibration(self.split, reliability(confidence[known], right[known].astype(np.float64)))
+        right, weights = right[known].astype(np.float64), self._weights()[known]
+        return Calibration(self.split, reliability(confidence[known], right, weights))
 
     def residuals(self) -> Residuals | None:
         """Set what was missed beside what was predicted; of many rows, evenly some."""
@@ -108,8 +112,13 @@ class Predictions:
             return None
         return np.asarray(self.table["confidence"].to_numpy(), dtype=np.float64)
 
-    def _frequent(self, pairs: Counter[tuple[str, str]]) -> tuple[str, ...]:
-        seen = Counter[str]()
+    def _weights(self) -> Array:
+        if "weight" not in self.table.column_names:
+            return np.ones(len(self.table))
+        return np.asarray(self.table["weight"].to_numpy(), dtype=np.float64)
+
+    def _frequent(self, pairs: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
+        seen: dict[str, float] = defaultdict(float)
         for (true, said), number in pairs.items():
             seen[true] += number
             seen[said] += 0
@@ -128,6 +137,8 @@ def read_predictions(path: Path, *, kind: str, labels: tuple[str, ...]) -> Predi
     if not {"truth", "predicted"} <= set(present) or not table.num_rows:
         return None
     table = table.append_column(_PLACE, pa.array(np.arange(table.num_rows))).filter(pc.is_valid(table["truth"]))
+    if "weight" in present:
+        table = table.filter(pc.not_equal(table["weight"], 0))  # no score counts them
     truth, predicted = table["truth"].to_pylist(), table["predicted"].to_pylist()
     return Predictions(path.stem, kind, labels, table, truth, predicted, path)
 

@@ -116,7 +116,7 @@ def reliability_chart(points: Sequence[Reliability], *, title: str, size: int = 
     shapes.append(f'<polyline points="{" ".join(f"{x},{y}" for x, y, _ in places)}" class="line model"/>')
     for x, y, point in places:
         radius = round(2.5 + 5 * math.sqrt(point.count / most), 1)
-        hint = f"<title>{point.count:,} rows: confidence {point.confidence:.2f}, right {point.accuracy:.2f}</title>"
+        hint = f"<title>{point.count:,.10g} rows: confidence {point.confidence:.2f}, right {point.accuracy:.2f}</title>"
         shapes.append(f'<circle cx="{x}" cy="{y}" r="{radius}" class="dot">{hint}</circle>')
     gap = max((abs(point.confidence - point.accuracy) for point in points), default=0.0)
     return svg(shapes, width=size, height=size, title=title, description=f"the widest gap is {gap:.2f}")

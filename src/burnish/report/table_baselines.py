@@ -27,7 +27,9 @@ def table_baselines(
     """Learn simple models from the training features and give their outcomes on the rows that were scored."""
     standing = Standing(outcome.kind, outcome.labels, outcome.rows, outcome.truth, outcome.weights)
     targets = truths(train, profile)
-    found = {"mean" if outcome.kind == "regression" else "majority": standing.outcome(constant(targets, standing))}
+    weights = array_of(train["weight"]).astype(np.float64) if "weight" in train.column_names else np.ones(len(train))
+    usual = standing.outcome(constant(targets, standing, weights))
+    found = {"mean" if outcome.kind == "regression" else "majority": usual}
     try:
         require("sklearn.linear_model", extra="baselines", why="for the linear baseline")
     except MissingExtra as missing:
@@ -37,7 +39,8 @@ def table_baselines(
     plan = TablePlan.from_json(profile.facts["table"])
     matrices = Matrices(_design(train.take(kept), plan), _design(scored, plan))
     name = "ridge" if outcome.kind == "regression" else "logistic"
-    found[name] = standing.outcome(linear(matrices, targets[kept], frame=standing, seed=seed))
+    outputs = linear(matrices, targets[kept], frame=standing, seed=seed, weights=weights[kept])
+    found[name] = standing.outcome(outputs)
     return found
 
 

@@ -18,9 +18,9 @@ def weights_of(choice: Weights, profile: Profile) -> tuple[float, ...] | None:
     if isinstance(choice, dict):
         refuse_unknown_classes(unknown_classes(choice, profile.labels), profile.labels)
         return tuple(choice.get(name, 1.0) for name in profile.labels)
-    counts = profile.facts["label_counts"]
+    counts = profile.facts.get("label_weights") or profile.facts["label_counts"]
     total = sum(counts.values())
-    return tuple(total / (len(counts) * max(1, counts[name])) for name in profile.labels)
+    return tuple(total / (len(counts) * (counts[name] or 1)) for name in profile.labels)
 
 
 def unknown_classes(weights: Weights, labels: Sequence[str]) -> list[str]:

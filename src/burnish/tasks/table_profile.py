@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
 from burnish.errors import ConfigError, DataError, Problem
@@ -65,7 +66,12 @@ def _target(task: "Tabular", frame: Frame) -> tuple[str, tuple[str, ...], dict[s
         return kind, (), _number_facts(task, table)
     classes = tuple(task.labels or columns.classes(table))
     refuse_odd_classes(kind, classes, column=task.target)
-    return kind, classes, {"label_counts": columns.counts(table, classes)}
+    facts: dict[str, Any] = {"label_counts": columns.counts(table, classes)}
+    if task.weight is not None:
+        which, _faults = columns.class_indices(table, classes)
+        sums = np.bincount(which, weights=np.nan_to_num(frame.numbers(task.weight).values), minlength=len(classes))
+        facts["label_weights"] = dict(zip(classes, sums.tolist(), strict=True))
+    return kind, classes, facts
 
 
 def _number_facts(task: "Tabular", table: pa.Table) -> dict[str, Any]:

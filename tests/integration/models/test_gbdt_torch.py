@@ -137,3 +137,16 @@ def test_a_step_is_a_round_and_the_models_own_options_say_how_many() -> None:
     policy = model.policy(TrainPolicy(length=Interval(9, "epochs"), clip=None))
     assert (policy.length, policy.evaluate_every, policy.patience) == (Interval(70, "steps"), Interval(7, "steps"), 3)
     assert policy.clip is None
+
+
+def test_rows_that_weigh_nothing_leave_no_trace_in_the_trees() -> None:
+    given = rows("numbers")
+    given["weight"][::2] = 0
+    kept = {name: values[given["weight"] > 0] for name, values in given.items()}
+    texts = []
+    for batch in (given, kept):
+        network = OPTIONS.network(HEADS["numbers"], NoAssets())
+        pupil = Grower(network, lambda batch=batch: batch, precision=CPU, learning_rate=OPTIONS.learning_rate)
+        grown(pupil, range(3))
+        texts.append(_trees(pupil))
+    assert texts[0] == texts[1]

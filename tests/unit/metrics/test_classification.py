@@ -143,7 +143,7 @@ def test_many_sets_over_many_rows_are_scored_in_pieces_with_the_same_digits() ->
 
 
 def test_reliability_groups_decisions_by_confidence() -> None:
-    points = reliability(np.asarray([0.55, 0.6, 0.95, 1.0]), np.asarray([0.0, 1.0, 1.0, 1.0]), num_bins=10)
+    points = reliability(np.asarray([0.55, 0.6, 0.95, 1.0]), np.asarray([0.0, 1.0, 1.0, 1.0]), np.ones(4), num_bins=10)
     assert [(point.confidence, point.accuracy, point.count) for point in points] == [
         (pytest.approx(0.575), 0.5, 2),
         (pytest.approx(0.975), 1.0, 2),
