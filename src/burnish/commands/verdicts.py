@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from burnish.commands.recipes import Recipe
 from burnish.errors import BurnishError, DataError
-from burnish.registry import Registry, default_registry
 from burnish.run.directory import RunDirectory, read_json
-from burnish.run.predictions import predictions_file, read_outcome, read_places
+from burnish.run.plan import read_plan
+from burnish.run.predictions import predictions_file, read_outcome, read_places, read_profile
 from burnish.run.result import ScoreSheet
-from burnish.spec.parts import ALONE, MEAN, named, written_profiles
+from burnish.run.selection import main_metric, metrics_of
+from burnish.spec.parts import ALONE, MEAN, named, parts_of, written_profiles
 from burnish.spec.protocols import Metric
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def _told(pair: Pair, *, split: str, task: str, sheets: Sequence[ScoreSheet | No
         _refuse_other_places(pair, split=split, task=task)
         first, second = ([read_outcome(run, split, task=task) for run in each.runs] for each in pair)
         score = _main_score(sheets, split, task)
-        metric, shown = _metric(score, kind=first[0].kind, registry=default_registry())
+        metric, shown = _metric(score, [run for each in pair for run in each.runs], task=task)
     except BurnishError as error:
         return _fault(pair, split=split, task=task, error=error)
     return Told(first, second, metric, shown)
@@ -103,14 +104,23 @@ def _files(places: "pa.Table") -> set[str]:
     return set(places["file"].unique().to_pylist())
 
 
-def _metric(headline: str | None, *, kind: str, registry: Registry) -> tuple[Metric, str]:
-    """Find the metric that gives the headline score, or the plainest one for this kind of outcome."""
-    fallback = "mse" if kind == "regression" else "accuracy"
-    for listing in registry.names("metrics"):
-        metric = registry.load("metrics", listing.name)()
-        if headline in metric.names() and metric.applies(kind):  # type: ignore[attr-defined]  # load() checked the kind
-            return metric, str(headline)  # type: ignore[return-value]  # as above
-    return registry.load("metrics", fallback)(), fallback  # type: ignore[return-value]  # as above
+def _metric(score: str | None, runs: Sequence[RunDirectory], *, task: str) -> tuple[Metric, str]:
+    """Give the metric by which the runs themselves computed a score, or the first that judges."""
+    own = [(run, metric) for run in runs for metric in _own_metrics(run, task)]
+    shown = score or main_metric([metric for _, metric in own]).names()[0]
+    found = [(run, metric) for run, metric in own if shown in metric.names()]
+    cannot = f"{' and '.join(run.name for run in runs)} cannot be compared by {shown}"
+    if not found:
+        known = dict.fromkeys(name for _, metric in own for name in metric.names())
+        raise DataError(f"{cannot}: their plans have {', '.join(known)}")
+    if any(metric != found[0][1] for _, metric in found):
+        told = ", ".join(f"{metric!r} in {run.name}" for run, metric in found)
+        raise DataError(f"{cannot}, which they computed differently: {told}")
+    return found[0][1], shown
+
+
+def _own_metrics(run: RunDirectory, task: str) -> Sequence[Metric]:
+    return metrics_of(parts_of(read_plan(run))[task], read_profile(run, task=task))
 
 
 def _of_the_mean(pair: Pair, told: "Sequence[Told]", *, split: str) -> Iterator[Verdict]:

@@ -33,7 +33,7 @@ def read_outcome(directory: RunDirectory, split: str, *, task: str = ALONE) -> O
 
     path = predictions_file(directory, split, task=task)
     try:
-        profile = _profile(directory, task)
+        profile = read_profile(directory, task=task)
         if profile.kind not in (*_COMPARED, *_OWN_COLUMNS):
             raise DataError(
                 f"{directory.path} says {profile.kind} of its rows, and only runs that give classes, tags, choices, "
@@ -67,6 +67,12 @@ def read_places(directory: RunDirectory, split: str, *, task: str = ALONE) -> pa
         return pq.read_table(path, columns=list(_PLACE)) if set(_PLACE) <= set(known) else None
     except (OSError, pa.ArrowException) as error:
         raise CheckpointError(f"{path} does not hold the predictions of this run, so it cannot be compared") from error
+
+
+def read_profile(directory: RunDirectory, *, task: str = ALONE) -> Profile:
+    """Read what a run, or one of its tasks, learned of its data."""
+    fields = written_profiles(read_json(directory.profile))[task]
+    return Profile(str(fields["kind"]), tuple(map(str, fields["labels"])), fields.get("facts", {}))
 
 
 def predictions_file(directory: RunDirectory, split: str, *, task: str = ALONE) -> Path:
@@ -108,11 +114,6 @@ def _entries(values: list[Any], profile: Profile) -> Array:
     numbers = {label: number for number, label in enumerate(profile.labels)}
     rows = (tuple(numbers[tag] for tag in tags) for tags in values)
     return np.fromiter(rows, dtype=object, count=len(values))
-
-
-def _profile(directory: RunDirectory, task: str) -> Profile:
-    fields = written_profiles(read_json(directory.profile))[task]
-    return Profile(kind=str(fields["kind"]), labels=tuple(map(str, fields["labels"])))
 
 
 def _outputs(table: Any, profile: Profile) -> Array:

@@ -13,19 +13,20 @@ from burnish.run.result import ScoreSheet, sheet_to_json
 from burnish.spec.events import Ended, Evaluated, Event, Saved, Started, Stepped
 from burnish.spec.values import Score
 
-PLAN = """\
+_TASK = "type: text_classification"
+_DATA = "type: files\n  train: train.csv"
+PLAN = f"""\
 name: small
 task:
-  type: text_classification
+  {_TASK}
 data:
-  type: files
-  train: train.csv
+  {_DATA}
 model:
   type: transformer
   name: tiny
 optimizer:
   type: adamw
-  learning_rate: {rate}
+  learning_rate: {{rate}}
 """
 
 
@@ -92,6 +93,10 @@ def predict(
 
 def predict_several(run: RunDirectory, told: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:
     """Write predictions and truths of the test splits of several tasks, each as `predict` does."""
+    tasks = ", ".join(f"{task}: {{{_TASK}}}" for task in told)
+    sets = ", ".join(f"{task}: {{type: files, train: train.csv}}" for task in told)
+    plan = run.plan.read_text().replace(_TASK, f"type: multi\n  tasks: {{{tasks}}}")
+    run.plan.write_text(plan.replace(_DATA, f"type: several\n  sets: {{{sets}}}"))
     write_json(run.profile, {"kind": "several", "labels": [], "facts": {"tasks": dict.fromkeys(told, BINARY)}})
     for task, (predicted, truth) in told.items():
         _write_predictions(run.predictions / task, predicted, truth)

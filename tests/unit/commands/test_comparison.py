@@ -1,11 +1,14 @@
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from burnish.commands.comparison import compare
 from burnish.commands.runs import compare as public
 from burnish.errors import CheckpointError
-from burnish.run.directory import write_json
+from burnish.run.directory import RunDirectory, write_json
 from burnish.run.result import ScoreSheet, sheet_to_json
 from burnish.spec.values import Score
 from tests.unit.commands.run_maker import finish, make_run, predict, predict_several
@@ -173,18 +176,83 @@ def test_spoilt_predictions_are_told_and_nothing_else_suffers(tmp_path: Path) ->
 
 
 def test_numbers_are_compared_too(tmp_path: Path) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    runs = [make_run(tmp_path / name) for name in ("a", "b")]
-    for run, error in zip(runs, (1.0, 0.1), strict=True):
-        write_json(run.profile, {"kind": "regression", "labels": []})
-        run.predictions.mkdir()
-        truth = [float(number) for number in range(30)]
-        table = pa.table({"row": list(range(30)), "truth": truth, "predicted": [each + error for each in truth]})
-        pq.write_table(table, run.predictions / "test.parquet")
-    [verdict] = compare([run.path for run in runs]).verdicts
+    truth = np.arange(30.0)
+    for name, error in (("a", 1.0), ("b", 0.1)):
+        _predict_numbers(make_run(tmp_path / name), truth + error, truth)
+    [verdict] = compare([tmp_path / "a", tmp_path / "b"]).verdicts
     assert "b is better" in verdict.sentence
+
+
+def test_a_verdict_uses_the_options_of_the_runs_own_metric(tmp_path: Path) -> None:
+    # High predictions are better at the 0.9 quantile, low ones at the median, which plain options would judge by.
+    truth = np.random.default_rng(0).normal(size=200)
+    for name, said in (("a", np.quantile(truth, 0.5)), ("b", np.quantile(truth, 0.9))):
+        run = make_run(tmp_path / name)
+        _learn_quantile(run, 0.9)
+        _predict_numbers(run, np.full(200, said), truth)
+    [verdict] = compare([tmp_path / "a", tmp_path / "b"]).verdicts
+    assert verdict.sentence.startswith("pinball on test: b is better by ")
+
+
+def test_runs_whose_metric_has_other_options_are_not_compared_by_it(tmp_path: Path) -> None:
+    truth = np.arange(40.0)
+    for name, quantile in (("a", 0.9), ("b", 0.5)):
+        run = make_run(tmp_path / name)
+        _learn_quantile(run, quantile)
+        _predict_numbers(run, truth + quantile, truth)
+    [verdict] = compare([tmp_path / "a", tmp_path / "b"]).verdicts
+    assert verdict.p_value is None
+    assert verdict.sentence == (
+        "a and b cannot be compared by pinball, which they computed differently: Pinball(quantile=0.9) in a, "
+        "Pinball(quantile=0.5) in b"
+    )
+
+
+def _learn_quantile(run: RunDirectory, quantile: float) -> None:
+    task = f"type: tabular\n  target: y\n  loss: quantile\n  quantile: {quantile}"
+    model = "model:\n  type: deep\n"
+    run.plan.write_text(
+        run.plan.read_text()
+        .replace("type: text_classification", task)
+        .replace("model:\n  type: transformer\n  name: tiny\n", model)
+    )
+    write_json(run.scores, sheet_to_json(ScoreSheet("pinball", {"test": {"pinball": Score(0.5)}}, {})))
+
+
+def _predict_numbers(run: RunDirectory, predicted: np.ndarray, truth: np.ndarray) -> None:
+    write_json(run.profile, {"kind": "regression", "labels": [], "facts": {"target": {}}})
+    run.predictions.mkdir()
+    table = pa.table({"row": np.arange(len(truth)), "truth": truth, "predicted": predicted})
+    pq.write_table(table, run.predictions / "test.parquet")
+
+
+@pytest.mark.parametrize(
+    ("metrics", "headline"),
+    [
+        ("[{type: f1, average: macro}]", "f1_macro"),
+        ("[{type: f1, average: micro}]", "f1_micro"),
+        ("[{type: f1, positive: neg}, accuracy]", "f1_neg"),
+    ],
+)
+def test_a_verdict_is_of_the_headline_however_it_is_averaged(tmp_path: Path, metrics: str, headline: str) -> None:
+    truth, wrong = ["pos", "neg"] * 20, ["neg"] * 40
+    for name, predicted in (("a", wrong), ("b", truth)):
+        run = make_run(tmp_path / name)
+        run.plan.write_text(run.plan.read_text() + f"metrics: {metrics}\n")
+        predict(run, predicted, truth)
+        write_json(run.scores, sheet_to_json(ScoreSheet(headline, {"test": {headline: Score(0.5)}}, {})))
+    [verdict] = compare([tmp_path / "a", tmp_path / "b"]).verdicts
+    assert verdict.sentence.startswith(f"{headline} on test: b is better by ")
+
+
+def test_a_headline_that_no_metric_gives_is_told(tmp_path: Path) -> None:
+    for name in "ab":
+        run = make_run(tmp_path / name)
+        predict(run, ["pos"] * 4, ["pos"] * 4)
+        write_json(run.scores, sheet_to_json(ScoreSheet("span_f1", {"test": {"span_f1": Score(0.5)}}, {})))
+    [verdict] = compare([tmp_path / "a", tmp_path / "b"]).verdicts
+    assert verdict.p_value is None
+    assert verdict.sentence.startswith("a and b cannot be compared by span_f1: their plans have accuracy, f1")
 
 
 @pytest.mark.parametrize("names", [["a"], ["a", "a"], []])
