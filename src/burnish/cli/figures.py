@@ -32,7 +32,9 @@ def figure(value: float, *, name: str = "") -> str:
     """Write a score's value to four places, so that columns of them line up, and a count, told by its name, as one."""
     if name.startswith(CELLS) and math.isfinite(value):
         return number(int(value) if float(value).is_integer() else value)
-    return f"{value:.4f}" if math.isfinite(value) and abs(value) < 1e4 else f"{value:.4g}"
+    if math.isnan(value):
+        return "not defined"
+    return f"{value:.4f}" if abs(value) < 1e4 else f"{value:.4g}"
 
 
 def interval(score: Score, *, name: str = "") -> str:

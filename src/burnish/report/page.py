@@ -71,10 +71,13 @@ def _label_names(data: ReportData) -> list[str]:
 def _verdict(data: ReportData) -> str:
     """Say in one sentence how far the model is from the best baseline."""
     headline = data.headline
-    if headline is None or not _rivals(data, headline):
+    if headline is None:
+        return ""
+    rivals = [each for each in _rivals(data, headline) if not math.isnan(each[1].value)]
+    if not rivals or math.isnan(headline.figure.value):
         return ""
     sign = -1 if headline.is_lower_better else 1
-    name, rival = max(_rivals(data, headline), key=lambda each: sign * each[1].value)
+    name, rival = max(rivals, key=lambda each: sign * each[1].value)
     gap = sign * (headline.figure.value - rival.value)
     if gap == 0:
         return f"level with {readable(name)}"

@@ -48,7 +48,7 @@ def truths(features: pa.Table, profile: Profile) -> Array:
     """Give the labels of features as an outcome tells them: class indices, or numbers in the target's own unit."""
     labels = array_of(features["label"])
     if profile.kind == "regression":
-        return Measure.from_json(profile.facts["target"]).truth(labels)
+        return Measure.of_profile(profile).truth(labels)
     return labels.astype(np.int64)
 
 

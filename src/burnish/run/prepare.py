@@ -2,11 +2,11 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from burnish.data.text import drop_report
 from burnish.data.tokens import TextAssets
 from burnish.data.vocabulary import Vocabulary
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
-from burnish.run.directory import RunDirectory, write_json
+from burnish.run.directory import RunDirectory, read_json, write_json
 from burnish.run.joint import join
 from burnish.run.machine import give_back_memory
 from burnish.run.material import Material
@@ -26,10 +26,11 @@ from burnish.run.prepared import PreparedFolder
 from burnish.run.read_prepared import read_features, refuse_misfit
 from burnish.run.selection import refuse_misfits, refuse_unlike
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import ALONE, joined_profile, named, parts_of
+from burnish.spec.parts import ALONE, joined_profile, named, parts_of, written_profiles
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Draw, Profile, RowFault, Rows, Splits
 from burnish.tasks.table_encoder import unseen_cells
+from burnish.tasks.table_target import TARGET
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -99,9 +100,10 @@ def prepare(
     quarantine = directory.skipped_rows if is_recorded else None
     record = directory.profile if is_recorded else None
     parts = parts_of(experiment)
+    begun = written_profiles(read_json(directory.profile)) if any(directory.checkpoints.glob("step-*")) else {}
     if ALONE in parts:
-        return _encoded(experiment, _ready(experiment, quarantine, record=record), tell=tell)
-    ready = _all_ready(parts, quarantine)
+        return _encoded(experiment, _ready(experiment, quarantine, record=record, begun=begun.get(ALONE)), tell=tell)
+    ready = _all_ready(parts, quarantine, begun=begun)
     profiles = {name: each.profile for name, each in ready.items()}
     if record is not None:
         write_json(record, asdict(joined_profile(profiles)))
@@ -147,14 +149,16 @@ class _Ready:
     encoder: Encoder
 
 
-def _all_ready(parts: Mapping[str, Experiment], quarantine: Path | None) -> dict[str, _Ready]:
+def _all_ready(
+    parts: Mapping[str, Experiment], quarantine: Path | None, *, begun: Mapping[str, Mapping[str, Any]]
+) -> dict[str, _Ready]:
     """Read the rows of every task before one is refused, so that the faults of all are told at once."""
     ready: dict[str, _Ready] = {}
     refused: list[DataError] = []
     misfits: list[Problem] = []
     for name, part in parts.items():
         try:
-            ready[name] = _ready(part, quarantine)
+            ready[name] = _ready(part, quarantine, begun=begun.get(name))
         except DataError as error:
             refused.append(DataError(f"task {name}: {error}"))
         except ConfigError as error:
@@ -166,12 +170,18 @@ def _all_ready(parts: Mapping[str, Experiment], quarantine: Path | None) -> dict
     return ready
 
 
-def _ready(experiment: Experiment, quarantine: Path | None, *, record: Path | None = None) -> _Ready:
+def _ready(
+    experiment: Experiment,
+    quarantine: Path | None,
+    *,
+    record: Path | None = None,
+    begun: Mapping[str, Any] | None = None,
+) -> _Ready:
     try:
         splits = experiment.data.load(request_of(experiment, quarantine))
     except BrokenRows as error:
         raise _with_faults_of_the_rest(experiment, error) from error
-    profile = experiment.task.profile(splits.train)
+    profile = _as_begun(experiment.task.profile(splits.train), begun)
     refuse_misfits(experiment, profile)
     if record is not None:
         write_json(record, asdict(profile))
@@ -182,6 +192,13 @@ def _ready(experiment: Experiment, quarantine: Path | None, *, record: Path | No
     sound = partial(_sound, experiment=experiment, encoder=encoder, quarantine=quarantine)
     rows = settle_all({name: partial(sound, part, name) for name, part in _parts(splits).items()})
     return _Ready(splits, rows, profile, assets, encoder)
+
+
+def _as_begun(profile: Profile, begun: Mapping[str, Any] | None) -> Profile:
+    """Leave a target as it is where the checkpoints of a run learned it so: that of texts was not always scaled."""
+    if begun is None or begun.get("kind") != "regression" or TARGET in (begun.get("facts") or {}):
+        return profile
+    return replace(profile, facts={name: fact for name, fact in profile.facts.items() if name != TARGET})
 
 
 def _with_faults_of_the_rest(experiment: Experiment, error: BrokenRows) -> DataError:

@@ -10,6 +10,7 @@ import numpy as np
 
 from burnish.data.codecs.example import Feature, serialise_example
 from burnish.data.codecs.tfrecord import FRAME_BYTES, write_records
+from burnish.data.ragged import pick
 from burnish.data.tokens import TextAssets
 from burnish.errors import DataError
 from burnish.run.prepare import Prepared
@@ -67,7 +68,10 @@ def _records(prepared: Prepared, split: str, *, form: Form, progress: Callable[[
     collate, total = prepared.collate(split), prepared.features[split].num_rows
     draw = Draw(seed=0, epoch=0, is_training=False)
     for start in range(0, total, _AT_ONCE):
-        batch = collate(np.arange(start, min(start + _AT_ONCE, total)), draw)
+        which = np.arange(start, min(start + _AT_ONCE, total))
+        batch = dict(collate(which, draw))
+        if prepared.profile.kind == "regression" and "label" in batch:
+            batch["label"] = pick(prepared.features[split]["label"], which)  # in its own unit, whoever reads it
         arrays = arrays_of(batch, form)
         yield from (_record(arrays, at) for at in range(len(arrays["input_ids"])))
         progress(min(start + _AT_ONCE, total), total)

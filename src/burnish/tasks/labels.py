@@ -53,10 +53,15 @@ class LabelColumns:
 
     def range(self, table: pa.Table) -> dict[str, float]:
         """Tell the smallest, the largest and the mean number."""
-        values, _faults = self.numbers(table)
+        values = self.known_numbers(table)
         if not len(values):
             return {}
         return {"lowest": float(values.min()), "highest": float(values.max()), "mean": float(values.mean())}
+
+    def known_numbers(self, table: pa.Table) -> "Array":
+        """Give the numbers of the rows that hold one."""
+        values, faults = self.numbers(table)
+        return np.delete(values, [fault.row for fault in faults])
 
     def class_indices(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:
         """Give each row's class as an index, and the rows whose label is none of the classes."""

@@ -97,6 +97,6 @@ class Similarity(Component):
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         """Give correlations and errors."""
-        from burnish.tasks.text_scores import metrics_for
+        from burnish.tasks.text_scores import CORRELATIONS
 
-        return metrics_for("regression")
+        return CORRELATIONS

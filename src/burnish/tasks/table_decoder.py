@@ -21,7 +21,7 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, *, threshold: float
     label, weights = (outputs[name][first] if name in outputs else None for name in ("label", "weight"))
     weights = None if weights is None else weights.astype(np.float64)
     if profile.kind == "regression":
-        values, truth = _numbers(members, label, measure=Measure.from_json(profile.facts["target"]))
+        values, truth = _numbers(members, label, measure=Measure.of_profile(profile))
         return Outcome("regression", rows, values, values, truth, weights=weights)
     fitted: Mapping[str, Any] = profile.facts.get("fitted", {})
     shares = Calibration.from_json(fitted.get("calibration")).applied(_softmax(members).mean(axis=1))

@@ -123,7 +123,7 @@ class TableEncoder:
         if self.profile.kind != "regression":
             indices, faults = LabelColumns((self.target,)).class_indices(table, self.profile.labels)
             return indices, of_target(faults, self.target)
-        measure = Measure.from_json(self.profile.facts["target"])
+        measure = Measure.of_profile(self.profile)
         values, faults = read_numbers(table, self.target, transform=measure.transform, loss=self.loss)
         # Rows at fault are refused or skipped before anything is learned; a number keeps their logarithm from failing.
         usable = np.array(values)

@@ -13,7 +13,7 @@ from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_fit import Fitter
 from burnish.tasks.table_frame import Frame, frame_of
 from burnish.tasks.table_plan import TablePlan
-from burnish.tasks.table_target import Measure, read_numbers
+from burnish.tasks.table_target import TARGET, Measure, read_numbers
 
 if TYPE_CHECKING:
     from burnish.tasks.tabular import Tabular
@@ -83,7 +83,7 @@ def _number_facts(task: "Tabular", table: pa.Table) -> dict[str, Any]:
     link = "log" if task.loss in ("poisson", "gamma") else "identity"
     measure = Measure.of(known, transform=task.transform, link=link)
     spread = {"lowest": float(known.min()), "highest": float(known.max()), "mean": float(known.mean())}
-    return {"target": measure.to_json(), **spread}
+    return {TARGET: measure.to_json(), **spread}
 
 
 def _refuse_other_loss(loss: str, kind: str, target: str) -> None:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.values import RowFault
+from burnish.spec.values import Profile, RowFault
 from burnish.tasks.labels import LabelColumns
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
+TARGET = "target"
+"""Where a profile keeps the scale of its target."""
 _DIGITS = 12
 """Digits of a truth that survive being scaled and scaled back."""
 
@@ -43,6 +45,11 @@ class Measure:
     def from_json(cls, values: Mapping[str, Any]) -> "Measure":
         """Rebuild what `to_json` gave."""
         return cls(**values)
+
+    @classmethod
+    def of_profile(cls, profile: Profile) -> "Measure":
+        """Take it out of a profile; one without any leaves numbers as they are."""
+        return cls.from_json(profile.facts.get(TARGET, {}))
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values, for the profile."""

@@ -101,7 +101,7 @@ class TextClassification(Component):
         columns = self._label_columns()
         kind = self.kind if self.kind != "auto" else columns.guess_kind(rows.table)
         if kind == "regression":
-            return Profile(kind, facts=columns.range(rows.table))
+            return Profile(kind, facts=self._number_facts(rows))
         classes = self.labels or columns.classes(rows.table)
         refuse_odd_classes(kind, classes, column=", ".join(self.label))
         return Profile(kind, tuple(classes), {"label_counts": columns.counts(rows.table, classes)})
@@ -136,9 +136,11 @@ class TextClassification(Component):
         return decode(outputs, profile, pool=getattr(self.truncation, "pool", "mean"), threshold=self.threshold)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give accuracy and F1 for classes, correlations and errors for numbers."""
-        from burnish.tasks.text_scores import metrics_for
+        """Give accuracy and F1 for classes, errors and correlations for numbers."""
+        from burnish.tasks.text_scores import CORRELATIONS, metrics_for
 
+        if profile and profile.kind == "regression" and "target" not in profile.facts:
+            return CORRELATIONS  # a run from before targets were scaled is judged as it was
         return metrics_for(profile.kind if profile else self.kind)
 
     def _fits_labels(self, labels: tuple[str, ...]) -> None:
@@ -167,6 +169,15 @@ class TextClassification(Component):
         if self.loss == "focal" and self.label_smoothing > 0:
             return "has `label_smoothing`, without effect on `loss: focal`; leave one of them out"
         return ""
+
+    def _number_facts(self, rows: Rows) -> dict[str, Any]:
+        """Find the range of the numbers, and their scale by which they are standardised."""
+        from burnish.tasks.table_target import TARGET, Measure
+
+        columns = self._label_columns()
+        known = columns.known_numbers(rows.table)
+        measure = Measure.of(known, transform="none", link="identity") if len(known) else Measure()
+        return {**columns.range(rows.table), TARGET: measure.to_json()}
 
     def _label_columns(self) -> "LabelColumns":
         from burnish.tasks.labels import LabelColumns

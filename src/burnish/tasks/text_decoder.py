@@ -7,6 +7,7 @@ import numpy as np
 
 from burnish.spec.values import Outcome, Profile
 from burnish.tasks.probabilities import softmax
+from burnish.tasks.table_target import Measure
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
@@ -17,8 +18,12 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, *, pool: str, thres
     order = np.lexsort((outputs["part"], outputs["row"]))
     rows, starts = np.unique(outputs["row"][order], return_index=True)
     raw = _activate(outputs["logits"][order].astype(np.float64), profile.kind)
-    pooled = _pool(raw, starts, pool)
+    pooled = _pool(raw, starts, how=pool, kind=profile.kind)
     truth = outputs["label"][order][starts] if "label" in outputs else None
+    if profile.kind == "regression":
+        measure = Measure.of_profile(profile)
+        pooled = measure.answers(pooled)
+        truth = None if truth is None else measure.truth(truth.astype(np.float64))
     return Outcome(
         kind=profile.kind,
         rows=rows,
@@ -37,24 +42,30 @@ def _activate(logits: "Array", kind: str) -> "Array":
     return softmax(logits)
 
 
-def _pool(values: "Array", starts: "Array", how: str) -> "Array":
+def _pool(values: "Array", starts: "Array", *, how: str, kind: str) -> "Array":
     if len(starts) == len(values):
         return values
     sizes = np.diff(np.append(starts, len(values)))
+    sizes = sizes[:, None] if values.ndim == 2 else sizes
     if how == "first":
         return values[starts]
     if how == "max":
-        return _renormalised(np.maximum.reduceat(values, starts), values)
-    if how == "vote" and values.ndim == 2:
-        votes = (values == values.max(axis=1, keepdims=True)).astype(np.float64)
-        # The mean breaks ties between equal votes, and is too small to overrule a vote.
-        return _renormalised(np.add.reduceat(votes + values / (2 * sizes.max()), starts), values)
-    return np.add.reduceat(values, starts) / (sizes[:, None] if values.ndim == 2 else sizes)
+        most = np.maximum.reduceat(values, starts)
+        return most if kind in ("regression", "multilabel") else most / most.sum(axis=1, keepdims=True)
+    means = np.add.reduceat(values, starts) / sizes
+    if how != "vote" or kind == "regression":
+        return means
+    votes = np.add.reduceat(_votes(values, kind), starts)
+    # The mean breaks ties between equal votes, and counts for half of one: too little to overrule it.
+    return np.where(sizes == 1, means, (votes + means / 2) / (sizes + 0.5))
 
 
-def _renormalised(pooled: "Array", values: "Array") -> "Array":
-    is_distribution = values.ndim == 2 and bool(np.allclose(values.sum(axis=1), 1))
-    return pooled / pooled.sum(axis=1, keepdims=True) if is_distribution else pooled
+def _votes(values: "Array", kind: str) -> "Array":
+    """Let each window vote for every label that it finds, or for its likeliest class."""
+    if kind == "multilabel":
+        return (values > 0.5).astype(np.float64)
+    is_best = values == values.max(axis=1, keepdims=True)
+    return np.asarray(is_best / is_best.sum(axis=1, keepdims=True))
 
 
 def _decide(values: "Array", kind: str, threshold: float) -> "Array":

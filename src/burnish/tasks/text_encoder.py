@@ -16,6 +16,7 @@ from burnish.spec.values import Draw, Profile, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_labels, refuse_other_than_text
 from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_compact import matrix_column
+from burnish.tasks.table_target import Measure
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
@@ -73,11 +74,13 @@ class TextEncoder:
         return features.append_column("label", column)
 
     def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
-        """Build one batch, with each feature's row and label."""
+        """Build one batch, with each feature's row and label; a number is put on the scale that a network learns."""
         batch = dict(self.codec.collate(features, indices, draw))
         for name in ("row", "label"):
             if name in features.column_names:
                 batch[name] = pick(features[name], indices)
+        if self.profile.kind == "regression" and "label" in batch:
+            batch["label"] = Measure.of_profile(self.profile).taught(batch["label"])
         return batch
 
     @property

@@ -1,6 +1,7 @@
 """Which scores make sense for which kind of labels; the first is the one that selects."""
 
 from burnish.metrics.classification import F1, Accuracy, Matthews
+from burnish.metrics.deviance import Rmse
 from burnish.metrics.probabilistic import CalibrationError, LogLoss
 from burnish.metrics.ranking import PrAuc, RocAuc
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
@@ -8,7 +9,10 @@ from burnish.spec.protocols import Metric
 
 _CLASSES: tuple[Metric, ...] = (Accuracy(), F1(), Matthews(), RocAuc(), LogLoss(), CalibrationError())
 _SETS: tuple[Metric, ...] = (F1(average="micro"), F1(average="macro"), Accuracy(), RocAuc(), PrAuc(), LogLoss())
-_NUMBERS: tuple[Metric, ...] = (Pearson(), Spearman(), Mse(), Mae(), R2())
+# First a score that knows the level of the numbers, which a correlation does not see.
+_NUMBERS: tuple[Metric, ...] = (R2(), Rmse(), Mae(), Mse(), Pearson(), Spearman())
+CORRELATIONS: tuple[Metric, ...] = (Pearson(), Spearman(), Mse(), Mae(), R2())
+"""For numbers whose order matters more than their level, such as how alike two texts are."""
 
 
 def metrics_for(kind: str) -> tuple[Metric, ...]:

@@ -62,14 +62,18 @@ def test_several_labels_a_row(root: Path, tiny_bert: Path) -> None:
     assert set(one.probabilities) == {"good", "long"}
 
 
-def test_numbers(root: Path, tiny_bert: Path) -> None:
-    rows = [{"text": f"{word(n)} film", "label": (n % 2) * 2.5 + n / 1000} for n in range(48)]
-    result = run(root, tiny_bert, rows, task="kind: regression")
-    assert result.headline == "pearson"
+def test_numbers_of_any_level_are_learned_and_given_in_their_unit(root: Path, tiny_bert: Path) -> None:
+    rows = [{"text": f"{word(n)} film", "label": 1000 + (n % 2) * 500 + n / 10} for n in range(48)]
+    overrides = ["train.length=40 steps", "optimizer.learning_rate=1e-2"]
+    result = run(root, tiny_bert, rows, task="kind: regression", overrides=overrides)
+    assert result.headline == "r2"
+    assert result.scores["test"]["r2"].value > 0.8
     assert set(result.baselines) == {"mean", "tfidf_ridge"}
-    [one] = predict(str(root / "run"), [{"text": "a good film"}])
-    assert one.label is None
-    assert one.value is not None
+    assert -0.5 < result.baselines["mean"]["r2"].value <= 0
+    good, bad = predict(str(root / "run"), [{"text": f"a {each} film"} for each in ("good", "bad")])
+    assert good.label is None
+    assert good.value == pytest.approx(1500, abs=150)
+    assert bad.value == pytest.approx(1000, abs=150)
 
 
 @pytest.mark.parametrize(

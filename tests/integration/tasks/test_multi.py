@@ -159,7 +159,7 @@ def test_each_task_is_prepared_into_a_folder_of_its_own(
 
 def test_every_task_is_learned_and_scored_by_its_own_metrics(result: RunResult) -> None:
     scores = result.scores["validation"]
-    assert list(scores)[:4] == ["mean", "mood/accuracy", "alike/pearson", "tag/f1"]
+    assert list(scores)[:4] == ["mean", "mood/accuracy", "alike/r2", "tag/f1"]
     mains = [scores[name].value for name in list(scores)[1:4]]
     assert scores["mean"].value == pytest.approx(np.mean(mains))
     assert scores["mean"].low < scores["mean"].value < scores["mean"].high  # type: ignore[operator]

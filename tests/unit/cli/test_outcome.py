@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from burnish.cli.outcome import _advice, _next_commands
+from burnish.cli.outcome import _advice, _next_commands, headline_table
 from burnish.commands.config import check
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import settle_plan
-from burnish.run.result import RunResult, sheet_of
+from burnish.run.result import RunResult, ScoreSheet, sheet_of
 from burnish.spec.values import Score
 
 SECTIONS = {
@@ -55,6 +55,16 @@ def test_of_several_tasks_the_first_is_asked_by_its_columns(tmp_path: Path) -> N
     (tmp_path / "run" / "profile.json").write_text(json.dumps(profile))
     row = """--row '{"question": "…", "context": "…"}'"""
     assert f"  burnish predict {tmp_path / 'run'} --task asked {row}" in _next_commands(result)
+
+
+def test_a_baseline_without_the_headline_score_says_why() -> None:
+    scores = {"test": {"pearson": Score(0.5, 0.4, 0.6)}}
+    baselines = {"mean": {"pearson": Score(math.nan)}, "tfidf_ridge": {"pearson": Score(0.3, 0.2, 0.4)}}
+    assert headline_table(ScoreSheet("pearson", scores, baselines)).rows == (
+        ("this run", "0.5000", "0.4000 to 0.6000"),
+        ("mean", "not defined", "it gives every row the same answer, which has no pearson"),
+        ("tfidf_ridge", "0.3000", "0.2000 to 0.4000"),
+    )
 
 
 def _finished(directory: Path, path: Path) -> RunResult:

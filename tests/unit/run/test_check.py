@@ -34,7 +34,7 @@ def test_a_selection_by_a_score_that_nothing_gives(model: Path) -> None:
 
 def test_a_metric_is_called_what_the_config_calls_it(model: Path) -> None:
     text = refusal(model, "task.kind=regression", "metrics=[confusion, mse]")
-    assert "metrics: confusion does not score regression labels; these do: pearson, spearman" in text
+    assert "metrics: confusion does not score regression labels; these do: r2, rmse" in text
 
 
 @pytest.mark.parametrize(

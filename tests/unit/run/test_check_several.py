@@ -71,7 +71,7 @@ def test_a_first_score_that_falls_has_no_mean_with_others(model: Path) -> None:
     assert "task.scores.mood: its first score, perplexity, is better when it is lower" in text
     assert "begin task.scores.mood with a score that rises, like [guess_accuracy, perplexity]" in text
     assert f"set by {words} on the command line" in text
-    assert "begin task.scores.stars with a score that rises, like [pearson, rmse]" in text
+    assert "begin task.scores.stars with a score that rises, like [r2, rmse]" in text
     assert "set by task.scores.stars=[rmse, pearson] on the command line" in text
     check(written(model), overrides=[words, "task.scores.mood=[guess_accuracy, perplexity]"])
 
@@ -90,7 +90,7 @@ def test_every_task_is_held_against_the_tokens_that_the_model_reads(model: Path)
 def test_metrics_belong_to_tasks(model: Path) -> None:
     assert "metrics: several tasks have scores of their own; name them in task.scores" in refusal(model, "metrics=f1")
     text = refusal(model, "task.scores.stars=[pearson, accuracy]")
-    assert "task.scores.stars: accuracy does not score regression labels; these do: pearson" in text
+    assert "task.scores.stars: accuracy does not score regression labels; these do: r2, rmse" in text
 
 
 def test_a_selection_by_a_score_that_nothing_gives(model: Path) -> None:

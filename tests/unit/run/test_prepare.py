@@ -6,8 +6,9 @@ import pytest
 
 from burnish.config import load
 from burnish.errors import ConfigError
-from burnish.run.directory import RunDirectory
+from burnish.run.directory import RunDirectory, read_json, write_json
 from burnish.run.prepare import prepare
+from burnish.spec.parts import profile_from_json
 
 CONFIG = """
 task: text_classification
@@ -46,6 +47,22 @@ def test_every_option_that_does_not_fit_the_labels_is_told(project: Path) -> Non
     assert "metrics: mse does not score multiclass labels" in told
     assert "train.select.score must be one of true_positives_a, false_positives_a" in told
     assert "task.class_weights names d, and the labels are a, b, c" in told
+
+
+@pytest.mark.parametrize(("has_checkpoint", "is_scaled"), [(True, False), (False, True)])
+def test_a_run_that_began_without_scaling_its_target_goes_on_so(
+    project: Path, has_checkpoint: bool, is_scaled: bool
+) -> None:
+    write("train", "validation", "test", labels=("1000.5", "1200.25", "1500"))
+    run = RunDirectory(Path("run"))
+    (run.checkpoints / "step-00000004" if has_checkpoint else run.path).mkdir(parents=True)
+    write_json(run.profile, {"kind": "regression", "labels": [], "facts": {"mean": 1233.6}})
+    experiment = load("mine.yaml").experiment
+    with pytest.raises(ConfigError, match="nowhere"):
+        prepare(experiment, run, tell=pytest.fail)
+    profile = profile_from_json(read_json(run.profile))
+    assert ("target" in profile.facts) == is_scaled
+    assert experiment.task.metrics(profile)[0].names() == (("r2",) if is_scaled else ("pearson",))
 
 
 def test_a_score_of_another_kind_cannot_select(project: Path) -> None:

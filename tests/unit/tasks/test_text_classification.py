@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from burnish.data.truncation import Head, RandomSpans
 from burnish.errors import ConfigError, DataError
 from burnish.spec.values import Places, Rows
+from burnish.tasks.table_target import Measure
 from burnish.tasks.text_classification import TextClassification
 
 
@@ -73,6 +74,16 @@ def test_an_option_without_effect_on_the_kind_that_was_found_is_refused() -> Non
     profile = chosen.profile(rows(text=list("ab"), label=[0.25, 1.5]))
     with pytest.raises(ConfigError, match="task has `label_smoothing`, without effect on regression"):
         chosen.head(profile)
+
+
+def test_a_number_is_standardised_by_the_training_rows_and_given_back() -> None:
+    labels = ["1000", "1200", "", "oops", "1500"]
+    profile = task(kind="regression").profile(rows(text=list("abcde"), label=labels))
+    known = np.array([1000.0, 1200.0, 1500.0])
+    measure = Measure.of_profile(profile)
+    assert measure.taught(known) == pytest.approx((known - known.mean()) / known.std())
+    assert measure.answers(measure.taught(known)) == pytest.approx(known)
+    assert (profile.facts["lowest"], profile.facts["highest"]) == (1000.0, 1500.0)
 
 
 def test_one_class_is_refused() -> None:
