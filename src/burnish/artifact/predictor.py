@@ -209,5 +209,6 @@ def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> None
     if given.shape != expected.shape or not distance <= _TOLERANCE:
         raise ServeError(
             f"{path} does not answer as it did when it was saved: its golden rows differ by {distance:.2g}, "
-            f"and at most {_TOLERANCE:g} is allowed. A library version, a file of the model or a rule of Burnish (see CHANGELOG.md) must have changed"
+            f"and at most {_TOLERANCE:g} is allowed. A library version, a file of the model or how Burnish answers "
+            "(see CHANGELOG.md) must have changed"
         )

@@ -195,7 +195,10 @@ def _ready(
 
 
 def _as_begun(profile: Profile, begun: Mapping[str, Any] | None) -> Profile:
-    """Leave a target as it is where the checkpoints of a run learned it so: that of texts was not always scaled."""
+    """Keep what the checkpoints of a run learned by: classes in another order, or a target that was not scaled."""
+    labels = tuple((begun or {}).get("labels") or ())
+    if set(labels) == set(profile.labels):
+        profile = replace(profile, labels=labels)
     if begun is None or begun.get("kind") != "regression" or TARGET in (begun.get("facts") or {}):
         return profile
     return replace(profile, facts={name: fact for name, fact in profile.facts.items() if name != TARGET})

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.errors import DataError
-from burnish.spec.values import RowFault
+from burnish.spec.values import RowFault, Rows
 from burnish.tasks.column_types import is_list
 from burnish.tasks.labels import as_text
 from burnish.tasks.tag_rows import Items, items_of
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from burnish.spec.values import Array
 
 LabelForm = Literal["number", "letter", "text"]
+_FITS = 0.9
+"""Of so many rows the label must be one of the choices for a reading of it to fit."""
 _LETTERS = pa.array([chr(ord("A") + number) for number in range(26)])
 _TEXTS = (pa.types.is_string, pa.types.is_large_string, pa.types.is_null)
 
@@ -118,12 +120,31 @@ class ChoiceLabels:
         return numbers
 
 
-def label_form(column: pa.ChunkedArray | pa.Array) -> LabelForm:
-    """Tell how right choices are written: numbers, letters, or the choice itself."""
-    values = as_text(column).drop_null()
+def label_form(rows: Rows, columns: ChoiceColumns, *, first: int) -> LabelForm:
+    """Tell how right choices are written: numbers, letters, or the choice itself; refuse labels that may be two."""
+    column, options = as_text(rows.table[columns.label]), columns.options(rows.table)
+    place = _form_of_place(column.drop_null())
+    if place is None:
+        return "text"
+    by_place, by_text = (ChoiceLabels(column, options, form, first).numbers for form in (place, "text"))
+    shares = [float((numbers >= 0).mean()) for numbers in (by_place, by_text)]
+    if min(shares) < _FITS:
+        return place if shares[0] >= shares[1] else "text"
+    others = np.flatnonzero((by_place != by_text) & (by_place >= 0) & (by_text >= 0))
+    if not len(others):
+        return place
+    row = int(others[0])
+    raise DataError(
+        f"{rows.places.describe(row)}: label {column[row].as_py()!r} is choice {by_place[row] + 1} by its {place} and "
+        f"choice {by_text[row] + 1} by its text, and the labels of the training rows can all be read either way; "
+        f"set task.label_form: {place}, or task.label_form: text"
+    )
+
+
+def _form_of_place(values: pa.Array) -> Literal["number", "letter"] | None:
     if pc.all(pc.match_substring_regex(values, r"^\d+$")).as_py():
         return "number"
-    return "letter" if pc.all(pc.match_substring_regex(values, r"^[A-Za-z]$")).as_py() else "text"
+    return "letter" if pc.all(pc.match_substring_regex(values, r"^[A-Za-z]$")).as_py() else None
 
 
 def _whole_numbers(column: pa.Array) -> pa.Array:

@@ -1,7 +1,9 @@
 """Reads label columns: which classes there are, of which kind they are, and each row's label as numbers."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
 _MANY_NUMBERS = 20
 """More distinct numbers than this are a quantity, not classes."""
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
 
 
@@ -41,8 +44,8 @@ class LabelColumns:
         if len(self.names) > 1:
             return self.names
         distinct = [value for value in pc.unique(self._flat(table)).to_pylist() if value]
-        is_numeric = all(value.lstrip("-").isdigit() for value in distinct)
-        return tuple(sorted(distinct, key=int) if is_numeric else sorted(distinct))
+        is_numeric = all(_NUMBER.fullmatch(value) for value in distinct)
+        return tuple(sorted(distinct, key=lambda value: (Decimal(value), value)) if is_numeric else sorted(distinct))
 
     def counts(self, table: pa.Table, classes: Sequence[str]) -> dict[str, int]:
         """Count the rows that carry each class."""
@@ -116,7 +119,10 @@ class LabelColumns:
     def _lists(self, table: pa.Table) -> pa.Array:
         column = table[self.names[0]].combine_chunks()
         if is_list(column.type):
-            return column.cast(pa.list_(pa.string()))
+            lists = column.cast(pa.list_(pa.string()))
+            sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
+            offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+            return pa.ListArray.from_arrays(offsets, pc.utf8_trim_whitespace(lists.flatten()))
         parts = pc.split_pattern(pc.fill_null(as_text(column), ""), pattern=self.separator or ";")
         trimmed = pc.utf8_trim_whitespace(parts.flatten())
         lists = pa.ListArray.from_arrays(parts.offsets, trimmed)

@@ -43,6 +43,8 @@ class MultipleChoice(Component):
     """A column of lists, or a column for each choice; blank ones at the end are no choices."""
     label: str = "label"
     """The column of the right choice: its number, its letter, or the choice itself."""
+    label_form: Literal["auto", "number", "letter", "text"] = "auto"
+    """How labels name the right choice; by default as the training rows and their choices tell."""
     first: Literal[0, 1] = 0
     """The number of the first choice, where choices are numbered."""
     max_length: PositiveInt = 128
@@ -79,7 +81,8 @@ class MultipleChoice(Component):
         num_choices = int(self._columns().options(rows.table).lengths.max(initial=0))
         if num_choices < 2:
             raise DataError(f"the training rows hold no 2 choices in {', '.join(self.choices)}")
-        facts = {"label_form": label_form(rows.table[self.label]), "first": self.first, "num_choices": num_choices}
+        form = label_form(rows, self._columns(), first=self.first) if self.label_form == "auto" else self.label_form
+        facts = {"label_form": form, "first": self.first, "num_choices": num_choices}
         return Profile("choice", tuple(str(self.first + number) for number in range(num_choices)), facts)
 
     def head(self, profile: Profile) -> Head:

@@ -1,5 +1,7 @@
 """Labels as people write them."""
 
+from decimal import Decimal
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -36,6 +38,33 @@ def test_the_kind_is_guessed_from_the_values(values: tuple[object, ...], kind: s
 def test_classes_that_are_numbers_are_ordered_by_value() -> None:
     assert ONE.classes(column("10", "9", "-1", "9")) == ("-1", "9", "10")
     assert ONE.classes(column("b", "a")) == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "written", [("-1", "+1"), ("-1.0", "1.0"), ("-2e3", "-1.5", "+0", "7", "1e1"), ("0", "12345678901234567890", "1e20")]
+)
+def test_numbers_however_they_are_written_are_ordered_by_value(written: tuple[str, ...]) -> None:
+    assert ONE.classes(column(*reversed(written))) == written
+
+
+@given(st.lists(st.decimals(-1000, 1000, places=2), min_size=1, unique=True))
+def test_the_order_of_numeric_classes_is_that_of_their_values(values: list[Decimal]) -> None:
+    classes = ONE.classes(column(*(f"{value:+}" for value in values)))
+    assert [Decimal(name) for name in classes] == sorted(values)
+
+
+@pytest.mark.parametrize("odd", ["①", "--1", "+", "1,5", "nan", "1e", "١"])
+def test_what_is_no_plain_number_is_ordered_as_words(odd: str) -> None:
+    assert ONE.classes(column("9", odd, "10")) == tuple(sorted(["9", odd, "10"]))
+
+
+def test_labels_in_lists_are_trimmed_as_those_in_cells_are() -> None:
+    table = pa.table({"label": pa.array([[" drama", "war "], None, ["war"]], pa.list_(pa.string()))})
+    assert ONE.classes(table) == ("drama", "war")
+    assert ONE.counts(table, ("drama", "war")) == {"drama": 1, "war": 2}
+    matrix, faults = ONE.indicators(table, ("drama", "war"))
+    assert matrix.tolist() == [[1, 1], [0, 0], [0, 1]]
+    assert faults == []
 
 
 def test_a_label_outside_the_classes_is_named() -> None:

@@ -103,6 +103,51 @@ def test_the_form_of_labels_is_told_from_the_training_rows() -> None:
         assert task().profile(rows(context=["a", "b"], choices=choices, label=labels)).facts["label_form"] == form
 
 
+@pytest.mark.parametrize(
+    ("choices", "labels", "form"),
+    [
+        ([["12", "15"], ["3", "7"]], ["15", "7"], "text"),
+        ([["x", "y"], ["y", "z"]], ["y", "z"], "text"),
+        ([["C", "D"], ["D", "A"]], ["D", "A"], "text"),
+        ([["12", "15"], ["3", "7"]], ["1", "0"], "number"),
+        ([["12", "1"], ["0", "1"]], ["1", "0"], "number"),  # both readings say the same
+        ([["B", "C"], ["A", "C"]], ["A", "B"], "letter"),
+    ],
+)
+def test_the_choices_tell_how_a_number_or_a_letter_is_meant(
+    choices: list[list[str]], labels: list[str], form: str
+) -> None:
+    data = rows(context=["a", "b"], choices=choices, label=labels)
+    assert task().profile(data).facts["label_form"] == form
+
+
+@pytest.mark.parametrize(
+    ("choices", "labels", "place", "told"),
+    [
+        ([["1", "0"], ["0", "1"]], ["1", "1"], "number", r"choice 2 by its number and choice 1 by its text"),
+        ([["B", "A"], ["A", "B"]], ["A", "B"], "letter", r"choice 1 by its letter and choice 2 by its text"),
+    ],
+)
+def test_labels_that_may_be_a_place_or_a_text_must_be_explained(
+    choices: list[list[str]], labels: list[str], place: str, told: str
+) -> None:
+    data = rows(context=["a", "b"], choices=choices, label=labels)
+    with pytest.raises(DataError, match=f"x.jsonl:1: label {labels[0]!r} is {told}.*set task.label_form: {place}"):
+        task().profile(data)
+    for form, right in ((place, [ord(labels[0][0]) % 16 - (place == "letter"), 1]), ("text", None)):
+        encoder, profile = encoder_for(data, label_form=form)
+        assert profile.facts["label_form"] == form
+        found = encoder.encode(data.table)["label"].to_pylist()
+        assert found == (right or [row.index(label) for row, label in zip(choices, labels, strict=True)])
+
+
+def test_few_rows_at_fault_do_not_turn_a_place_into_a_text() -> None:
+    choices, labels = [["4", "7"]] * 20, ["1", "0"] * 10
+    labels[3] = "7"
+    profile = task().profile(rows(context=["a"] * 20, choices=choices, label=labels))
+    assert profile.facts["label_form"] == "number"
+
+
 def test_every_bad_row_is_told_at_once() -> None:
     data = rows(context=["a", "", "b", "c"], choices=[["g"], ["g", "h"], ["g", ""], []], label=[4, 2, 0, 4])
     encoder, _ = encoder_for(data)
