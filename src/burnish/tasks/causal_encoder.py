@@ -18,13 +18,13 @@ from burnish.tasks.guesses import in_words
 if TYPE_CHECKING:
     from burnish.spec.values import Array, Batch
 
-PROMPT = "prompt"
-"""The column that marks texts to go on with."""
+PROMPT = "burnish: prompt"
+"""The column that marks texts to continue; no column of the data is called so."""
 
 
 @dataclass(frozen=True)
 class CausalEncoder:
-    """Encode one text column; a table with the column `prompt` holds texts to go on with."""
+    """Encode one text column; a table that is marked holds texts to continue."""
 
     codec: BlockCodec
 

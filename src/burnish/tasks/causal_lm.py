@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class CausalLm(BlockTask):
-    """Learn to guess each token of texts from those before it; a row with `prompt` is gone on with."""
+    """Learn to guess each token of texts from those before it; a row with `prompt` is continued."""
 
     heads: ClassVar[tuple[str, ...]] = ("causal_lm",)
     defaults = fine_tuning("openai-community/gpt2")
@@ -30,15 +30,17 @@ class CausalLm(BlockTask):
         return CausalEncoder(self.codec(assets))
 
     def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
-        """Take texts to score, or with `prompt` texts to go on with; all rows of one sort."""
+        """Take texts to score, or with `prompt` texts to continue; all rows of one sort."""
         import pyarrow as pa
 
-        prompts = [row for row in rows if "prompt" in row]
+        from burnish.tasks.causal_encoder import PROMPT
+
+        prompts = [row for row in rows if "prompt" in row] if self.text != "prompt" else []
         if prompts and len(prompts) < len(rows):
             raise DataError("some rows have a prompt to go on with and others a text to score; give them apart")
         texts = [row.get("prompt", row.get(self.text, row.get("text"))) for row in rows]
         wrong = [number for number, text in enumerate(texts, start=1) if not isinstance(text, str)]
         if wrong:
             raise DataError(f"row {', '.join(map(str, wrong[:5]))}: give `{self.text}` or `prompt`, as text")
-        marked = {"prompt": pa.array([True] * len(rows))} if prompts else {}
+        marked = {PROMPT: pa.array([True] * len(rows))} if prompts else {}
         return pa.table({self.text: pa.array(texts, pa.string()), **marked})

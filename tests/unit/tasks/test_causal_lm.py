@@ -53,6 +53,20 @@ def test_a_prompt_is_asked_for_what_comes_after_its_end() -> None:
     assert tokenizer.decode([int(last[1])]).strip() in "dreams of"
 
 
+@pytest.mark.parametrize("draw", [TRAIN, SCORE])
+def test_a_column_of_the_data_may_be_called_prompt(draw: Draw) -> None:
+    plain, beside = table(), table().append_column("prompt", pa.array(LINES))
+    for rows, options in ((beside, {}), (plain.rename_columns(["prompt"]), {"text": "prompt"})):
+        batch, expected = batch_of(rows, draw, **options), batch_of(plain, draw)
+        assert batch.keys() == expected.keys()
+        assert all(np.array_equal(batch[name], expected[name]) for name in expected)
+
+
+def test_a_row_of_a_text_column_called_prompt_is_scored_as_it_was_in_training() -> None:
+    scored = CausalLm(text="prompt").table([{"prompt": "The old house"}], PROFILE)
+    assert "label" in batch_of(scored, SCORE, text="prompt")
+
+
 def test_texts_and_prompts_are_not_mixed() -> None:
     with pytest.raises(DataError, match="give them apart"):
         CausalLm().table([{"prompt": "a"}, {"text": "b"}], PROFILE)
