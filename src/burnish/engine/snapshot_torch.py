@@ -105,7 +105,13 @@ def read_learner(learner: Keepsake, folder: Path) -> None:
     """Put a learner back to what `write_learner` wrote."""
     learner.network.load_state_dict(_load(folder / _WEIGHTS))
     numbers = json.loads((folder / _NUMBERS).read_text())
-    learner.optimizer.load_state_dict(_unflatten(_load(folder / _OPTIMIZER), numbers))
+    try:
+        learner.optimizer.load_state_dict(_unflatten(_load(folder / _OPTIMIZER), numbers))
+    except ValueError as error:
+        raise CheckpointError(
+            f"{folder / _OPTIMIZER} holds the state of weights that were grouped otherwise ({error}); finish the run "
+            "with the version of Burnish that began it, or start a new one from its weights"
+        ) from error
     learner.take_numbers(numbers.get("learner", {}))
     averages = learner.average_tensors()
     if averages:

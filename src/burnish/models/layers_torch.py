@@ -1,5 +1,6 @@
 """Tells embeddings, layers and head of a network apart, to freeze them and to give each its learning rate."""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,9 @@ from transformers import PreTrainedModel
 
 from burnish.models.place import refusal
 from burnish.models.transformer import Freeze
+
+_EMBEDS = re.compile(r"(^|_)emb")
+"""A word of a name begins so, as in `embeddings_project` or `mask_emb`; `rembert` merely holds it."""
 
 
 def parameter_groups(
@@ -32,8 +36,14 @@ def parameter_groups(
 def parameter_depths(network: nn.Module) -> dict[str, int]:
     """Give each parameter's depth: 0 for embeddings, 1 for the first layer, the highest for all above the layers."""
     prefix, layers = find_layers(network)
-    top = len(layers) + 1
-    return {name: _depth(name, prefix=prefix, top=top) for name, _ in network.named_parameters()}
+    embeddings = set(_embeddings(network, prefix))
+    depths: dict[str, int] = {}
+    for name, _ in network.named_parameters():
+        if prefix and name.startswith(f"{prefix}."):
+            depths[name] = int(name[len(prefix) + 1 :].partition(".")[0]) + 1
+        else:
+            depths[name] = 0 if name in embeddings and not name.startswith("heads.") else len(layers) + 1
+    return depths
 
 
 def find_layers(network: nn.Module) -> tuple[str, list[nn.Module]]:
@@ -62,22 +72,27 @@ def freeze(network: nn.Module, wanted: Freeze) -> None:
             param.requires_grad_(False)
 
 
-def _depth(name: str, *, prefix: str, top: int) -> int:
-    if prefix and name.startswith(f"{prefix}."):
-        return int(name[len(prefix) + 1 :].partition(".")[0]) + 1
-    return 0 if _is_embedding(name) and not name.startswith("heads.") else top
-
-
-def _is_embedding(name: str) -> bool:
-    return "emb" in name or name.split(".")[-2:-1] in (["wte"], ["wpe"])
+def _embeddings(network: nn.Module, stack: str) -> Iterator[str]:
+    """Name the parameters of modules that embed by their class, and of projections and norms called after them."""
+    for path, module in network.named_modules():
+        holds_the_layers = f"{stack}.".startswith(f"{path}." if path else "")
+        is_class = "Embedding" in type(module).__name__ and not holds_the_layers and not _is_bias(path)
+        if is_class or _EMBEDS.search(path.rpartition(".")[2]):
+            yield from (f"{path}.{name}" for name, _ in module.named_parameters())
+        yield from (f"{path}.{name}" for name, _ in module.named_parameters(recurse=False) if _EMBEDS.search(name))
 
 
 def _undecayed(network: nn.Module) -> Iterator[str]:
-    """Name the parameters of norms, of whatever class, and all biases."""
+    """Name the parameters of norms, of whatever class, and all biases, those of relative positions among them."""
     for path, module in network.named_modules():
         for name, _ in module.named_parameters(recurse=False):
-            if _is_norm(module) or name.endswith("bias"):
+            if _is_norm(module) or "bias" in name or _is_bias(path):
                 yield f"{path}.{name}" if path else name
+
+
+def _is_bias(path: str) -> bool:
+    """Tell whether a module is a bias by its name: of relative positions, it is looked up like an embedding."""
+    return path.endswith("bias")
 
 
 def _is_norm(module: nn.Module) -> bool:

@@ -165,3 +165,14 @@ def test_damage_to_all_is_refused(tmp_path: Path) -> None:
         (folder / "optimizer.json").write_text("{}")
     with pytest.raises(CheckpointError, match="none of the 2 checkpoints"):
         store(tmp_path / "checkpoints", []).newest()
+
+
+def test_state_of_weights_that_were_grouped_otherwise_is_refused(tmp_path: Path) -> None:
+    pupil = learner()
+    step(pupil, 0)
+    write_learner(pupil, tmp_path)
+    other = learner()
+    first, *rest = other.network.parameters()
+    other.optimizer = torch.optim.AdamW([{"params": [first]}, {"params": rest}], lr=0.01)
+    with pytest.raises(CheckpointError, match="weights that were grouped otherwise"):
+        read_learner(other, tmp_path)

@@ -10,10 +10,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch import nn
-from transformers import AutoModelForSequenceClassification
+from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
+from transformers.trainer_pt_utils import get_parameter_names
 
 from burnish.errors import ConfigError, MissingExtra
-from burnish.models.layers_torch import parameter_groups
+from burnish.models.layers_torch import find_layers, parameter_depths, parameter_groups
 from burnish.models.transformer import Transformer
 from burnish.optim.optimizers import AdamW
 from burnish.spec.values import Head
@@ -188,3 +189,59 @@ def test_lora_without_its_extra_says_how_to_install_it(tiny: Tiny, head: Head, m
     monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(MissingExtra, match=r"pip install 'burnish\[lora\]'"):
         _network(head, name=tiny("bert"), lora={})
+
+
+ARCHITECTURES = (
+    *("albert", "bart", "bert", "big_bird", "bloom", "camembert", "convbert", "deberta", "deberta-v2"),
+    *(
+        "distilbert",
+        "electra",
+        "ernie",
+        "eurobert",
+        "fnet",
+        "gpt2",
+        "gpt_neox",
+        "llama",
+        "longformer",
+        "mbart",
+    ),
+    *("megatron-bert", "mobilebert", "modernbert", "mpnet", "opt", "qwen2", "reformer", "rembert", "roberta"),
+    *("squeezebert", "t5", "umt5", "xlm", "xlm-roberta", "xlnet"),
+)
+FORBIDDEN = [r"bias", r"layernorm", r"rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)"]
+"""What `transformers.Trainer` does not decay, besides norms."""
+
+
+def _untrained(architecture: str) -> nn.Module:
+    config = CONFIG_MAPPING[architecture]()
+    for name, value in {"num_hidden_layers": 2, "pad_token_id": 0}.items():
+        if hasattr(config, name):
+            setattr(config, name, value)
+    with torch.device("meta"):
+        return AutoModelForSequenceClassification.from_config(config)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_what_decays_is_what_transformers_would_decay(architecture: str) -> None:
+    network = _untrained(architecture)
+    names = {id(param): name for name, param in network.named_parameters()}
+    groups = parameter_groups(network, learning_rate=1.0, weight_decay=0.1)
+    ours = {names[id(param)] for group in groups if group["weight_decay"] for param in group["params"]}
+    theirs = set(get_parameter_names(network, [nn.LayerNorm], FORBIDDEN))
+    plain = {name for name, param in network.named_parameters() if param.ndim > 1}
+    assert ours == theirs & plain
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_embeddings_are_at_the_bottom_and_poolers_and_heads_at_the_top(architecture: str) -> None:
+    network = _untrained(architecture)
+    depths = parameter_depths(network)
+    top = len(find_layers(network)[1]) + 1
+    words = network.get_input_embeddings()
+    bottom = {id(param) for param in words.parameters()} if words is not None else set()
+    heads = ("pooler", "classifier", "classification_head", "score", "logits_proj", "head.")
+    for name, param in network.named_parameters():
+        if id(param) in bottom:
+            assert depths[name] == 0, name
+        if name.split(".", 1)[-1].startswith(heads) or name.startswith(heads):
+            assert depths[name] == top, name
