@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +64,9 @@ class Learner:
             self.network.train()
         self._set_rates(factor)
         weights = self._world.sum(self._losses.added(map(self._weights, batches)))
+        if not any(weights):
+            # Rows of weight 0, or texts with nothing to guess. Every rank sees the same sums: all of them leave here.
+            return replace(self._result(batches, 0.0, 0.0), is_empty=True)
         total = self._memory.run(batches, lambda pieces: self._gradients(pieces, weights, step=step), step=step)
         self._world.sum_gradients(self._trained)
         norm = self._clipped_norm()

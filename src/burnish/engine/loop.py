@@ -4,8 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from burnish.engine.pace import Pace
 from burnish.engine.position import Position, is_due
-from burnish.engine.state import Trainee, TrainState
-from burnish.spec.events import Ended, Evaluated, Event, Stepped
+from burnish.engine.state import Taken, Trainee, TrainState
+from burnish.spec.events import Ended, Evaluated, Event, Noted, Stepped
+
+_EMPTY = (
+    "nothing in the batch of this step counts (its rows weigh 0, or its texts have nothing to guess), so no weight was "
+    "changed; the same holds for later batches of this kind"
+)
 
 
 def fit(
@@ -22,9 +27,14 @@ def fit(
     `save` takes what it needs before it returns, and may write it later: who writes tells `Saved` once it exists.
     """
     saved_step = state.position.step or None
+    is_told = False
     while (reason := _end_of(state, pace) or should_stop()) is None:
         before = state.position
-        yield _step(state, trainee, pace)
+        taken = trainee.advance(before.step, pace.factor(before))
+        yield _step(state, taken, pace, rate=trainee.learning_rate)
+        if taken.result.is_empty and not is_told:
+            is_told = True
+            yield Noted(state.position.step, _EMPTY)
         is_last = state.position.has_reached(pace.length)
         is_best = False
         if is_last or is_due(pace.evaluate_every, before=before, now=state.position):
@@ -46,9 +56,8 @@ def _end_of(state: TrainState, pace: Pace) -> str | None:
     return "finished" if state.position.has_reached(pace.length) else None
 
 
-def _step(state: TrainState, trainee: Trainee, pace: Pace) -> Stepped:
+def _step(state: TrainState, taken: Taken, pace: Pace, *, rate: float) -> Stepped:
     position = state.position
-    taken = trainee.advance(position.step, pace.factor(position))
     state.position = Position(
         step=position.step + 1,
         epochs=taken.epochs,
@@ -59,7 +68,7 @@ def _step(state: TrainState, trainee: Trainee, pace: Pace) -> Stepped:
         step=state.position.step,
         epoch=taken.epochs,
         loss=taken.result.loss,
-        learning_rate=trainee.learning_rate,
+        learning_rate=rate,
         gradient_norm=taken.result.gradient_norm,
         examples=taken.result.examples,
         tokens=taken.result.tokens,

@@ -242,6 +242,8 @@ class StepResult:
     gradient_norm: float
     examples: int
     tokens: int
+    is_empty: bool = False
+    """Whether nothing in the batch counted, so that no weight was changed."""
 
 
 def _taken(table: pa.Table, which: Array | slice) -> pa.Table:

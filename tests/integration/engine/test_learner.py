@@ -1,5 +1,6 @@
 """Steps that do not depend on how a batch is cut, and learners that can be put back."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +9,10 @@ import pytest
 import torch
 from torch import nn
 
+from burnish.dist.world import Solo
 from burnish.engine.infer_torch import Precision, PrecisionName
 from burnish.engine.learner_torch import Learner
+from burnish.engine.memory_torch import Memory
 from burnish.engine.objectives_torch import Loss
 from burnish.engine.snapshot_torch import read_learner, write_learner
 from burnish.spec.values import Objective
@@ -220,3 +223,47 @@ def test_dropout_is_on_from_the_first_step_also_where_weights_were_loaded() -> N
     pupil = Learner(network, optimizer, Objective("cross_entropy"), precision=CPU, seed=7)
     losses = {pupil.step([batch(10)], step=step, factor=0.0).loss for step in range(4)}
     assert len(losses) == 4
+
+
+def nothing(count: int = 4) -> dict[str, np.ndarray]:
+    return {**batch(count), "weight": np.zeros(count, np.float32)}
+
+
+@pytest.mark.parametrize("precision", [CPU, Precision(torch.device("cpu"), "bf16")])
+def test_a_batch_that_weighs_nothing_is_a_step_that_changes_nothing(precision: Precision) -> None:
+    pupil, other = (learner(Objective("cross_entropy"), dropout=0.3, ema=0.9, precision=precision) for _ in range(2))
+    for number, given in enumerate([batch(6), batch(9)]):
+        other.step([given], step=2 * number, factor=1.0)
+        pupil.step([given], step=2 * number, factor=1.0)
+        empty = pupil.step(cut(nothing(), 2), step=2 * number + 1, factor=0.5)
+        assert (empty.loss, empty.gradient_norm, empty.examples, empty.is_empty) == (0.0, 0.0, 4, True)
+    for ours, theirs in zip(everything(pupil), everything(other), strict=True):
+        assert torch.equal(ours, theirs)
+
+
+def everything(pupil: Learner) -> list[torch.Tensor]:
+    state = [values[name] for values in pupil.optimizer.state.values() for name in sorted(values)]
+    return [*pupil.network.parameters(), *pupil.average_tensors(), *state]
+
+
+def test_a_share_that_weighs_nothing_still_takes_part_in_the_step_of_all_processes() -> None:
+    class Two(Solo):
+        """A peer whose share of the batch weighs 3 and whose loss and gradient are added elsewhere."""
+
+        def sum(self, values: Sequence[float]) -> list[float]:
+            return [value + 3.0 for value in values] if len(values) == 1 else list(values)
+
+    torch.manual_seed(0)
+    net = Net(3, 0.0)
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
+    pupil = Learner(net, optimizer, Objective("cross_entropy"), precision=CPU, seed=7, world=Two(), memory=Memory())
+    assert not pupil.step([nothing()], step=0, factor=1.0).is_empty
+    assert optimizer.state
+
+
+def test_masked_texts_without_a_place_to_guess_are_a_step_that_changes_nothing() -> None:
+    pupil = learner(Objective("cross_entropy"))
+    given = {**batch(4), "label": np.full((4, 5), -100), "scored": np.zeros((4, 5), bool)}
+    before = [tensor.clone() for tensor in everything(pupil)]
+    assert pupil.step([given], step=0, factor=1.0).is_empty
+    assert all(torch.equal(*pair) for pair in zip(before, everything(pupil), strict=True))

@@ -7,7 +7,7 @@ from burnish.engine.loop import fit
 from burnish.engine.pace import Pace
 from burnish.engine.state import Taken, TrainState
 from burnish.optim.schedules import Linear
-from burnish.spec.events import Ended, Evaluated, Event, Saved, Stepped
+from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Stepped
 from burnish.spec.interval import NEVER, Interval
 from burnish.spec.values import StepResult
 
@@ -21,9 +21,12 @@ class Counter:
     learning_rate: float = 1.0
     seen: list[tuple[int, float]] = field(default_factory=list)
 
+    empty: tuple[int, ...] = ()
+
     def advance(self, step: int, factor: float) -> Taken:
         self.seen.append((step, factor))
-        return Taken(StepResult(loss=1 / (step + 1), gradient_norm=1.0, examples=4, tokens=8), (step + 1) / BATCHES, 4)
+        result = StepResult(1 / (step + 1), gradient_norm=1.0, examples=4, tokens=8, is_empty=step in self.empty)
+        return Taken(result, (step + 1) / BATCHES, 4)
 
     def cursor(self) -> dict[str, int]:
         return {"epoch": 0, "batch": len(self.seen)}
@@ -42,11 +45,18 @@ def pace(length: str, *, evaluate: str = "1 epoch", checkpoint: str = "1 epoch",
     )
 
 
-def run(state: TrainState, how: Pace, *, scores: Iterator[float], stop_at: int | None = None) -> list[Event]:
+def run(
+    state: TrainState,
+    how: Pace,
+    *,
+    scores: Iterator[float],
+    stop_at: int | None = None,
+    empty: tuple[int, ...] = (),
+) -> list[Event]:
     events: list[Event] = []
     for event in fit(
         state,
-        Counter(),
+        Counter(empty=empty),
         how,
         evaluate=lambda: {"accuracy": next(scores)},
         save=lambda state: events.append(Saved(state.position.step, "x")),
@@ -137,3 +147,11 @@ def test_by_the_clock_the_schedule_follows_the_share_of_time() -> None:
     state = TrainState()
     state.position = type(state.position)(step=100, minutes=5.0)
     assert how.factor(state.position) == 0.5
+
+
+def test_steps_without_anything_that_counts_are_noted_once() -> None:
+    events = run(TrainState(), pace("8 steps"), scores=iter([0.5]), empty=(2, 5))
+    [noted] = [event for event in events if isinstance(event, Noted)]
+    assert noted.step == 3
+    assert noted.message.startswith("nothing in the batch of this step counts")
+    assert steps_of(events, Stepped) == list(range(1, 9))
