@@ -14,6 +14,7 @@ from burnish.metrics.compare_means import Told, compare_means
 from burnish.metrics.deviance import Rmse
 from burnish.metrics.tally import Tally, mean_score
 from burnish.registry import default_registry
+from burnish.report.classes import class_scores, ranking_curves
 from burnish.report.linear import Matrices, Standing, constant, linear
 from burnish.report.predictions import read_predictions
 from burnish.spec.protocols import Metric
@@ -225,8 +226,17 @@ def test_the_report_shows_no_row_that_weighs_nothing(figures) -> None:
     weighed, _ = figures("binary")
     weights = some_weights().weights
     assert weights.min() == 0
-    assert all(weights[mistake.row] > 0 for mistake in weighed.mistakes())
+    assert all(weights[int(mistake.row.removeprefix("row "))] > 0 for mistake in weighed.mistakes())
     assert sum(weighed.label_counts().values()) == int((weights > 0).sum())
+
+
+@pytest.mark.parametrize("kind", ["binary", "multiclass", "multilabel"])
+def test_the_report_scores_classes_and_draws_curves_by_weight(kind: str) -> None:
+    weighed, spelled = some_weights().both(outcome(kind))
+    found, expected = ([(s.precision, s.recall, s.f1) for s in class_scores(each)] for each in (weighed, spelled))
+    assert np.asarray(found) == pytest.approx(np.asarray(expected))
+    found, expected = ([(c.roc_auc, c.average_precision) for c in ranking_curves(each)] for each in (weighed, spelled))
+    assert np.asarray(found) == pytest.approx(np.asarray(expected))
 
 
 def test_balanced_classes_are_balanced_by_weight() -> None:

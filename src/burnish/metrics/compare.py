@@ -156,8 +156,9 @@ def refuse_other_rows(first: Outcome, second: Outcome, *, names: tuple[str, str]
             f"{names[0]} ({len(first.rows)} rows) and {names[1]} ({len(second.rows)} rows) were not scored on the same "
             "rows; evaluate both on the same split of the same data"
         )
-    own = (np.ones(len(each.rows)) if each.weights is None else each.weights for each in (first, second))
-    if not np.array_equal(*own):
+    plain = np.ones(len(first.rows))
+    own, other = (plain if each.weights is None else each.weights for each in (first, second))
+    if not np.array_equal(own, other):
         raise DataError(
             f"{names[0]} and {names[1]} were scored with different row weights; compare runs of one task.weight"
         )
