@@ -64,9 +64,8 @@ class Measure:
         values = _BACK[self.transform](taught * self.spread + self.centre)
         with np.errstate(divide="ignore", invalid="ignore"):
             size = 10.0 ** (_DIGITS - np.ceil(np.log10(np.abs(values))))
-        return np.where(
-            np.isfinite(size) & (values != 0), np.round(values * size) / np.where(size > 0, size, 1), values
-        )
+            rounded = np.round(values * size) / np.where(size > 0, size, 1)
+        return np.where(np.isfinite(size) & (values != 0), rounded, values)
 
     def answers(self, outputs: "Array") -> "Array":
         """Put a network's outputs into the user's unit."""
