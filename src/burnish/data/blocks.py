@@ -49,8 +49,8 @@ def count_in(path: Path, needles: Sequence[bytes]) -> Mapping[bytes, int]:
     return totals
 
 
-def blank_end(path: Path) -> tuple[int, bytes]:
-    """Count the line feeds after the last byte that is no line end, and give that byte."""
+def blank_end(path: Path) -> int:
+    """Count the line feeds after the last byte that is no line end."""
     size = path.stat().st_size
     step = 1 << 12
     with path.open("rb") as file:
@@ -59,5 +59,5 @@ def blank_end(path: Path) -> tuple[int, bytes]:
             tail = file.read(size - start)
             kept = tail.rstrip(b"\r\n")
             if kept:
-                return tail[len(kept) :].count(b"\n"), kept[-1:]
-    return 0, b""
+                return tail[len(kept) :].count(b"\n")
+    return 0

@@ -13,7 +13,7 @@ from burnish.data.address import DataFile, refused
 from burnish.errors import DataError
 
 _CHUNK = 1 << 22
-_UTF8_MARK = b"\xef\xbb\xbf"
+UTF8_MARK = b"\xef\xbb\xbf"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -89,7 +89,7 @@ def text_body(buffer: pa.Buffer, *, name: str) -> pa.Buffer:
     head = buffer[:4].to_pybytes() if buffer.size else b""
     if head.startswith(_WIDE_MARKS):
         raise DataError(f"{name} is UTF-16 text; save it as UTF-8")
-    body = buffer[len(_UTF8_MARK) :] if head.startswith(_UTF8_MARK) else buffer
+    body = buffer[len(UTF8_MARK) :] if head.startswith(UTF8_MARK) else buffer
     if body.size == 0:
         raise DataError(f"{name} is empty")
     return body

@@ -13,7 +13,7 @@ import pyarrow.csv
 from burnish.data.contents import count, mapped, text_body
 from burnish.data.faults import BadRow
 from burnish.data.rows import from_file
-from burnish.data.scan import Dialect, Record, decoded, records
+from burnish.data.scan import Dialect, Record, decoded, has_strict_quotes, records
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
@@ -123,8 +123,9 @@ def _refuse_twins(names: Sequence[str], *, name: str, line: int) -> None:
 
 def _fast(body: pa.Buffer, dialect: Dialect, *, shape: Shape, name: str) -> Rows | None:
     """Give the rows, or None if anything about the file calls for the exact way."""
-    table = None if shape.is_late or _has_odd_ends(body, dialect) else _parsed(body, dialect, shape=shape)
-    if table is None or ends_in_open_quote(table, body[body.size - 1 :].to_pybytes(), dialect):
+    is_odd = shape.is_late or _has_odd_ends(body, dialect) or not _has_strict_quotes(body, dialect)
+    table = None if is_odd else _parsed(body, dialect, shape=shape)
+    if table is None:
         return None
     num_lines = count(body, b"\n") + 1
     first_line = shape.header_lines + 1
@@ -140,6 +141,11 @@ def _fast(body: pa.Buffer, dialect: Dialect, *, shape: Shape, name: str) -> Rows
 def _has_odd_ends(body: pa.Buffer, dialect: Dialect) -> bool:
     # without quoting a lone carriage return is text, and the fast reader would end a row there
     return not dialect.quoting and count(body, b"\r") != count(body, b"\r\n")
+
+
+def _has_strict_quotes(body: pa.Buffer, dialect: Dialect) -> bool:
+    # the fast reader glues to a field what follows its closing quote, and closes an open quote at the end of the file
+    return not dialect.quoting or has_strict_quotes(memoryview(body), dialect.delimiter)
 
 
 def _parsed(body: pa.Buffer, dialect: Dialect, *, shape: Shape) -> pa.Table | None:
@@ -176,14 +182,6 @@ def csv_options(dialect: Dialect, shape: Shape, block_size: int) -> dict[str, An
             strings_can_be_null=False,
         ),
     }
-
-
-def ends_in_open_quote(table: pa.Table, last_byte: bytes, dialect: Dialect) -> bool:
-    """Tell whether a quote that never closes has swallowed the end of the file."""
-    if not dialect.quoting or table.num_rows == 0:
-        return False
-    last = table.column(table.num_columns - 1)[-1].as_py()
-    return "\n" in last and last_byte != b'"'
 
 
 def line_feeds(table: pa.Table) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:

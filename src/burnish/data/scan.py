@@ -1,10 +1,12 @@
 """Reads delimited text record by record: slow and exact, to name the line of everything that is wrong."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 _SHOWN = 2000
+_SHOWN_TAIL = 40
+_RELEASED_AFTER = 1 << 24
 _LOST_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -83,12 +85,15 @@ def _record(text: str, start: int, *, line: int, parts: _Parts) -> tuple[Record,
     while True:
         quoted = parts.quoted.match(text, at)
         if quoted is None and text.startswith('"', at):
-            return _unclosed(text, start, line=line)
+            return _abandoned(text, start, line=line, fault="a quote opens here and never closes")
         match = quoted or parts.plain.match(text, at)
         assert match is not None  # an empty field matches
         at = match.end()
         is_last = not text.startswith(parts.delimiter, at)
-        fields.append(_value(match, is_quoted=quoted is not None, is_last=is_last))
+        tail = match[2 if quoted else 0].removesuffix("\r" if is_last else "")
+        if quoted and tail:
+            return _abandoned(text, start, line=line, fault=_tail_fault(text, start, line=line, quoted=quoted))
+        fields.append(quoted[1].replace('""', '"') if quoted else tail)
         if is_last:
             break
         at += 1
@@ -96,14 +101,34 @@ def _record(text: str, start: int, *, line: int, parts: _Parts) -> tuple[Record,
     return Record(line, fields, raw[:_SHOWN], lost_byte(raw)), at + 1
 
 
-def _value(match: re.Match[str], *, is_quoted: bool, is_last: bool) -> str:
-    tail = match[2] if is_quoted else match[0]
-    tail = tail.removesuffix("\r") if is_last else tail
-    return match[1].replace('""', '"') + tail if is_quoted else tail
+def _tail_fault(text: str, start: int, *, line: int, quoted: re.Match[str]) -> str:
+    num_lines = text.count("\n", start, quoted.end(1))
+    where = f" on line {line + num_lines}" if num_lines else ""
+    return (
+        f"text follows a closing quote{where}: `{quoted[2][:_SHOWN_TAIL]}`; a quote inside a quoted field is "
+        f"written twice, and a quote that is only text stands in an unquoted field"
+    )
 
 
-def _unclosed(text: str, start: int, *, line: int) -> tuple[Record, int]:
-    # going on at the next line costs one row; believing the quote would swallow the rest of the file
+def _abandoned(text: str, start: int, *, line: int, fault: str) -> tuple[Record, int]:
+    # going on at the next line costs one row; believing the quote would swallow all up to where it closes, if it does
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
-    return Record(line, (), text[start:end][:_SHOWN], "a quote opens here and never closes"), end + 1
+    return Record(line, (), text[start:end][:_SHOWN], fault), end + 1
+
+
+def has_strict_quotes(body: memoryview, delimiter: str, *, release: Callable[[], None] = lambda: None) -> bool:
+    """Tell whether each quote that opens a field closes it, and nothing follows before the next: no text is glued on.
+
+    `release` is called now and then, for a file that is mapped would fill the memory while it is looked through.
+    """
+    begins, ends = (f"[^{re.escape(delimiter)}{marks}]".encode() for marks in ("\n", "\r\n"))
+    field = b'(?<!%s)"(?:[^"]++|"")*+"(?!%s)' % (begins, ends)
+    some = re.compile(b'(?:[^"]{1,4096}+|%s|(?<=%s)"){1,256}+' % (field, begins))
+    at, released = 0, 0
+    while (match := some.match(body, at)) is not None:
+        at = match.end()
+        if at - released > _RELEASED_AFTER:
+            release()
+            released = at
+    return at == len(body)

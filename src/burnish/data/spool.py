@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LARGE_BYTES = 1 << 24
 """A table of fewer bytes stays in memory, where it is quicker at hand."""
-VERSION = 1
+VERSION = 2
 """Goes up whenever the same file would give other rows."""
 
 _PART_BYTES = 1 << 23

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -11,11 +12,12 @@ import pyarrow as pa
 import pyarrow.csv
 
 from burnish.data.blocks import Odd, blank_end, blocks, count_in
-from burnish.data.read_delimited import Shape, csv_options, ends_in_open_quote, line_feeds, shape_of
+from burnish.data.contents import UTF8_MARK
+from burnish.data.read_delimited import Shape, csv_options, line_feeds, shape_of
 from burnish.data.read_json import objects_of
 from burnish.data.read_text import lines_of
 from burnish.data.rows import plain
-from burnish.data.scan import Dialect
+from burnish.data.scan import Dialect, has_strict_quotes
 
 BLOCKS = (1 << 18, 1 << 21)
 """Arrow reads up to 32 blocks ahead of whoever takes them, so they are small; the larger ones are for long rows."""
@@ -33,18 +35,27 @@ def delimited_parts(
     counted = count_in(path, [b"\n", b"\r", b"\r\n"])
     if shape.is_late or (not dialect.quoting and counted[b"\r"] != counted[b"\r\n"]):
         raise Odd
-    num_blank, last_byte = blank_end(path)
+    if dialect.quoting and not _has_strict_quotes(path, dialect):
+        raise Odd
+    num_blank = blank_end(path)
     done = shape.header_lines
-    last = None
+    is_empty = True
     for part in _csv_parts(path, dialect, shape, block=block):
         inside = line_feeds(part) if dialect.quoting else np.zeros(len(part), dtype=np.int64)
         ends = np.cumsum(1 + inside)
         yield part.append_column(line, pa.array(done + ends - 1 - inside))
         done += int(ends[-1]) if len(ends) else 0
-        last = part if len(part) else last
+        is_empty = is_empty and not len(part)
     # blank lines or lone carriage returns: only a scan tells which line is which
-    if last is None or counted[b"\n"] - num_blank + 1 != done or ends_in_open_quote(last, last_byte, dialect):
+    if is_empty or counted[b"\n"] - num_blank + 1 != done:
         raise Odd
+
+
+def _has_strict_quotes(path: Path, dialect: Dialect) -> bool:
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        body = memoryview(mapped)[len(UTF8_MARK) * mapped.read(len(UTF8_MARK)).startswith(UTF8_MARK) :]
+        with body:
+            return has_strict_quotes(body, dialect.delimiter, release=lambda: mapped.madvise(mmap.MADV_DONTNEED))
 
 
 def _csv_parts(path: Path, dialect: Dialect, shape: Shape, *, block: int) -> Iterator[pa.Table]:

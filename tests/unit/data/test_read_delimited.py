@@ -5,7 +5,7 @@ import io
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from burnish.data import read_delimited as module
@@ -172,3 +172,34 @@ def test_the_exact_way_gives_what_the_fast_one_does(written: list[tuple[str, str
     assert len(bad) == 1
     assert exact.table.equals(fast.table)
     assert lines(exact) == lines(fast)
+
+
+LOST_QUOTE = b'id,t\n1,a\n2,b\n3,"open\n4,z\n5,q\n6,x"y\n7,e\n'
+
+
+def test_a_lost_quote_swallows_no_rows() -> None:
+    rows, bad = read(LOST_QUOTE)
+    assert [row.line for row in bad] == [4]
+    assert bad[0].why.startswith(
+        "text follows a closing quote on line 7: `y`; a quote inside a quoted field is written"
+    )
+    assert rows.table["id"].to_pylist() == ["1", "2", "4", "5", "6", "7"]
+
+
+ANY_TEXT = st.text(st.sampled_from('ab,"\n'), max_size=30)
+
+
+@settings(max_examples=300)
+@given(ANY_TEXT)
+def test_what_python_in_strict_mode_refuses_is_refused_and_all_else_is_read_as_python_does(text: str) -> None:
+    data = f"x,y\n{text}\nend,row\n"
+    try:
+        oracle = [row for row in csv.reader(io.StringIO(data), strict=True) if row]
+    except csv.Error:
+        oracle = None
+    rows, bad = read(data.encode())
+    if oracle is None:
+        assert bad
+    elif all(len(row) == 2 for row in oracle):
+        assert bad == []
+        assert [list(row.values()) for row in rows.table.to_pylist()] == oracle[1:]
