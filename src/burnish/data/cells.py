@@ -21,7 +21,7 @@ TRUE, FALSE = ("true", "1", "yes", "y", "t", "on"), ("false", "0", "no", "n", "f
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _WHOLE = r"^([+-]?\d+)\.0+$"
-_EXACT = 2.0**53
+EXACT = 2.0**53
 """Up to here a float holds every whole number."""
 
 
@@ -174,7 +174,7 @@ def _texts(values: pa.Array) -> pa.Array:
     if not pa.types.is_floating(values.type):
         return values.cast(pa.string())
     floats = _floats(values)
-    is_whole = (np.round(floats) == floats) & (np.abs(floats) < _EXACT)
+    is_whole = (np.round(floats) == floats) & (np.abs(floats) < EXACT)
     short = pa.array(np.where(is_whole, floats, 0).astype(np.int64)).cast(pa.string())
     return pc.if_else(pa.array(is_whole), short, values.cast(pa.string()))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import flags, times
+from burnish.data.cells import EXACT, flags, times
 from burnish.tasks.table_frame import Frame
 
 if TYPE_CHECKING:
@@ -45,7 +45,18 @@ def guess(frame: Frame, name: str) -> Guess:
     if pa.types.is_date(inner) or pa.types.is_timestamp(inner):
         return Guess("datetime", "dates or time stamps")
     read = frame.numbers(name)
-    return _text(frame, name) if read.is_wrong.any() else _number(read.values, name, num_rows=len(frame))
+    if read.is_wrong.any() or _lose_digits(frame, name, read.values):
+        return _text(frame, name)
+    return _number(read.values, name, num_rows=len(frame))
+
+
+def _lose_digits(frame: Frame, name: str, values: "Array") -> bool:
+    """Tell whether distinct whole numbers, such as ids of 64 bits, are one and the same float."""
+    if not np.any(np.abs(values) >= EXACT):
+        return False
+    distinct = pc.unique(frame.words(name).values)
+    long = distinct.filter(pc.match_substring_regex(distinct, r"^-?\d{16,}$"))
+    return len(long.cast(pa.float64()).unique()) < len(long)
 
 
 def _number(values: "Array", name: str, *, num_rows: int) -> Guess:
@@ -83,7 +94,7 @@ def _text(frame: Frame, name: str) -> Guess:
         return Guess("drop", f"holds {distinct[0].as_py()[:40]!r} in every row")
     if len(distinct) <= 2 and not flags(distinct).is_wrong.any():
         return Guess("boolean", " and ".join(distinct.to_pylist()))
-    if not times(distinct).is_wrong.any():
+    if frame.numbers(name).is_wrong.any() and not times(distinct).is_wrong.any():
         return Guess("datetime", "dates or times")
     mean_words = pc.mean(pc.add(pc.count_substring_regex(distinct, pattern=r"\s+"), 1)).as_py()
     is_mostly_distinct = num_known >= _FEWEST_ROWS and len(distinct) > _MOST_DISTINCT * num_known
