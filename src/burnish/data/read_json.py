@@ -1,6 +1,7 @@
 """Reads JSON lines and JSON documents: fast at first, exactly where that fails."""
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow.json
 
 from burnish.data.contents import count, is_utf8, text_body
 from burnish.data.faults import BadRow
+from burnish.data.json_text import has_deep_line, parse_json
 from burnish.data.read_squad import is_squad, read_squad
 from burnish.data.rows import from_file
 from burnish.data.scan import decoded, lost_byte
@@ -45,19 +47,19 @@ def read_json(buffer: pa.Buffer, *, name: str, layout: str | None = None) -> tup
 
 def _parsed(data: bytes, *, name: str) -> object:
     try:
-        return json.loads(data, object_pairs_hook=_object)
-    except (json.JSONDecodeError, _Unfit, RecursionError) as error:
-        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise DataError(f"{name}{line}: {_reason(error)}") from error
+        return _sound(data.decode())
     except UnicodeDecodeError as error:
         line_number = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{name}:{line_number}: {lost_byte(decoded(data))}") from error
+    except ValueError as error:
+        line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+        raise DataError(f"{name}{line}: {_reason(error)}") from error
 
 
 def objects_of(body: pa.Buffer, *, kinds: pa.Schema | None = None) -> pa.Table | None:
     """Give the objects of some lines, of the kinds given or found; None if only the exact way can read them."""
     num_lines = _objects_by_line(body)
-    if num_lines is None or not is_utf8(body):
+    if num_lines is None or not is_utf8(body) or has_deep_line(body, num_lines=num_lines):
         return None
     try:
         table = _parse(body) if kinds is None else _parse_as(body, kinds)
@@ -103,7 +105,7 @@ def _without_dates(kind: pa.DataType) -> pa.DataType:
 def _has_lost_digits(table: pa.Table) -> bool:
     floats = [column for column in table.columns if pa.types.is_floating(column.type)]
     tops = [pc.max(pc.abs(column)).as_py() for column in floats]
-    return any(top is not None and top >= 2**63 for top in tops)  # integers too long for 64 bits became floats
+    return any(top is not None and top >= 2**53 for top in tops)  # a whole number too long for a float became one
 
 
 def _exact(body: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
@@ -116,24 +118,25 @@ def _exact(body: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
         try:
             objects.append(_one(text))
             lines.append(line - 1)
-        except (ValueError, RecursionError) as error:
+        except ValueError as error:
             bad.append(BadRow(name, line, _reason(error), text[:_SHOWN]))
     if not objects and not bad:
         raise DataError(f"{name} is empty")
     return from_file(_table(objects), name=name, first_line=1, numbers=np.array(lines, dtype=np.int64)), bad
 
 
-class _Unfit(ValueError):
-    """A value that is JSON, and no row."""
-
-
 def _one(text: str) -> dict[str, Any]:
     lost = lost_byte(text)
     if lost:
-        raise _Unfit(lost)
-    value = json.loads(text, object_pairs_hook=_object)
+        raise ValueError(lost)
+    value = _sound(text)
     if not isinstance(value, dict):
-        raise _Unfit(f'holds {_kind(value)} where an object like {{"text": …}} is right')
+        raise ValueError(f'holds {_kind(value)} where an object like {{"text": …}} is right')
+    return value
+
+
+def _sound(text: str) -> Any:
+    value = parse_json(text, pairs=_object)
     if "\\ud" in text.lower():
         _refuse_half_characters(value)
     return value
@@ -144,7 +147,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twin = next(name for name in names if names.count(name) > 1)
-        raise _Unfit(f"the key `{twin}` is given more than once")
+        raise ValueError(f"the key `{twin}` is given more than once")
     return found
 
 
@@ -152,13 +155,13 @@ def _refuse_half_characters(value: object) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise _Unfit("holds half of a surrogate pair, which is no character") from error
+        raise ValueError("holds half of a surrogate pair, which is no character") from error
 
 
 def _reason(error: Exception) -> str:
     if isinstance(error, json.JSONDecodeError):
         return f"is not JSON: {error.msg} at column {error.colno}"
-    return "is nested too deeply" if isinstance(error, RecursionError) else str(error)
+    return str(error)
 
 
 def _kind(value: object) -> str:
@@ -174,16 +177,16 @@ def _is_lines(data: bytes) -> bool:
     if not rest.strip(_BLANK):
         return not _holds_list(first)
     try:
-        json.loads(first)
-    except ValueError:
-        return False
+        parse_json(first.decode())
+    except ValueError as error:  # a row that is JSON and of no use is told by its line
+        return not isinstance(error, json.JSONDecodeError | UnicodeDecodeError)
     return True
 
 
 def _holds_list(data: bytes) -> bool:
     # a document on one line: {"data": [{…}, …]} is a table, {"text": "…"} is a single row
     try:
-        value = json.loads(data)
+        value = parse_json(data.decode())
     except ValueError:
         return True
     parts = list(value.values()) if isinstance(value, dict) else []
@@ -222,11 +225,16 @@ def _table(objects: list[dict[str, Any]]) -> pa.Table:
 
 
 def _column(values: list[Any]) -> pa.Array:
-    try:
-        return pa.array(values)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError):
-        # numbers beside words: all become text, as they would be in a CSV file
-        return pa.array([_as_text(value) for value in values], type=pa.string())
+    if not _would_lose_digits(values):
+        with suppress(pa.ArrowException, OverflowError):
+            return pa.array(values)
+    # numbers beside words: all become text, as they would be in a CSV file
+    return pa.array([_as_text(value) for value in values], type=pa.string())
+
+
+def _would_lose_digits(values: list[Any]) -> bool:
+    """Tell whether whole numbers that no float holds stand among fractions, beside which they would become floats."""
+    return {int, float} <= set(map(type, values)) and any(type(one) is int and abs(one) > 2**53 for one in values)
 
 
 def _as_text(value: object) -> str | None:

@@ -117,7 +117,7 @@ class CheckpointStore:
             shutil.rmtree(leftover, ignore_errors=True)
 
     def _folders(self) -> Iterator[Path]:
-        return (path for path in self.root.glob("step-*") if path.is_dir() and path.name[5:].isdigit())
+        return (path for path in self.root.glob("step-*") if path.is_dir() and path.name[5:].isdecimal())
 
     def _fault(self, folder: Path) -> str | None:
         wrong = manifest.fault(folder)

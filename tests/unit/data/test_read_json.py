@@ -1,6 +1,7 @@
 """JSON lines and documents come out as tables, and broken lines by number."""
 
 import json
+from contextlib import nullcontext
 
 import pyarrow as pa
 import pytest
@@ -106,3 +107,39 @@ def test_whatever_is_written_is_read_back(rows: list[dict[str, object]]) -> None
     data = "".join(json.dumps(row) + "\n" for row in rows).encode()
     assert table(data) == {"t": [row["t"] for row in rows], "n": [row["n"] for row in rows]}
     assert document(rows) == table(data)
+
+
+@pytest.mark.parametrize("other", [1.5, 2**63, None, "word"])
+def test_whole_numbers_of_64_bits_keep_their_digits(other: object) -> None:
+    numbers = [2**62 + at for at in range(3)]
+    rows = b"".join(json.dumps({"id": value}).encode() + b"\n" for value in [*numbers, other])
+    for found in (table(rows)["id"], document([{"id": value} for value in [*numbers, other]])["id"]):
+        assert [str(value) for value in found[:3]] == [str(value) for value in numbers]
+
+
+def nested(levels: int, value: str = "1") -> str:
+    return "[" * levels + value + "]" * levels
+
+
+@pytest.mark.parametrize("levels", [99, 100, 101, 2000, 100_000])
+def test_deeply_nested_rows_are_refused_by_their_line(levels: int) -> None:
+    good, odd = '{"a": 1, "t": "' + "[" * 500 + '"}', f'{{"b": {nested(levels)}}}'
+    expected = [] if levels < 100 else [(2, "is nested too deeply; at most 100 levels are read")]
+    assert faults(f"{good}\n{odd}\n".encode()) == expected
+    with pytest.raises(DataError, match="nested too deeply") if expected else nullcontext():
+        document(f"[{odd}]".encode() if levels > 99 else odd.encode())
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_number_of_too_many_digits_is_refused(whole: bool) -> None:
+    row = f'{{"n": {"9" * 5001}}}'.encode()
+    if whole:
+        with pytest.raises(DataError, match=r"a\.json: holds a number of more digits than are read; at most 4,300"):
+            document(b"[" + row + b"]")
+    else:
+        assert faults(row) == [(1, "holds a number of more digits than are read; at most 4,300 are right")]
+
+
+def test_half_a_surrogate_pair_is_refused_in_a_document_too() -> None:
+    with pytest.raises(DataError, match=r"a\.json: holds half of a surrogate pair"):
+        document(b'[{"t": "\\ud800"}]')

@@ -68,6 +68,11 @@ def test_labels_in_lists_are_trimmed_as_those_in_cells_are() -> None:
     assert faults == []
 
 
+@pytest.mark.parametrize("odd", ["①", "②", "--1", "²", "9" * 5001, "-"])
+def test_classes_that_only_resemble_numbers_are_words(odd: str) -> None:
+    assert set(ONE.classes(column("1", odd, "2"))) == {"1", odd, "2"}
+
+
 def test_a_label_outside_the_classes_is_named() -> None:
     indices, faults = ONE.class_indices(column("pos", "maybe", " neg ", None), ("neg", "pos"))
     assert indices.tolist()[::2] == [1, 0]

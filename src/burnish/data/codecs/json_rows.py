@@ -14,6 +14,7 @@ from burnish.data.codecs.decoded import DecodedRows
 from burnish.data.codecs.example_values import example_row
 from burnish.data.codecs.gather import gather
 from burnish.data.codecs.payload import DEFAULT_LIMITS, Limits, text_of
+from burnish.data.json_text import parse_json
 from burnish.errors import DataError
 
 _ENVELOPE = "instances"
@@ -64,27 +65,21 @@ class _Broken:
 def parse_document(text: str) -> Any:
     """Read one JSON document; refuse what is none, by line and column."""
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return parse_json(text, pairs=_object)
     except json.JSONDecodeError as error:
         place = f"line {error.lineno}, column {error.colno}"
         raise DataError(f"the payload is not JSON: {error.msg} at {place}") from error
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"the payload {_unreadable(error)}") from error
+    except ValueError as error:
+        raise DataError(f"the payload {error}") from error
 
 
 def _one(text: str) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_object)
+        return parse_json(text, pairs=_object)
     except json.JSONDecodeError as error:
         return _Broken(f"is not JSON: {error.msg} at column {error.colno}")
-    except (ValueError, RecursionError) as error:
-        return _Broken(_unreadable(error))
-
-
-def _unreadable(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "is nested too deeply"
-    return "holds a number of more digits than are read; at most 4,300 are right"
+    except ValueError as error:
+        return _Broken(str(error))
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Broken:
