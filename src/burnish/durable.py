@@ -2,13 +2,26 @@
 
 import hashlib
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from burnish.errors import ConfigError, Problem
+
 _Result = TypeVar("_Result")
 
 _CHUNK = 1 << 20
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
+
+
+def refuse_address(path: Path) -> None:
+    """Refuse an address such as gs://bucket/folder where only a path on this machine will do."""
+    found = _ADDRESS.match(str(path))
+    if found:
+        address = f"{found[1]}://{str(path)[found.end() :]}"  # of which a Path keeps one slash
+        sentence = f"{address} is an address, and only data is read from addresses; give a path on this machine"
+        raise ConfigError([Problem(sentence)], subject="the request")
 
 
 def write_durably(path: Path, content: bytes) -> None:

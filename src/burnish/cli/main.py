@@ -4,7 +4,8 @@ import io
 import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -28,7 +29,8 @@ from burnish.cli import (
     train,
 )
 from burnish.cli.flags import explain_flags
-from burnish.errors import BurnishError
+from burnish.durable import refuse_address
+from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.launch.openmp import openmp_settings
 from burnish.run.provenance import COMMAND
 
@@ -61,6 +63,31 @@ app.add_typer(cache.app, name="cache")
 app.add_typer(tokenizer.app, name="tokenizer")
 
 
+def _refuse_addresses(verbs: typer.Typer) -> None:
+    """Let no verb take an address such as gs://… for a path on this machine."""
+    for verb in verbs.registered_commands:
+        assert verb.callback is not None, "every verb is a function"
+        verb.callback = _with_local_paths(verb.callback)
+    for group in verbs.registered_groups:
+        assert group.typer_instance is not None, "every group is an app"
+        _refuse_addresses(group.typer_instance)
+
+
+def _with_local_paths(verb: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(verb)
+    def checked(*arguments: Any, **options: Any) -> Any:
+        for value in (*arguments, *options.values()):
+            for path in value if isinstance(value, Sequence) else (value,):
+                if isinstance(path, Path):
+                    refuse_address(path)
+        return verb(*arguments, **options)
+
+    return checked
+
+
+_refuse_addresses(app)
+
+
 def main() -> NoReturn:
     """Run the command line and leave with its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -74,6 +101,7 @@ def main() -> NoReturn:
 def run(argv: Sequence[str]) -> int:
     """Do what the arguments ask; give the exit code."""
     try:
+        _refuse_broken_words(argv)
         code = typer.main.get_command(app)(args=[*argv], prog_name="burnish", standalone_mode=False)
     except BurnishError as error:
         return _refuse(str(error), code=error.exit_code)
@@ -84,6 +112,18 @@ def run(argv: Sequence[str]) -> int:
     except Exception as error:  # the last place where a bug can still be told in one line
         return _confess(error)
     return code if isinstance(code, int) else 0
+
+
+def _refuse_broken_words(argv: Sequence[str]) -> None:
+    """Refuse words that are no text: neither files of rows nor a plan could hold them."""
+    problems = []
+    for word in argv:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            problems.append(Problem(f"{word!a} is not UTF-8; write texts in UTF-8, and rename a file called so"))
+    if problems:
+        raise ConfigError(problems, subject="the command line")
 
 
 def _find_modules_here() -> None:

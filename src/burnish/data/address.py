@@ -10,6 +10,7 @@ from pathlib import Path
 from burnish.errors import BurnishError, DataError, MissingExtra
 
 PACKAGE = "package:"
+WEB = ("http://", "https://")
 _CLIENTS = {"gs": "gcp", "gcs": "gcp", "s3": "s3", "s3a": "s3"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
@@ -31,6 +32,14 @@ class DataFile:
     def is_directory(self) -> bool:
         """Tell whether it is a local directory."""
         return not self.is_remote and os.path.isdir(self.location)
+
+    @property
+    def identity(self) -> object:
+        """Tell one file from another, however its path is written."""
+        if self.is_remote:
+            return self.location
+        found = os.stat(self.location)
+        return found.st_dev, found.st_ino
 
     @property
     def compression(self) -> str | None:
@@ -143,18 +152,20 @@ def _inside(roots: list[str], inside: str, *, address: str, option: str) -> str:
 
 
 def _remote(url: str, *, option: str) -> list[DataFile]:
+    if url.startswith(WEB):
+        return [DataFile(url, url)]  # a server may know no other question than for the file itself
     import fsspec  # nobody whose files are local waits for it
 
     scheme = url.partition("://")[0].rpartition("::")[2]
     try:
         system, path = fsspec.core.url_to_fs(url)
-        if glob.has_magic(path) and not scheme.startswith("http"):
+        if glob.has_magic(path):
             found = [DataFile(name, name) for name in map(system.unstrip_protocol, sorted(system.glob(path)))]
         else:
             found = [DataFile(url, url)] if system.exists(path) else []
     except ImportError as error:
         extra = _CLIENTS.get(scheme)
-        how = f"pip install 'burnish[{extra}]'" if extra else f"pip install fsspec[{scheme}]"
+        how = f"pip install 'burnish[{extra}]'" if extra else str(error)
         raise MissingExtra(f"{option}: reading {url} needs a package that is not installed; {how}") from error
     except Exception as error:  # each store raises its own kinds, and all of them mean the same to the user
         raise refused(url, error, option=option) from error

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from burnish.data.address import DataFile, refused
+from burnish.data.address import WEB, DataFile, refused
 from burnish.errors import DataError
 
 _CHUNK = 1 << 22
+_TIMEOUT_SECONDS = 60.0
 UTF8_MARK = b"\xef\xbb\xbf"
 _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
@@ -33,10 +34,23 @@ def _fetch(url: str, path: Path) -> None:
     import fsspec  # nobody whose files are local waits for it
 
     try:
+        if url.startswith(WEB):
+            _download(url, path)
+            return
         with fsspec.open(url, "rb") as source, path.open("wb") as target:
             shutil.copyfileobj(source, target, _CHUNK)
     except Exception as error:  # each store raises its own kinds, and all of them mean the same to the user
         raise refused(url, error) from error
+
+
+def _download(url: str, path: Path) -> None:
+    from urllib.request import urlopen  # nobody whose files are local waits for it
+
+    with urlopen(url, timeout=_TIMEOUT_SECONDS) as source, path.open("wb") as target:  # noqa: S310  # http(s) alone
+        shutil.copyfileobj(source, target, _CHUNK)
+        promised = source.headers.get("Content-Length")
+        if promised is not None and int(promised) != target.tell():
+            raise ConnectionError(f"the connection ended after {target.tell():,} of {int(promised):,} bytes")
 
 
 def digest(path: Path) -> str:

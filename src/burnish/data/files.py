@@ -1,16 +1,28 @@
 """Rows from files: local, in a package, or behind a URL."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from burnish.data.address import PACKAGE, DataFile
 from burnish.data.options import FURTHER, Limit, Names, SplitPlan, Values
 from burnish.spec.component import Component
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Splits
 
 Format = Literal["auto", "csv", "tsv", "jsonl", "json", "parquet", "arrow", "text", "documents", "folders", "conll"]
+SUFFIXES: Mapping[str, str] = {
+    **dict.fromkeys([".csv"], "csv"),
+    **dict.fromkeys([".tsv", ".tab"], "tsv"),
+    **dict.fromkeys([".jsonl", ".ndjson", ".jsonlines"], "jsonl"),
+    **dict.fromkeys([".json"], "json"),
+    **dict.fromkeys([".parquet", ".pq"], "parquet"),
+    **dict.fromkeys([".arrow", ".feather", ".ipc"], "arrow"),
+    **dict.fromkeys([".conll", ".iob", ".iob2", ".bio"], "conll"),
+    **dict.fromkeys([".txt", ".text", ".raw"], "text"),
+}
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "id_label_alpha_text": ("id", "label", "alpha", "text"),
     "id_alpha_label_text_a_text_b": ("id", "alpha", "label", "text_a", "text_b"),
@@ -88,8 +100,31 @@ class Files(Component):
             raise ValueError(f"`layout` means {kind}: give no `columns`, `header` or other `format`")
         return self
 
+    def unreadable(self) -> Iterator[tuple[str, str]]:
+        """Give the option and a sentence for each path that nothing here could read, wherever it lies."""
+        options: dict[str, Names] = {"train": self.train, "validation": self.validation, "test": self.test}
+        options |= {f"also.{name}": paths for name, paths in self.also.items()}
+        for option, written in ((option, path) for option, paths in options.items() for path in paths):
+            file = DataFile(written, os.path.join(self.dir or "", os.path.expanduser(written)))
+            if "${" in file.location:
+                yield option, f"{written} holds a variable, and variables are not replaced here; write the path itself"
+            elif self.format == "auto" and not self.layout and not _may_be_read(file):
+                yield option, f"{written} {unknown_suffix(file.suffix)}"
+
     def load(self, request: DataRequest) -> Splits:
         """Read, check and split; raise DataError with every fault that was found."""
         from burnish.data.load_files import load_files  # keeps checking a configuration light
 
         return load_files(self, request)
+
+
+def _may_be_read(file: DataFile) -> bool:
+    # a folder inside a package may have any name, and so may one that is there
+    return file.suffix in ("", *SUFFIXES) or file.location.startswith(PACKAGE) or file.is_directory
+
+
+def unknown_suffix(suffix: str) -> str:
+    """Say that a suffix, or none, tells no format, and which do."""
+    found = f"the suffix {suffix}" if suffix else "no suffix"
+    known = ", ".join(SUFFIXES)
+    return f"has {found}, which tells no format; set data.format, like csv or jsonl. Known suffixes are {known}"

@@ -12,7 +12,7 @@ import pyarrow as pa
 from burnish.data.address import DataFile
 from burnish.data.contents import digest, local, unpacked
 from burnish.data.faults import BadRow
-from burnish.data.files import LAYOUTS, Files
+from burnish.data.files import LAYOUTS, SUFFIXES, Files, unknown_suffix
 from burnish.data.read_columnar import read_arrow, read_parquet
 from burnish.data.read_conll import read_conll
 from burnish.data.read_delimited import read_delimited
@@ -23,16 +23,6 @@ from burnish.data.stream import Large, is_large, stream
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
-SUFFIXES = {
-    **dict.fromkeys([".csv"], "csv"),
-    **dict.fromkeys([".tsv", ".tab"], "tsv"),
-    **dict.fromkeys([".jsonl", ".ndjson", ".jsonlines"], "jsonl"),
-    **dict.fromkeys([".json"], "json"),
-    **dict.fromkeys([".parquet", ".pq"], "parquet"),
-    **dict.fromkeys([".arrow", ".feather", ".ipc"], "arrow"),
-    **dict.fromkeys([".conll", ".iob", ".iob2", ".bio"], "conll"),
-    **dict.fromkeys([".txt", ".text", ".raw"], "text"),
-}
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
@@ -75,8 +65,7 @@ def format_of(file: DataFile, options: Files) -> str:
         return options.format
     kind = SUFFIXES.get(file.suffix)
     if kind is None:
-        suffix = f"the suffix {file.suffix}" if file.suffix else "no suffix"
-        raise DataError(f"{file.name} has {suffix}, which tells no format; set data.format, like csv or jsonl")
+        raise DataError(f"{file.name} {unknown_suffix(file.suffix)}")
     return kind
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from burnish.config import Resolved
+from burnish.data.files import Files
 from burnish.errors import Problem
 from burnish.run.selection import LOSS, falling, headline, is_count, type_name, unfit
 from burnish.spec.experiment import Experiment
@@ -49,6 +50,7 @@ def _parts(experiment: Experiment) -> Iterator[tuple[str, str]]:
         return
     parts = parts_of(experiment)
     for name, part in parts.items():
+        yield from _readable(part, place=f"data.sets.{name}")
         yield from _length(part, place=f"task.tasks.{name}")
         yield from _metrics(part, place=f"task.scores.{name}")
         yield from _rising(part, name)
@@ -108,6 +110,15 @@ def _length(experiment: Experiment, *, place: str = "task") -> Iterator[tuple[st
         )
 
 
+def _readable(experiment: Experiment, *, place: str = "data") -> Iterator[tuple[str, str]]:
+    source = experiment.data
+    for option, sentence in source.unreadable() if isinstance(source, Files) else ():
+        yield f"{place}.{option}", f"{place}.{option}: {sentence}"
+    directory = "" if isinstance(source, Files) else str(getattr(source, "dir", ""))
+    if "://" in directory or "${" in directory:
+        yield f"{place}.dir", f"{place}.dir must be a folder on this machine, got {directory}"
+
+
 def _metrics(experiment: Experiment, *, place: str = "metrics") -> Iterator[tuple[str, str]]:
     kind = getattr(experiment.task, "kind", "auto")
     labels = getattr(experiment.task, "labels", None)
@@ -153,6 +164,7 @@ def _counts_only(experiment: Experiment, metrics: Sequence[Metric]) -> str:
 
 Check = Callable[[Experiment], Iterator[tuple[str, str]]]
 _CHECKS: Mapping[Check, tuple[str, ...]] = {
+    _readable: ("data",),
     _head: ("task", "model"),
     _length: ("task", "model"),
     _metrics: ("task", "metrics"),

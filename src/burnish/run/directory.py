@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from burnish.durable import write_durably
+from burnish.durable import refuse_address, write_durably
 from burnish.errors import CheckpointError
 from burnish.nearest import nearest
 
@@ -51,6 +51,9 @@ class RunDirectory:
     """Name the files of a run; write them so that a reader never sees half of one."""
 
     path: Path
+
+    def __post_init__(self) -> None:
+        refuse_address(self.path)
 
     @property
     def name(self) -> str:

@@ -1,12 +1,13 @@
 """Paths, globs, packages and URLs lead to the files that were meant."""
 
 import sys
+import tomllib
 from pathlib import Path
 
 import fsspec
 import pytest
 
-from burnish.data.address import DataFile, find, package_path
+from burnish.data.address import _CLIENTS, DataFile, find, package_path
 from burnish.errors import DataError, MissingExtra
 
 
@@ -115,6 +116,17 @@ def test_a_store_without_its_client_names_the_extra(monkeypatch: pytest.MonkeyPa
     monkeypatch.setitem(sys.modules, "s3fs", None)
     with pytest.raises(MissingExtra, match=r"burnish\[s3\]"):
         find("s3://bucket/a.csv")
+
+
+def test_every_extra_that_is_named_exists() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+    assert set(_CLIENTS.values()) <= set(project["optional-dependencies"])
+
+
+def test_a_store_that_no_extra_brings_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "adlfs", None)
+    with pytest.raises(MissingExtra, match=r"abfs://box/a\.csv needs a package that is not installed; Install adlfs"):
+        find("abfs://box/a.csv")
 
 
 @pytest.mark.parametrize(

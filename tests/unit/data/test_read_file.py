@@ -1,7 +1,11 @@
 """One file is read by its suffix or by what the options say, packed or plain, near or far."""
 
 import gzip
+import hashlib
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import fsspec
 import pyarrow as pa
@@ -138,3 +142,47 @@ def test_documents_are_what_stands_between_blank_lines(tmp_path: Path) -> None:
     rows = load(tmp_path / "a.txt", format="documents").rows
     assert rows.table["text"].to_pylist() == ["one\ntwo", "three", "four\nfive"]
     assert [rows.places.describe(row).rpartition(":")[2] for row in range(3)] == ["2", "6", "8"]
+
+
+class _Server(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        name = self.path.partition("?")[0]
+        if name == "/a.csv":
+            self._answer(CSV, promised=len(CSV))
+        elif name == "/cut.csv":
+            self._answer(CSV, promised=len(CSV) + 10)
+        else:
+            self.send_error(404, "nothing here")
+
+    def _answer(self, body: bytes, *, promised: int) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(promised))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        """Keep quiet."""
+
+
+@pytest.fixture
+def web() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Server) as server:
+        thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_file_on_the_web_is_read(web: str) -> None:
+    reading = load(f"{web}/a.csv?token=1.2")
+    assert reading.rows.table.equals(TABLE)
+    assert reading.digest == hashlib.sha256(CSV).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("b.csv", "404: nothing here"), ("cut.csv", "the connection ended after 19 of 29 bytes")]
+)
+def test_a_file_that_the_web_does_not_give_is_refused(web: str, name: str, message: str) -> None:
+    with pytest.raises(DataError, match=f"/{name} could not be read: .*{message}"):
+        load(f"{web}/{name}")

@@ -61,3 +61,34 @@ def test_a_count_beside_a_score_or_with_a_direction_is_fine(model: Path) -> None
 def test_all_of_them_at_once(model: Path) -> None:
     text = refusal(model, "task.max_length=65", "task.kind=regression", "metrics=[accuracy]", "train.select=mse")
     assert text.startswith("the experiment has 3 problems")
+
+
+@pytest.mark.parametrize(
+    ("override", "sentence"),
+    [
+        (
+            "model=gs://box/bert",
+            "model.name must be a name on the hub like org/model, a folder, or package:module/folder",
+        ),
+        ("model=https://host/bert", "only data is read from addresses"),
+        ("model=${MODEL}", "variables are not replaced here"),
+        ("data.train=x.tf_record", "data.train: x.tf_record has the suffix .tf_record, which tells no format"),
+        ("data.test=[y.csv, x.tfrecord.gz]", "data.test: x.tfrecord.gz has the suffix .tfrecord"),
+        ("data.also.more=gs://box/x.xlsx", "data.also.more: gs://box/x.xlsx has the suffix .xlsx"),
+        ("data.train=${HOME}/x.csv", "data.train: ${HOME}/x.csv holds a variable, and variables are not replaced here"),
+        ("data={type: prepared, dir: gs://box/it}", "data.dir must be a folder on this machine, got gs://box/it"),
+    ],
+)
+def test_what_could_never_be_read(model: Path, override: str, sentence: str) -> None:
+    assert sentence in refusal(model, override)
+
+
+def test_what_may_be_read_elsewhere_is_fine(model: Path, tmp_path: Path) -> None:
+    (tmp_path / "classes.v1").mkdir()
+    config = model.parent / "mine.yaml"
+    files = [str(tmp_path / "classes.v1"), "package:rows/shelf.v2", "gs://box/a.csv.gz", "no_suffix"]
+    config.write_text(
+        f"task: {{type: text_classification, max_length: 32}}\ndata: {{train: {files}}}\nmodel: {model}\n"
+    )
+    check(str(config))
+    check(str(config), overrides=["data.train=odd.suffix", "data.format=csv"])

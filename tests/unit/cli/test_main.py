@@ -1,0 +1,60 @@
+"""What every verb refuses alike."""
+
+import inspect
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import typer
+
+from burnish.cli.main import app, run
+
+ADDRESS = "gs://box/out"
+
+
+def verbs(of: typer.Typer, *before: str) -> Iterator[tuple[tuple[str, ...], typing.Any]]:
+    for command in of.registered_commands:
+        yield (*before, str(command.name)), command.callback
+    for group in of.registered_groups:
+        yield from verbs(group.typer_instance, *before, str(group.name))
+
+
+def path_options() -> list[list[str]]:
+    """Give an invocation of every verb with an address for each option that is a path."""
+    found = []
+    for verb, function in verbs(app):
+        parameters = inspect.signature(function, eval_str=True).parameters.values()
+        marked = [(each, *typing.get_args(each.annotation)[:2]) for each in parameters if each.name != "context"]
+        needed = [words for each, _, mark in marked if each.default is each.empty for words in _given(mark, "x")]
+        found += [[*verb, *needed, *_given(mark, ADDRESS)] for _, kind, mark in marked if "Path" in str(kind)]
+    return found
+
+
+def _given(mark: typing.Any, value: str) -> list[str]:
+    flags = [name for name in (mark.default, *(mark.param_decls or ())) if str(name).startswith("--")]
+    return [*flags[:1], value]
+
+
+@pytest.mark.parametrize("words", path_options(), ids=" ".join)
+def test_no_path_may_be_an_address(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(words) == 2
+    assert f"{ADDRESS} is an address, and only data is read from addresses" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_there_are_paths_to_refuse() -> None:
+    found = {(words[0], words[-2]) for words in path_options()}
+    assert {("train", "--dir"), ("predict", "--out"), ("prepare", "--out"), ("config", "--config")} <= found
+
+
+@pytest.mark.parametrize("word", ["caf\udce9", "\ud800"])
+def test_words_that_are_not_utf8_are_refused_together(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["predict", word, "--text", f"a {word}"]) == 2
+    told = capsys.readouterr().err
+    assert "the command line has 2 problems" in told
+    assert f"{word!a} is not UTF-8" in told
+    assert f"{'a ' + word!a} is not UTF-8" in told
