@@ -5,10 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from burnish.data.options import NAMES, Limit, Portion, SplitPlan
 from burnish.data.rows import codes, demand, keep, numbered
-from burnish.data.splits import Numbers, carve, carve_groups, sample
+from burnish.data.splits import Mask, Numbers, carve, carve_groups, sample
 from burnish.errors import DataError
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Rows, Splits
@@ -152,7 +153,24 @@ def _groups(rows: Rows, columns: tuple[str, ...]) -> tuple[Numbers, int]:
         more, times = codes(rows.table.column(column))
         _, numbers = np.unique(numbers * times + more, return_inverse=True)
         count = int(numbers.max()) + 1 if len(numbers) else 0
+    alone = _is_alone(rows, columns)
+    if alone.any():
+        numbers = np.where(alone, count + np.arange(len(numbers)), numbers)
+        _, numbers = np.unique(numbers, return_inverse=True)
+        count = int(numbers.max()) + 1
     return numbers, count
+
+
+def _is_alone(rows: Rows, columns: tuple[str, ...]) -> Mask:
+    """Tell which rows name a group in none of the columns: each of them is its own group, not all of them one."""
+    return np.logical_and.reduce([_is_blank(rows.table.column(name)) for name in columns])
+
+
+def _is_blank(column: pa.ChunkedArray) -> Mask:
+    blank = column.is_null(nan_is_null=True)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        blank = pc.or_(blank, pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), False))
+    return np.asarray(blank.to_numpy())
 
 
 def _how(classes: Numbers | None, plan: SplitPlan, request: DataRequest) -> str:
@@ -177,15 +195,14 @@ def _refuse_crossing(parts: Mapping[str, Rows], group: tuple[str, ...]) -> None:
 
 def _members(rows: Rows, group: tuple[str, ...]) -> set[tuple[object, ...]]:
     demand(rows, group, why="data.split.group")
-    columns = [rows.table.column(name).to_pylist() for name in group]
+    columns = [rows.table.column(name).filter(pa.array(~_is_alone(rows, group))).to_pylist() for name in group]
     return set(zip(*columns, strict=True))
 
 
 def _limited(rows: Rows, name: str, limit: Limit, *, request: DataRequest) -> Rows:
-    split = name if name in NAMES else "validation"
-    size: int | None = getattr(limit, split)
+    size: int | None = getattr(limit, name, None)
     if size is None or size >= len(rows):
         return rows
     # a class that train lost could not be told in validation, whose rows would be refused for it
     classes = _classes(rows, request.stratify) if name == "train" else None
-    return keep(rows, sample(len(rows), size, seed=request.seed, purpose=1 + NAMES.index(split), classes=classes))
+    return keep(rows, sample(len(rows), size, seed=request.seed, purpose=1 + NAMES.index(name), classes=classes))

@@ -5,6 +5,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 from burnish.data.address import DataFile, find
 from burnish.data.arrange import arrange, finish
@@ -87,16 +88,28 @@ def _find(options: Files) -> dict[str, list[DataFile]]:
     if problems:
         raise DataError("\n".join(problems))
     _refuse_shared(found)
-    return {name: list(dict.fromkeys(files)) for name, files in found.items()}
+    return {name: _distinct(files) for name, files in found.items()}
+
+
+def _distinct(files: Sequence[DataFile]) -> list[DataFile]:
+    first: dict[object, DataFile] = {}
+    for file in files:
+        first.setdefault(file.identity, file)
+    return list(first.values())
 
 
 def _refuse_shared(found: Mapping[str, Sequence[DataFile]]) -> None:
-    owner: dict[str, str] = {}
-    for name, files in found.items():
-        for file in files:
-            if owner.setdefault(file.location, name) != name:
+    """Refuse a file that is in two splits, however it is written, or in one split and in a folder of another."""
+    pairs = [(name, file) for name, files in found.items() for file in files]
+    owners = {file.identity: (name, file) for name, file in reversed(pairs)}
+    for name, file in pairs:
+        folders = () if file.is_remote else Path(file.location).resolve().parents
+        for each in (file, *(DataFile(str(folder), str(folder)) for folder in folders)):
+            other, theirs = owners.get(each.identity, (name, file))
+            if other != name:
+                alias = "" if theirs.name == file.name else f", as {theirs.name}"
                 raise DataError(
-                    f"data.{name}: {file.name} is read for {owner[file.location]} too; a row may be in one split only"
+                    f"data.{name}: {file.name} is read for {other} too{alias}; a row may be in one split only"
                 )
 
 

@@ -97,15 +97,14 @@ class SplitPlan(Component):
     by: str | None = None
     """A column that names each row's split."""
     group: Names = ()
-    """Columns whose rows belong together: no group is in two splits."""
+    """Columns whose rows belong together: no group is in two splits; a row without any is its own group."""
 
 
 class Limit(Component):
-    """At most so many rows a split: a seeded random choice, in file order."""
+    """At most so many rows a split: a seeded random choice, in file order; further sets are read whole."""
 
     shorthand = "train"
 
     train: PositiveInt | None = None
     validation: PositiveInt | None = None
-    """Of the further sets too."""
     test: PositiveInt | None = None

@@ -42,12 +42,16 @@ def read_json(buffer: pa.Buffer, *, name: str, layout: str | None = None) -> tup
     document = _parsed(data, name=name)
     if layout == "squad" or is_squad(document):
         return read_squad(document, name=name)
+    try:
+        _refuse_half_characters(document, written=data)
+    except ValueError as error:
+        raise DataError(f"{name}: {error}") from error
     return from_file(_document_table(document, name=name), name=name, first_line=0), []
 
 
 def _parsed(data: bytes, *, name: str) -> object:
     try:
-        return _sound(data.decode())
+        return parse_json(data.decode(), pairs=_object)
     except UnicodeDecodeError as error:
         line_number = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{name}:{line_number}: {lost_byte(decoded(data))}") from error
@@ -129,16 +133,10 @@ def _one(text: str) -> dict[str, Any]:
     lost = lost_byte(text)
     if lost:
         raise ValueError(lost)
-    value = _sound(text)
+    value = parse_json(text, pairs=_object)
     if not isinstance(value, dict):
         raise ValueError(f'holds {_kind(value)} where an object like {{"text": …}} is right')
-    return value
-
-
-def _sound(text: str) -> Any:
-    value = parse_json(text, pairs=_object)
-    if "\\ud" in text.lower():
-        _refuse_half_characters(value)
+    _refuse_half_characters(value, written=text.encode())
     return value
 
 
@@ -151,7 +149,9 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refuse_half_characters(value: object) -> None:
+def _refuse_half_characters(value: object, *, written: bytes) -> None:
+    if b"\\ud" not in written.lower():
+        return
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:

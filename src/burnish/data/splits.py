@@ -8,6 +8,7 @@ import numpy as np
 from burnish.data.draws import GOLDEN, mixed
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def lots(num_rows: int, *, seed: int, purpose: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -17,9 +18,7 @@ def lots(num_rows: int, *, seed: int, purpose: int) -> np.ndarray[Any, np.dtype[
         return mixed(start + GOLDEN * np.arange(1, num_rows + 1, dtype=np.uint64))
 
 
-def sample(
-    num_rows: int, size: int, *, seed: int, purpose: int, classes: Numbers | None = None
-) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def sample(num_rows: int, size: int, *, seed: int, purpose: int, classes: Numbers | None = None) -> Mask:
     """Mark `size` rows at random, one of every class first; a smaller sample is always part of a larger one."""
     order = np.argsort(lots(num_rows, seed=seed, purpose=purpose), kind="stable")
     if classes is not None:

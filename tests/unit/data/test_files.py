@@ -84,6 +84,18 @@ def test_no_group_crosses(reviews: Path) -> None:
     assert [len(rows) for rows in parts(splits)] == [70, 20, 10]
 
 
+@pytest.mark.parametrize("blank", ["", "  "])
+def test_rows_without_a_group_are_not_one_group(tmp_path: Path, blank: str) -> None:
+    path = tmp_path / "rows.csv"
+    users = [blank if row % 2 else f"u{row % 10}" for row in range(200)]
+    path.write_text("text,label,user\n" + "".join(f"t{row},a,{user}\n" for row, user in enumerate(users)))
+    for test in ({}, {"test": str(tmp_path / "more.csv")}):
+        (tmp_path / "more.csv").write_text(f"text,label,user\nx,a,{blank}\ny,b,v\n")
+        splits = Files(train=str(path), split={"validation": "20%", "group": "user"}, **test).load(ASKED)
+        assert column(splits.validation, "user").count(blank) in range(10, 31)
+        assert not set(column(splits.train, "user")) & set(column(splits.validation, "user")) - {blank}
+
+
 def test_a_group_of_two_columns_is_their_pair(reviews: Path) -> None:
     splits = Files(train=str(reviews), split={"group": ["user", "part"]}).load(ASKED)
     pairs = [set(zip(column(rows, "user"), column(rows, "part"), strict=True)) for rows in parts(splits)]
@@ -150,6 +162,27 @@ def test_every_missing_file_is_named_at_once(tmp_path: Path) -> None:
 def test_one_file_cannot_be_in_two_splits(reviews: Path) -> None:
     with pytest.raises(DataError, match="is read for train too; a row may be in one split only"):
         Files(train=str(reviews), test=f"{reviews.parent}/*.csv").load(ASKED)
+
+
+@pytest.mark.parametrize("how", ["spelling", "symlink", "hard link", "folder"])
+def test_one_file_under_two_names_cannot_be_in_two_splits(reviews: Path, how: str) -> None:
+    other = reviews.parent / "other.csv"
+    if how == "spelling":
+        other = Path(f"{reviews.parent}/../{reviews.parent.name}/{reviews.name}")
+    elif how == "symlink":
+        other.symlink_to(reviews)
+    elif how == "hard link":
+        other.hardlink_to(reviews)
+    else:
+        other = reviews.parent
+    for train, test in ((reviews, other), (other, reviews)):
+        with pytest.raises(DataError, match=r"too, as .*; a row may be in one split only"):
+            Files(train=str(train), test=str(test)).load(ASKED)
+
+
+def test_one_file_under_two_names_in_a_split_is_read_once(reviews: Path) -> None:
+    (reviews.parent / "link.csv").symlink_to(reviews)
+    assert sum(map(len, parts(Files(train=f"{reviews.parent}/*.csv").load(ASKED)))) == 100
 
 
 def test_a_file_named_twice_is_read_once(reviews: Path) -> None:
@@ -224,12 +257,13 @@ def test_many_classes_of_few_rows_stay_in_train(tmp_path: Path) -> None:
     assert set(column(splits.validation, "label")) <= set(column(splits.train, "label"))
 
 
-def test_further_sets_are_read_by_name_and_limited_like_validation(reviews: Path, tmp_path: Path) -> None:
+def test_further_sets_are_read_by_name_and_read_whole(reviews: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.csv"
     other.write_text(reviews.read_text())
     options = Files(train=(str(reviews),), also={"validation_de": (str(other),)}, limit={"validation": 3})
     splits = options.load(Asked(stratify="label", columns=("text",)))
-    assert {name: len(rows) for name, rows in splits.others.items()} == {"validation_de": 3}
+    assert len(splits.validation) == 3
+    assert {name: len(rows) for name, rows in splits.others.items()} == {"validation_de": 100}
     assert splits.others["validation_de"].places.describe(0).startswith(str(other))
 
 
