@@ -1,21 +1,25 @@
 """Predictions as columns of a table, and tables as files."""
 
-import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
+from burnish.data.codecs.answers import dumped
 from burnish.data.codecs.flat import flat
+from burnish.errors import DataError
 from burnish.spec.values import Outcome
 
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
+_BREAK = r"[\t\r\n]"
 _ROWS_AT_ONCE = 10_000
 
 
@@ -54,25 +58,29 @@ def write_table(table: pa.Table, path: Path, *, suffix: str) -> None:
     elif suffix == ".jsonl":
         with path.open("w", encoding="utf-8") as stream:
             for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-                rows = batch.to_pylist()
-                stream.writelines(json.dumps(row, ensure_ascii=False, default=str) + "\n" for row in rows)
+                stream.writelines(dumped(row, odd=lambda _: None) + "\n" for row in batch.to_pylist())
     elif suffix == ".tsv":
         _write_tsv(flat(table), path)
     else:
         pyarrow.csv.write_csv(flat(table), path)
 
 
+def refuse_breaks(table: pa.Table) -> None:
+    """Refuse what a .tsv file cannot hold: quotes are plain text there, so nothing could enclose a tab or a line end."""
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+        rows = pc.indices_nonzero(pc.match_substring_regex(column, _BREAK)) if is_text else ()
+        if len(rows) or re.search(_BREAK, name):
+            where = f"row {rows[0].as_py() + 1}, column `{name}`," if len(rows) else f"the name of the column {name!r}"
+            raise DataError(
+                f"{where} holds a tab or a line end, which a .tsv file cannot hold; .csv, .jsonl, .parquet and .arrow can"
+            )
+
+
 def _write_tsv(table: pa.Table, path: Path) -> None:
+    refuse_breaks(table)
     with path.open("w", encoding="utf-8", newline="") as stream:
-        stream.write("\t".join(map(_tsv_cell, table.column_names)) + "\n")
+        stream.write("\t".join(table.column_names) + "\n")
         for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-            columns = [map(_tsv_cell, column.to_pylist()) for column in batch.columns]
+            columns = [["" if cell is None else str(cell) for cell in column.to_pylist()] for column in batch.columns]
             stream.writelines("\t".join(cells) + "\n" for cells in zip(*columns, strict=True))
-
-
-def _tsv_cell(value: object) -> str:
-    """Write a cell as it is, for in TSV a quote is plain text; only a tab or a line end needs the cell enclosed."""
-    text = "" if value is None else str(value)
-    if text.startswith('"') or any(mark in text for mark in "\t\r\n"):
-        return '"' + text.replace('"', '""') + '"'
-    return text

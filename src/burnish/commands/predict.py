@@ -46,6 +46,7 @@ def predict_file(
 ) -> int:
     """Predict every row of a file and write it with the predictions beside its own columns; tell how many."""
     from burnish.artifact.predictor import Predictor
+    from burnish.artifact.tables import refuse_breaks
     from burnish.data.codecs.columns import columns_of
     from burnish.data.read_one import read_file
 
@@ -54,6 +55,8 @@ def predict_file(
     is_needed = any(spec.must_be_given for spec in columns_of(predictor.task, predictor.profile))
     absent: Literal["error", "default"] = "error" if is_needed else "default"
     rows = read_file(source, columns=predictor.input_columns, like=predictor.experiment.data, absent=absent)
+    if out.suffix == ".tsv":
+        refuse_breaks(rows.table)  # now, not after an hour of predicting
     there = [name for name in predictor.input_columns if name in rows.table.column_names]
     asked = rows.table.select(there)  # labels, if there are any, may be of another model
     table = _beside(rows.table, predictor.outcome(asked, held=rows.held, progress=progress))

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,12 @@ from burnish.data.codecs.flat import flat
 
 def as_json(rows: DecodedRows, answers: pa.Table) -> bytes:
     """Write {"predictions": [...]}, as model servers do."""
-    return (_dumped({"predictions": _in_order(rows, answers)}) + "\n").encode()
+    return (dumped({"predictions": _in_order(rows, answers)}) + "\n").encode()
 
 
 def as_json_lines(rows: DecodedRows, answers: pa.Table) -> bytes:
     """Write one object a line."""
-    return "".join(_dumped(each) + "\n" for each in _in_order(rows, answers)).encode()
+    return "".join(dumped(each) + "\n" for each in _in_order(rows, answers)).encode()
 
 
 def as_csv(rows: DecodedRows, answers: pa.Table, *, has_header: bool) -> bytes:
@@ -48,17 +49,17 @@ def _whys(rows: DecodedRows) -> dict[int, str]:
     return whys
 
 
-def _dumped(value: object) -> str:
+def dumped(value: object, *, odd: Callable[[float], object] = str) -> str:
+    """Write JSON, which has no numbers for nan and inf: by default these become text."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
     except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=False, allow_nan=False)
+        return json.dumps(_finite(value, odd), ensure_ascii=False, allow_nan=False, default=str)
 
 
-def _finite(value: object) -> object:
-    """Write nan and inf as text, for JSON has no numbers for them."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else str(value)
+def _finite(value: object, odd: Callable[[float], object]) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        return odd(value)
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    return [_finite(each) for each in value] if isinstance(value, list) else value
+        return {key: _finite(each, odd) for key, each in value.items()}
+    return [_finite(each, odd) for each in value] if isinstance(value, list) else value
