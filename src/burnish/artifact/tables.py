@@ -44,9 +44,14 @@ def words(values: "Array", outcome: Outcome) -> list[Any]:
     if outcome.kind == "regression":
         return [float(value) for value in values]
     if outcome.kind == "multilabel":
-        return [";".join(n for n, on in zip(outcome.labels, row, strict=True) if on) for row in values]
+        return [";".join(names) for names in chosen_names(values, outcome)]
     names = pa.array(outcome.labels, pa.string())
     return list(names.take(pa.array(values, pa.int64())).to_pylist())
+
+
+def chosen_names(values: "Array", outcome: Outcome) -> list[list[str]]:
+    """Give the labels of each row of a 0/1 matrix."""
+    return [[name for name, on in zip(outcome.labels, row, strict=True) if on] for row in values]
 
 
 def write_table(table: pa.Table, path: Path, *, suffix: str) -> None:
@@ -66,14 +71,14 @@ def write_table(table: pa.Table, path: Path, *, suffix: str) -> None:
 
 
 def refuse_breaks(table: pa.Table) -> None:
-    """Refuse what a .tsv file cannot hold: quotes are plain text there, so nothing could enclose a tab or a line end."""
+    """Refuse what a .tsv file cannot hold: quotes are plain text there, so nothing encloses a tab or a line end."""
     for name, column in zip(table.column_names, table.columns, strict=True):
         is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         rows = pc.indices_nonzero(pc.match_substring_regex(column, _BREAK)) if is_text else ()
         if len(rows) or re.search(_BREAK, name):
             where = f"row {rows[0].as_py() + 1}, column `{name}`," if len(rows) else f"the name of the column {name!r}"
             raise DataError(
-                f"{where} holds a tab or a line end, which a .tsv file cannot hold; .csv, .jsonl, .parquet and .arrow can"
+                f"{where} holds a tab or a line end, which a .tsv file cannot hold; .csv, .jsonl and .parquet can"
             )
 
 

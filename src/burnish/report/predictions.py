@@ -85,7 +85,8 @@ class Predictions:
         confidence = self._confidence()
         text = _text(self.path, self.table[_PLACE][at].as_py())
         sure = None if confidence is None else float(confidence[at])
-        return Mistake(self._where(at), text, _written(self.truth[at]), _written(self.predicted[at]), sure)
+        true, said = (_written(values[at], kind=self.kind) for values in (self.truth, self.predicted))
+        return Mistake(self._where(at), text, true, said, sure)
 
     def _where(self, at: int) -> str:
         """Name the file and its row; of runs that did not write those down, the row of the split."""
@@ -159,9 +160,5 @@ def _names(value: object, *, kind: str) -> list[str]:
     return [name for name in str(value).split(";") if name] if kind == "multilabel" else [str(value)]
 
 
-def _written(value: object) -> str:
-    if isinstance(value, float):
-        return figure(value)
-    if isinstance(value, list):
-        return ", ".join(map(str, value)) or "none"
-    return str(value).replace(";", ", ") or "none"
+def _written(value: object, *, kind: str) -> str:
+    return figure(value) if isinstance(value, float) else ", ".join(_names(value, kind=kind)) or "none"

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.artifact.tables import prediction_columns, words
+from burnish.artifact.tables import chosen_names, prediction_columns, words
 from burnish.data.spool import in_parts
 from burnish.spec.values import Outcome, Rows
 
@@ -34,6 +34,10 @@ def prediction_tables(outcome: Outcome, rows: Rows, *, shown: Sequence[str]) -> 
         if said.weights is not None:
             columns["weight"] = said.weights
         columns |= prediction_columns(said)
+        if said.kind == "multilabel":  # as lists, for a name may hold whatever would join them
+            told = {"predicted": said.decisions, **({} if said.truth is None else {"truth": said.truth})}
+            names = {name: chosen_names(values, said) for name, values in told.items()}
+            columns |= {name: pa.array(lists, pa.list_(pa.string())) for name, lists in names.items()}
         if said.outputs.ndim == 2 and said.answers is None:
             columns["probabilities"] = pa.array(list(said.outputs))
         yield pa.table(columns)

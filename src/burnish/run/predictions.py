@@ -134,7 +134,14 @@ def _values(written: list[Any], profile: Profile) -> Array:
     if profile.kind == "regression":
         return np.asarray(written, dtype=np.float64)
     if profile.kind == "multilabel":
-        chosen = [set(text.split(";")) for text in written]
+        chosen = [set(_joined_names(each, profile) if isinstance(each, str) else each) for each in written]
         return np.asarray([[label in each for label in profile.labels] for each in chosen], dtype=np.int64)
     numbers = {label: number for number, label in enumerate(profile.labels)}
     return np.asarray([numbers[text] for text in written], dtype=np.int64)
+
+
+def _joined_names(text: str, profile: Profile) -> list[str]:
+    """Read names as older runs wrote them, in one text."""
+    if any(";" in label for label in profile.labels):
+        raise ValueError(f"{text} could be read in several ways")
+    return text.split(";")

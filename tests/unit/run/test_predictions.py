@@ -7,6 +7,7 @@ import pytest
 
 from burnish.artifact.tables import prediction_columns, words
 from burnish.data.rows import from_file
+from burnish.errors import CheckpointError
 from burnish.metrics.answers import Answerability, AnswerF1, BestThreshold, ExactMatch
 from burnish.run.directory import RunDirectory, write_json
 from burnish.run.prediction_tables import prediction_tables
@@ -44,6 +45,33 @@ def test_what_was_written_as_words_is_read_as_numbers(tmp_path: Path, outcome: O
     assert (back.kind, back.labels) == (outcome.kind, outcome.labels)
     for name in ("rows", "outputs", "decisions", "truth"):
         np.testing.assert_array_equal(getattr(back, name), getattr(outcome, name))
+
+
+NAMES_WITH_SEMICOLONS = ("a", "a;b", ";", "b")
+
+
+def run_of(tmp_path: Path, columns: dict[str, object], labels: tuple[str, ...]) -> RunDirectory:
+    run = RunDirectory(tmp_path)
+    run.predictions.mkdir()
+    pq.write_table(pa.table(columns), run.predictions / "test.parquet")
+    write_json(run.profile, {"kind": "multilabel", "labels": list(labels)})
+    return run
+
+
+def test_labels_that_hold_a_semicolon_are_read_as_they_were_written(tmp_path: Path) -> None:
+    chosen = np.array([[(number >> at) & 1 for at in range(4)] for number in range(16)])
+    outcome = Outcome("multilabel", np.arange(16), chosen * 0.9, chosen, chosen[::-1], NAMES_WITH_SEMICOLONS)
+    rows = from_file(pa.table({"text": ["x"] * 16}), name="a.csv", first_line=1)
+    [table] = prediction_tables(outcome, rows, shown=["text"])
+    back = read_outcome(run_of(tmp_path, {name: table[name] for name in table.column_names}, outcome.labels), "test")
+    np.testing.assert_array_equal(back.decisions, chosen)
+    np.testing.assert_array_equal(back.truth, chosen[::-1])
+
+
+def test_an_older_run_whose_labels_could_be_read_in_two_ways_is_refused(tmp_path: Path) -> None:
+    columns = {"row": [0], "predicted": ["a;b"], "probabilities": [[0.9, 0.1, 0.1, 0.9]]}
+    with pytest.raises(CheckpointError, match="does not hold the predictions of this run"):
+        read_outcome(run_of(tmp_path, columns, NAMES_WITH_SEMICOLONS), "test")
 
 
 def test_answers_are_read_with_all_that_scores_them(tmp_path: Path) -> None:
