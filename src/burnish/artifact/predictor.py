@@ -15,6 +15,7 @@ from burnish.config import load as load_experiment
 from burnish.data.batches import evaluation_plan, evaluation_size
 from burnish.data.encode import encode_aside
 from burnish.data.grouped import Grouped
+from burnish.data.json_text import column_of
 from burnish.engine.evaluate import Infer, infer_all
 from burnish.errors import CheckpointError, ConfigError, DataError, ServeError
 from burnish.nearest import nearest
@@ -131,6 +132,13 @@ def views(experiment: Experiment) -> list[Draw]:
 
 def table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile) -> pa.Table:
     """Put rows into columns as the task reads them; where it does not say how, a missing column is refused."""
+    try:
+        return _table_of(rows, task, profile=profile)
+    except UnicodeEncodeError as error:
+        raise DataError(f"{error.object!a} holds half of a surrogate pair, which is no character") from error
+
+
+def _table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile) -> pa.Table:
     if isinstance(task, ReadsRows):
         return task.table(rows, profile)
     names = [name for name in task.training_columns if any(name in row for row in rows)]
@@ -138,7 +146,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile)
     if missing:
         there = sorted({name for row in rows for name in row})
         raise DataError(f"the rows have no {' and no '.join(missing)}; they have {', '.join(there) or 'no columns'}")
-    return pa.table({name: [row.get(name) for row in rows] for name in names})
+    return pa.table({name: column_of([row.get(name) for row in rows]) for name in names})
 
 
 def as_predictions(outcome: Outcome) -> list[Prediction]:

@@ -1,6 +1,5 @@
 """`burnish predict`: ask a run or an artifact about texts, or about a file of them."""
 
-import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -85,8 +84,10 @@ def _refuse_format_options(source: str | None, out: Path | None, bad_rows: str) 
 
 
 def _objects(rows: Sequence[str]) -> list[dict[str, Any]]:
+    from burnish.data.json_text import distinct_keys, parse_json
+
     try:
-        objects = [json.loads(row) for row in rows]
+        objects = [parse_json(row, pairs=distinct_keys) for row in rows]
     except ValueError as error:
         raise typer.BadParameter(f"--row must be a JSON object: {error}") from error
     if not all(isinstance(each, dict) for each in objects):

@@ -4,6 +4,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
@@ -27,6 +28,33 @@ def parse_json(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | Non
             raise  # what `pairs` refused
         most = sys.get_int_max_str_digits()
         raise ValueError(f"holds a number of more digits than are read; at most {most:,} are right") from error
+
+
+def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make an object of its pairs; raise ValueError if it has a key twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twin = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key `{twin}` is given more than once")
+    return found
+
+
+def column_of(values: list[Any]) -> pa.Array:
+    """Give values as one column; numbers beside words all become text, as they would be in a CSV file."""
+    if not _would_lose_digits(values):
+        with suppress(pa.ArrowException, OverflowError):
+            return pa.array(values)
+    return pa.array([_as_text(value) for value in values], type=pa.string())
+
+
+def _would_lose_digits(values: list[Any]) -> bool:
+    """Tell whether whole numbers that no float holds stand among fractions, beside which they would become floats."""
+    return {int, float} <= set(map(type, values)) and any(type(one) is int and abs(one) > 2**53 for one in values)
+
+
+def _as_text(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def has_deep_line(body: pa.Buffer, *, num_lines: int) -> bool:

@@ -1,7 +1,6 @@
 """Reads JSON lines and JSON documents: fast at first, exactly where that fails."""
 
 import json
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import pyarrow.json
 
 from burnish.data.contents import count, is_utf8, text_body
 from burnish.data.faults import BadRow
-from burnish.data.json_text import has_deep_line, parse_json
+from burnish.data.json_text import column_of, distinct_keys, has_deep_line, parse_json
 from burnish.data.read_squad import is_squad, read_squad
 from burnish.data.rows import from_file
 from burnish.data.scan import decoded, lost_byte
@@ -51,7 +50,7 @@ def read_json(buffer: pa.Buffer, *, name: str, layout: str | None = None) -> tup
 
 def _parsed(data: bytes, *, name: str) -> object:
     try:
-        return parse_json(data.decode(), pairs=_object)
+        return parse_json(data.decode(), pairs=distinct_keys)
     except UnicodeDecodeError as error:
         line_number = data.count(b"\n", 0, error.start) + 1
         raise DataError(f"{name}:{line_number}: {lost_byte(decoded(data))}") from error
@@ -133,20 +132,11 @@ def _one(text: str) -> dict[str, Any]:
     lost = lost_byte(text)
     if lost:
         raise ValueError(lost)
-    value = parse_json(text, pairs=_object)
+    value = parse_json(text, pairs=distinct_keys)
     if not isinstance(value, dict):
         raise ValueError(f'holds {_kind(value)} where an object like {{"text": …}} is right')
     _refuse_half_characters(value, written=text.encode())
     return value
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twin = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the key `{twin}` is given more than once")
-    return found
 
 
 def _refuse_half_characters(value: object, *, written: bytes) -> None:
@@ -204,7 +194,7 @@ def _document_table(document: object, *, name: str) -> pa.Table:
         if len(tables) == 1:
             document = tables[0]
         elif lists and len(lists) == len(document) and len({len(value) for value in lists.values()}) == 1:
-            return _checked(pa.table({key: _column(value) for key, value in lists.items()}), name=name)
+            return _checked(pa.table({key: column_of(value) for key, value in lists.items()}), name=name)
     if not isinstance(document, list):
         raise DataError(f"{name} holds no table: a list of objects is right, or one list of objects under a key")
     strangers = [at for at, row in enumerate(document, start=1) if not isinstance(row, dict)]
@@ -221,23 +211,4 @@ def _checked(table: pa.Table, *, name: str) -> pa.Table:
 
 def _table(objects: list[dict[str, Any]]) -> pa.Table:
     names = list(dict.fromkeys(key for row in objects for key in row))
-    return pa.table({name: _column([row.get(name) for row in objects]) for name in names})
-
-
-def _column(values: list[Any]) -> pa.Array:
-    if not _would_lose_digits(values):
-        with suppress(pa.ArrowException, OverflowError):
-            return pa.array(values)
-    # numbers beside words: all become text, as they would be in a CSV file
-    return pa.array([_as_text(value) for value in values], type=pa.string())
-
-
-def _would_lose_digits(values: list[Any]) -> bool:
-    """Tell whether whole numbers that no float holds stand among fractions, beside which they would become floats."""
-    return {int, float} <= set(map(type, values)) and any(type(one) is int and abs(one) > 2**53 for one in values)
-
-
-def _as_text(value: object) -> str | None:
-    if value is None or isinstance(value, str):
-        return value
-    return json.dumps(value, ensure_ascii=False)
+    return pa.table({name: column_of([row.get(name) for row in objects]) for name in names})
