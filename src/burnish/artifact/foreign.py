@@ -2,13 +2,16 @@
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from hashlib import sha256
 from importlib.metadata import packages_distributions, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 
 from burnish.errors import CheckpointError
+from burnish.spec.experiment import Experiment
 
 _OURS = __name__.partition(".")[0]
 
@@ -16,6 +19,39 @@ _OURS = __name__.partition(".")[0]
 def foreign_code(component: BaseModel) -> list[dict[str, str]]:
     """List the classes of an experiment that others wrote: address, file name, and the package they came with."""
     return [_described(cls) for cls in dict.fromkeys(_classes(component)) if cls.__module__.partition(".")[0] != _OURS]
+
+
+def encoding_code(experiment: Experiment) -> dict[str, str]:
+    """Tell which code besides ours shapes features: the tokenizers library, and what others wrote of task and data."""
+    own = {**code_digests(experiment.task), **code_digests(experiment.data)}
+    return {"tokenizers": version("tokenizers"), **own}
+
+
+def code_digests(component: BaseModel) -> dict[str, str]:
+    """Hash the files of the code that others wrote, by module: the same name may stand for other code tomorrow."""
+    foreign = [cls.__module__ for cls in _classes(component)] + [*_functions(component)]
+    found = {name: _file_of(name) for name in foreign if name.partition(".")[0] != _OURS}
+    return {name: sha256(file.read_bytes()).hexdigest() for name, file in sorted(found.items()) if file is not None}
+
+
+def _functions(value: object) -> Iterator[str]:
+    """Name the modules of functions that stand in options as `module:function`."""
+    if isinstance(value, BaseModel):
+        address = getattr(value, "function", None)
+        if isinstance(address, str):
+            yield address.partition(":")[0]
+        value = [getattr(value, name) for name in type(value).model_fields]
+    if isinstance(value, tuple | list | Mapping):
+        for each in value.values() if isinstance(value, Mapping) else value:
+            yield from _functions(each)
+
+
+def _file_of(module: str) -> Path | None:
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):
+        return None
+    return Path(spec.origin) if spec and spec.origin and Path(spec.origin).is_file() else None
 
 
 def missing_code(path: Path, needed: Sequence[Mapping[str, str]], *, why: str) -> CheckpointError:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.artifact.bundle import EXPERIMENT, FORMAT, GOLDEN, MODEL, PROFILE
-from burnish.artifact.foreign import missing_code
+from burnish.artifact.foreign import encoding_code, missing_code
 from burnish.config import load as load_experiment
 from burnish.data.batches import evaluation_plan, evaluation_size
 from burnish.data.encode import encode_aside
@@ -85,7 +85,8 @@ class Predictor:
     ) -> Outcome:
         """Predict a whole table, batched by length; one that is held in a file is never in memory as a whole."""
         if held is not None:
-            return self._outcome(encode_aside(self.encoder, table, held).table, table, progress=progress)
+            stored = encode_aside(self.encoder, table, held, code=encoding_code(self.experiment))
+            return self._outcome(stored.table, table, progress=progress)
         return self._outcome(self.encoder.encode(table), table, progress=progress)
 
     def _outcome(self, features: pa.Table, table: pa.Table, *, progress: Callable[[int, int], None]) -> Outcome:

@@ -76,6 +76,21 @@ def prune(
     print(f"removed {entries}, {written_size(sum(entry.num_bytes for entry in removed))}")
 
 
+@app.command("verify", short_help="Remove what changed on the disk since it was written.")
+def verify(*, is_json: Json = False) -> None:
+    """Read all that is kept, and remove what changed on the disk since it was written."""
+    from burnish.commands.cache import verify as command
+    from burnish.data.sizes import written_size
+
+    removed = command()
+    if is_json:
+        print_document(removed)
+    for entry in () if is_json else removed:
+        print(f"{entry.digest[:_SHOWN_DIGITS]}  {entry.what}, {written_size(entry.num_bytes)}: damaged, removed")
+    if not is_json and not removed:
+        print("every entry is as it was written")
+
+
 def _told(lookup: "Lookup") -> str:
     if lookup.is_cached:
         return f"{lookup.split}: cached"

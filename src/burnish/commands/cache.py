@@ -73,6 +73,13 @@ def why_miss(experiment: str | Path, *, configs: Sequence[Path] = (), overrides:
     return [_lookup(cache.why_miss(key), split) for split, key in feature_keys(resolved.experiment).items()]
 
 
+def verify() -> tuple[Entry, ...]:
+    """Read every byte of the cache, and remove the entries that changed since they were written."""
+    from burnish.data.cache import open_cache
+
+    return tuple(map(_entry, open_cache().verify()))
+
+
 def prune(*, max_size: str | None = None) -> tuple[Entry, ...]:
     """Remove the least recently used entries beyond a size like `5GB`, by default the cache's own bound."""
     from burnish.data.cache import open_cache
@@ -101,4 +108,6 @@ def _in_words(difference: Difference) -> str:
         return _WORDS[difference.field]
     if difference.field.startswith("encoder.truncation."):
         return f"another truncation policy ({str(difference).removeprefix('encoder.')})"
+    if difference.field.startswith("code."):
+        return f"another version of {difference.field.removeprefix('code.')}"
     return str(difference).removeprefix("encoder.")

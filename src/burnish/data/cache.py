@@ -7,11 +7,12 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pyarrow as pa
 
@@ -25,6 +26,8 @@ Make = Callable[[], pa.Table | Iterable[pa.Table]]
 
 _FEATURES = "features.arrow"
 _COMMIT = "key.json"
+_BLOCK = 1 << 20
+_BLOCKS_LOOKED_AT = 16
 _DEFAULT_MAX_BYTES = 20 * 10**9
 _ABANDONED_AFTER_SECONDS = 24 * 3600
 
@@ -53,6 +56,8 @@ class CacheEntry:
     num_bytes: int
     last_used: float
     """Seconds since 1970."""
+    checksums: Sequence[int] = field(default=(), repr=False)
+    """Of each block of the file."""
 
 
 @dataclass(frozen=True)
@@ -144,10 +149,20 @@ class FeatureCache:
         for entry in sorted(self.entries(), key=lambda entry: entry.digest != spare):
             total += entry.num_bytes
             is_spared = total <= max_bytes or entry.digest == spare
-            if not is_spared and _remove(self.root / "features" / entry.digest):
+            if not is_spared and _remove(self._at(entry)):
                 removed.append(entry)
                 total -= entry.num_bytes
         return tuple(removed)
+
+    def verify(self) -> tuple[CacheEntry, ...]:
+        """Read every byte of every entry; remove those that changed since they were written, and tell which."""
+        damaged = [entry for entry in self.entries() if not _is_sound(self._at(entry), enumerate(entry.checksums))]
+        for entry in damaged:
+            _remove(self._at(entry))
+        return tuple(damaged)
+
+    def _at(self, entry: CacheEntry) -> Path:
+        return self.root / "features" / entry.digest
 
     def _folder(self, key: Key) -> Path:
         return self.root / "features" / hashlib.sha256(_canonical(key).encode()).hexdigest()
@@ -159,7 +174,8 @@ class FeatureCache:
     def _open(self, folder: Path) -> Stored | None:
         try:
             lock = Lock(folder)  # first: from here on nobody removes what is read
-            if _read_entry(folder) is None:
+            entry = _read_entry(folder)
+            if entry is None or not _is_sound(folder, _sampled(entry.checksums, at=int(self.now()))):
                 return None
             stored = open_stored(folder / _FEATURES, digest=folder.name, lock=lock)
         except (OSError, ValueError, pa.ArrowInvalid):
@@ -177,14 +193,15 @@ class FeatureCache:
 
 def _write(folder: Path, key: Key, parts: Iterable[pa.Table]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    num_bytes = replace_durably(folder / _FEATURES, lambda temporary: _write_parts(temporary, parts))
+    num_bytes, checksums = replace_durably(folder / _FEATURES, lambda temporary: _write_parts(temporary, parts))
     pa.default_memory_pool().release_unused()  # Arrow would keep what the parts took, as much as a small table
-    # Last, for it is the commit point: a reader believes a table only when its size stands here.
-    write_durably(folder / _COMMIT, _canonical({"num_bytes": num_bytes, "key": key}).encode())
+    # Last, for it is the commit point: a reader believes a table only when its size and checksums are here.
+    commit = {"num_bytes": num_bytes, "checksums": checksums, "key": key}
+    write_durably(folder / _COMMIT, _canonical(commit).encode())
 
 
-def _write_parts(path: Path, parts: Iterable[pa.Table]) -> int:
-    """Write the parts as one table, and tell how many bytes it has."""
+def _write_parts(path: Path, parts: Iterable[pa.Table]) -> tuple[int, list[int]]:
+    """Write the parts as one table; give how many bytes it has, and the checksum of each block."""
     writer = None
     with path.open("wb") as file:
         for part in parts:
@@ -192,17 +209,33 @@ def _write_parts(path: Path, parts: Iterable[pa.Table]) -> int:
             writer.write_table(part)
         assert writer is not None, "features have at least one part, be it empty"
         writer.close()
-        return file.tell()
+        num_bytes = file.tell()
+    with path.open("rb") as file:
+        return num_bytes, [crc32(block) for block in iter(lambda: file.read(_BLOCK), b"")]
+
+
+def _sampled(checksums: Sequence[int], *, at: int) -> Iterable[tuple[int, int]]:
+    """Choose blocks to look at whenever a table is opened: all of a small one, of a large one others each time."""
+    step = max(1, len(checksums) // _BLOCKS_LOOKED_AT)
+    return [(number, checksums[number]) for number in range(at % step, len(checksums), step)]
+
+
+def _is_sound(folder: Path, blocks: Iterable[tuple[int, int]]) -> bool:
+    try:
+        with (folder / _FEATURES).open("rb") as file:
+            return all(file.seek(number * _BLOCK) >= 0 and crc32(file.read(_BLOCK)) == sum_ for number, sum_ in blocks)
+    except OSError:
+        return False
 
 
 def _read_entry(folder: Path) -> CacheEntry | None:
     """Read an entry that is committed and has its full size; anything else counts as absent."""
     try:
         commit = json.loads((folder / _COMMIT).read_bytes())
-        num_bytes, key = int(commit["num_bytes"]), dict(commit["key"])
+        num_bytes, key, checksums = int(commit["num_bytes"]), dict(commit["key"]), [*map(int, commit["checksums"])]
         if (folder / _FEATURES).stat().st_size != num_bytes:
             return None
-        return CacheEntry(folder.name, key, num_bytes, (folder / _COMMIT).stat().st_mtime)
+        return CacheEntry(folder.name, key, num_bytes, (folder / _COMMIT).stat().st_mtime, checksums)
     except (OSError, ValueError, KeyError, TypeError):
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -34,9 +34,10 @@ def encode_parts(
         yield pa.concat_tables(waiting).combine_chunks()
 
 
-def encode_aside(encoder: Encoder, table: pa.Table, held: Held) -> Stored:
+def encode_aside(encoder: Encoder, table: pa.Table, held: Held, *, code: Mapping[str, str]) -> Stored:
     """Encode a table that lies in a file into one of its own, or find it there."""
     key = {"data": held.digest, "columns": table.column_names, "rows": table.num_rows, "encoder": dict(encoder.key)}
+    key["code"] = dict(code)
     rows = Rows(table, Places((), _NOWHERE, _NOWHERE, ()), held)
     return open_cache().store(key, lambda: encode_parts(encoder, rows))
 

@@ -12,7 +12,7 @@ from burnish.data.arrange import arrange, finish
 from burnish.data.faults import BadRow, BrokenRows, judge, settle_all
 from burnish.data.files import Files
 from burnish.data.options import NAMES
-from burnish.data.read import Reading, read
+from burnish.data.read import Reading, format_of, read
 from burnish.data.rows import join, matching
 from burnish.errors import DataError
 from burnish.spec.protocols import DataRequest
@@ -71,7 +71,18 @@ class _Found:
             "files": {name: [file.name for file in found] for name, found in self.files.items()},
             "skipped": {name: len(rows) for name, rows in self.broken.items()},
         }
-        return finish(arranged, facts=facts, fingerprint=_fingerprint(self.readings, options, request))
+        return finish(arranged, facts=facts, fingerprint=self._fingerprint(options, request))
+
+    def _fingerprint(self, options: Files, request: DataRequest) -> str:
+        shaping = {
+            "options": options.model_dump(mode="json", include=_SHAPING),
+            "seed": request.seed,
+            "stratify": request.stratify,
+            "bytes": {name: [reading.digest for reading in found] for name, found in self.readings.items()},
+            # the same bytes are other rows in a file of another suffix
+            "formats": {name: [format_of(file, options) for file in found] for name, found in self.files.items()},
+        }
+        return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
 
 
 def _find(options: Files) -> dict[str, list[DataFile]]:
@@ -133,13 +144,3 @@ def _judged(rows: Rows, broken: Sequence[BadRow], *, options: Files, split: str,
         split=split,
     )
     return rows
-
-
-def _fingerprint(readings: Mapping[str, Sequence[Reading]], options: Files, request: DataRequest) -> str:
-    shaping = {
-        "options": options.model_dump(mode="json", include=_SHAPING),
-        "seed": request.seed,
-        "stratify": request.stratify,
-        "bytes": {name: [reading.digest for reading in found] for name, found in readings.items()},
-    }
-    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

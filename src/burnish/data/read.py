@@ -40,17 +40,31 @@ def read(file: DataFile, options: Files) -> Reading:
     kind = format_of(file, options)
     try:
         with local(file) as path:
-            if kind == "folders":
-                rows, bad = read_folders(path, name=file.name)
-                return Reading(rows, tuple(bad), _folder_digest(path))
-            found = digest(path)
-            streamed = _streamed(path, file, kind, options=options, digest=found)
-            if streamed is not None:
-                return Reading(streamed, (), found)
-            rows, bad = _parse(unpacked(path, file=file), kind, name=file.name, options=options)
-            return Reading(rows, tuple(bad), found)
+            before = _state(path)
+            reading = _read(path, file, kind, options=options)
+            if _state(path) != before:  # its digest may be that of other bytes than were read
+                raise DataError(f"{file.name} changed while it was read; start again when nobody writes it")
+            return reading
     except OSError as error:
         raise DataError(f"{file.name} could not be read: {error.strerror or error}") from error
+
+
+def _read(path: Path, file: DataFile, kind: str, *, options: Files) -> Reading:
+    if kind == "folders":
+        rows, bad = read_folders(path, name=file.name)
+        return Reading(rows, tuple(bad), _folder_digest(path))
+    found = digest(path)
+    streamed = _streamed(path, file, kind, options=options, digest=found)
+    if streamed is not None:
+        return Reading(streamed, (), found)
+    rows, bad = _parse(unpacked(path, file=file), kind, name=file.name, options=options)
+    return Reading(rows, tuple(bad), found)
+
+
+def _state(path: Path) -> list[tuple[int, ...]]:
+    """Give what changes whenever a file, or one in a folder, is written."""
+    found = [each.stat() for each in (text_files(path) if path.is_dir() else (path,))]
+    return [(each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in found]
 
 
 def format_of(file: DataFile, options: Files) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from burnish.artifact.foreign import encoding_code
 from burnish.data.cache import open_cache
 from burnish.data.encode import encode_parts, faults_of
 from burnish.data.faults import BadRow, BrokenRows, settle, settle_all
@@ -302,6 +303,7 @@ def _key(experiment: Experiment, ready: _Ready, *, split: str) -> dict[str, obje
         "split": split,
         "rows": len(ready.rows[split]),
         "encoder": dict(ready.encoder.key),
+        "code": encoding_code(experiment),
     }
 
 

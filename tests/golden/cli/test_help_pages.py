@@ -37,6 +37,7 @@ PAGES = [
     "cache ls",
     "cache why-miss",
     "cache prune",
+    "cache verify",
     "tokenizer",
     "tokenizer train",
 ]

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from burnish.artifact import foreign
 from burnish.commands.cache import why_miss
 from burnish.config import load
 from burnish.data import text as text_module
@@ -53,3 +54,19 @@ def test_whatever_shapes_the_features_makes_a_miss_and_is_named(
     assert len(told(project)) == 3
     monkeypatch.setattr(text_module, "VERSION", 99)
     assert reasons(project) == ["another version of the encoding code"] * 3
+
+
+def test_other_code_of_the_users_own_or_another_tokenizers_library_makes_a_miss(
+    project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    source = tmp_path / "own_cut.py"
+    source.write_text("from burnish.data.truncation import Head\n\nclass Cut(Head):\n    pass\n")
+    own = "task.truncation={type: own_cut:Cut}"
+    told(project, own)
+    assert [lookup.is_cached for lookup in why_miss(project.config, overrides=[own])] == [True] * 3
+    source.write_text(source.read_text().replace("Head", "Tail"))
+    assert reasons(project, own) == ["another version of own_cut"] * 3
+    told(project, own)
+    monkeypatch.setattr(foreign, "version", lambda _name: "0.0.1")
+    assert reasons(project, own) == ["another version of tokenizers"] * 3

@@ -10,6 +10,7 @@ from subprocess import PIPE, Popen
 import pyarrow as pa
 import pytest
 
+from burnish.data import cache as cache_module
 from burnish.data.cache import FeatureCache, cache_root, open_cache
 from burnish.errors import DataError
 
@@ -82,6 +83,45 @@ def test_a_file_of_the_right_size_that_is_no_arrow_is_replaced(cache):
     features = folder_of(cache) / "features.arrow"
     features.write_bytes(b"\0" * features.stat().st_size)
     assert cache.fetch(KEY, lambda: TABLE).equals(TABLE)
+
+
+def flip(path, at):
+    with path.open("r+b") as file:
+        file.seek(at)
+        [byte] = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte ^ 1]))
+
+
+def test_a_flipped_byte_of_a_small_table_is_a_miss_and_replaced(cache):
+    table = pa.table({"a": list(range(10_000))})
+    cache.fetch(KEY, lambda: table)
+    size = (folder_of(cache) / "features.arrow").stat().st_size
+    for at in range(0, size, size // 7):
+        flip(folder_of(cache) / "features.arrow", at)
+        assert cache.fetch(KEY, lambda: table).equals(table)
+        assert cache.fetch(KEY, never).equals(table)
+
+
+def test_every_block_of_a_large_table_is_looked_at_in_turn(tmp_path, monkeypatch):
+    monkeypatch.setattr(cache_module, "_BLOCK", 64)
+    table = pa.table({"a": list(range(10_000))})
+    FeatureCache(tmp_path).fetch(KEY, lambda: table)
+    flip(next(tmp_path.rglob("features.arrow")), 40_000)
+    made = []
+    for second in range(10_000 * 8 // 64 // 16 + 1):
+        FeatureCache(tmp_path, now=lambda second=second: second).fetch(KEY, lambda: made.append(1) or table)
+    assert len(made) == 1
+
+
+def test_verify_removes_what_changed_and_nothing_else(cache):
+    for split in ("train", "test"):
+        cache.fetch({**KEY, "split": split}, lambda: TABLE)
+    assert cache.verify() == ()
+    damaged = next(entry for entry in cache.entries() if entry.key["split"] == "test")
+    flip(cache.root / "features" / damaged.digest / "features.arrow", 300)
+    assert [entry.digest for entry in cache.verify()] == [damaged.digest]
+    assert [entry.key["split"] for entry in cache.entries()] == ["train"]
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"num_bytes": "x", "key": {}}', b'{"key": {}}'])

@@ -271,3 +271,11 @@ def test_further_sets_are_read_by_name_and_read_whole(reviews: Path, tmp_path: P
 def test_a_further_set_must_have_a_name_of_its_own(name: str) -> None:
     with pytest.raises(ValueError, match="names a further set"):
         Files(train=("a.csv",), also={name: ("b.csv",)})
+
+
+def test_the_fingerprint_tells_formats_apart(tmp_path: Path) -> None:
+    for suffix in ("csv", "tsv"):
+        (tmp_path / f"a.{suffix}").write_text("text,label\tx\n" + "a,b\tc\n" * 20)
+    loaded = [Files(train=str(tmp_path / f"a.{suffix}")).load(Asked()) for suffix in ("csv", "tsv")]
+    assert loaded[0].train.table.column_names != loaded[1].train.table.column_names
+    assert loaded[0].fingerprint != loaded[1].fingerprint

@@ -13,6 +13,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
+from burnish.data import read as module
 from burnish.data.address import find
 from burnish.data.files import Files
 from burnish.data.read import Reading, read
@@ -186,3 +187,24 @@ def test_a_file_on_the_web_is_read(web: str) -> None:
 def test_a_file_that_the_web_does_not_give_is_refused(web: str, name: str, message: str) -> None:
     with pytest.raises(DataError, match=f"/{name} could not be read: .*{message}"):
         load(f"{web}/{name}")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "folder"])
+def test_a_file_that_changes_while_it_is_read_is_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / name
+    if name == "folder":
+        (path / "label").mkdir(parents=True)
+        path = path / "label" / "1.txt"
+    path.write_bytes(CSV)
+    hashed = module.digest
+
+    def digest(found: Path) -> str:
+        told = hashed(found)
+        path.write_bytes(CSV.replace(b"x", b"z"))
+        return told
+
+    monkeypatch.setattr(module, "digest", digest)
+    with pytest.raises(DataError, match="changed while it was read; start again when nobody writes it"):
+        load(tmp_path / name)
