@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 
 from tests.adversary.judge import IS_FULL, Canary, judge
 
+pytestmark = pytest.mark.timeout(3600 if IS_FULL else 300)
+
 
 def cases(few: int) -> Callable[[Any], Any]:
     return settings(

@@ -23,11 +23,10 @@ def foreign_code(component: BaseModel) -> list[dict[str, str]]:
 
 def encoding_code(experiment: Experiment) -> dict[str, str]:
     """Tell which code besides ours shapes features: the tokenizers library, and what others wrote of task and data."""
-    own = {**code_digests(experiment.task), **code_digests(experiment.data)}
-    return {"tokenizers": version("tokenizers"), **own}
+    return {"tokenizers": version("tokenizers"), **code_digests((experiment.task, experiment.data))}
 
 
-def code_digests(component: BaseModel) -> dict[str, str]:
+def code_digests(component: object) -> dict[str, str]:
     """Hash the files of the code that others wrote, by module: the same name may stand for other code tomorrow."""
     foreign = [cls.__module__ for cls in _classes(component)] + [*_functions(component)]
     found = {name: _file_of(name) for name in foreign if name.partition(".")[0] != _OURS}

@@ -74,7 +74,7 @@ def refuse_breaks(table: pa.Table) -> None:
     """Refuse what a .tsv file cannot hold: quotes are plain text there, so nothing encloses a tab or a line end."""
     for name, column in zip(table.column_names, table.columns, strict=True):
         is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-        rows = pc.indices_nonzero(pc.match_substring_regex(column, _BREAK)) if is_text else ()
+        rows = pc.indices_nonzero(pc.match_substring_regex(column, _BREAK)) if is_text else pa.array([])
         if len(rows) or re.search(_BREAK, name):
             where = f"row {rows[0].as_py() + 1}, column `{name}`," if len(rows) else f"the name of the column {name!r}"
             raise DataError(

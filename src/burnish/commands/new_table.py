@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from burnish.commands.starter import data_lines, default_lines, head_lines
 from burnish.commands.yaml_lines import line, scalar
+from burnish.errors import DataError
 
 if TYPE_CHECKING:
     from burnish.data.inspect import FileFacts
@@ -55,6 +56,8 @@ def _looked_at(path: str, facts: "FileFacts", target: str) -> "tuple[dict[str, G
     table = read(find(path, option="the data file")[0], facts.options).rows.table
     frame = Frame(table)
     kind = LabelColumns((target,)).guess_kind(table)
+    if kind == "multilabel":
+        raise DataError(f"the target `{target}` holds lists, and a row of a table has one; choose another with --label")
     guesses = {name: guess(frame, name) for name in sorted(table.column_names) if name != target}
     used = [name for name, found in guesses.items() if found.kind != "drop"]
     return guesses, kind, giveaways(frame, used, target=target, kind=kind)

@@ -163,7 +163,7 @@ def _groups(rows: Rows, columns: tuple[str, ...]) -> tuple[Numbers, int]:
 
 def _is_alone(rows: Rows, columns: tuple[str, ...]) -> Mask:
     """Tell which rows name a group in none of the columns: each of them is its own group, not all of them one."""
-    return np.logical_and.reduce([_is_blank(rows.table.column(name)) for name in columns])
+    return np.asarray(np.all([_is_blank(rows.table.column(name)) for name in columns], axis=0))
 
 
 def _is_blank(column: pa.ChunkedArray) -> Mask:

@@ -11,11 +11,14 @@ from burnish.errors import DataError
 from burnish.spec.values import Rows
 
 _ARROW_FILE = b"ARROW1"
+_SHOWN = 60
 
 
 def read_parquet(buffer: pa.Buffer, *, name: str) -> Rows:
     """Give the rows of a Parquet file."""
     try:
+        # first, for the reader would say no more than that it found several
+        refuse_twins(pa.parquet.read_schema(pa.BufferReader(buffer)).names, name=name)
         return _rows(parquet_table(buffer), name=name)
     except (pa.ArrowException, OSError) as error:
         raise DataError(f"{name} is not a whole Parquet file: {error}") from error
@@ -52,4 +55,4 @@ def refuse_twins(columns: Sequence[str], *, name: str) -> None:
     """Refuse a file with two columns of one name."""
     twins = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
     if twins:
-        raise DataError(f"{name} names the column {twins[0]} more than once; give each column its own name")
+        raise DataError(f"{name} names the column {twins[0][:_SHOWN]} more than once; give each column its own name")

@@ -399,3 +399,9 @@ def test_what_the_starter_writes_is_what_silence_means(shape: Callable[[], str])
     silent = {key: value for key, value in written.items() if key in ("name", "task", "data")}
     Path("silent.yaml").write_text(yaml.safe_dump(silent))
     assert fingerprint(check("silent.yaml").experiment) == fingerprint(check(str(starter.path)).experiment)
+
+
+def test_a_target_of_lists_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "lists.jsonl").write_text('{"a": 1, "y": [1]}\n{"a": 2, "y": [2, 3]}\n' * 20)
+    with pytest.raises(DataError, match="the target `y` holds lists, and a row of a table has one; choose another"):
+        new(tmp_path / "lists.jsonl", label="y")

@@ -55,6 +55,19 @@ def test_parquet_and_arrow_bring_their_types(tmp_path: Path) -> None:
         assert rows.places.describe(1) == f"{tmp_path / name} row 2"
 
 
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
+def test_two_columns_of_one_name_are_refused(tmp_path: Path, suffix: str) -> None:
+    twins = pa.Table.from_arrays([pa.array([1]), pa.array(["x"])], names=["n" * 99, "n" * 99])
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".parquet":
+        pa.parquet.write_table(twins, path)
+    else:
+        with pa.ipc.new_file(path, twins.schema) as file:
+            file.write_table(twins)
+    with pytest.raises(DataError, match=f"names the column {'n' * 60} more than once; give each column its own name"):
+        load(path)
+
+
 def test_plain_text_is_a_row_a_line_without_the_blank_ones(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"one\r\n\ntwo \x0b\xe2\x80\xa8 still two\n\xff\n")
     reading = load(tmp_path / "a.txt")
