@@ -46,6 +46,7 @@ def arrow_table(buffer: pa.Buffer) -> pa.Table:
 
 def _rows(table: pa.Table, *, name: str) -> Rows:
     refuse_twins(table.column_names, name=name)
+    table.validate(full=True)  # text that is not UTF-8 would be noticed only where it is used
     if table.num_rows == 0:
         raise DataError(f"{name} holds no rows")
     return from_file(table, name=name, first_line=0)

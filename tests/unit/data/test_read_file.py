@@ -221,3 +221,10 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
     monkeypatch.setattr(module, "digest", digest)
     with pytest.raises(DataError, match="changed while it was read; start again when nobody writes it"):
         load(tmp_path / name)
+
+
+def test_text_that_is_not_utf8_is_refused_in_parquet(tmp_path: Path) -> None:
+    broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
+    pa.parquet.write_table(pa.table({"text": broken}), tmp_path / "a.parquet")
+    with pytest.raises(DataError, match=r"a\.parquet is not a whole Parquet file: .*UTF8"):
+        load(tmp_path / "a.parquet")
