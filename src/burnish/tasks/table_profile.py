@@ -35,7 +35,10 @@ def profile(task: "Tabular", rows: Rows) -> Profile:
         reasons = "; ".join(f"{name} {why}" for name, why in plan.dropped.items()) or "there is none but the target"
         raise DataError(f"no column is left to learn {task.target} from: {reasons}")
     inputs = sorted({base for column in plan.columns for base in task.bases(column.name)})
-    return Profile(kind, labels, {**facts, "table": plan.to_json(), "notes": list(_notes(plan))}, tuple(inputs))
+    answers = set(task.bases(task.target)).difference(inputs)
+    order = [name for name in table.column_names if name not in answers]
+    learned = {"table": plan.to_json(), "notes": list(_notes(plan)), "order": order}
+    return Profile(kind, labels, {**facts, **learned}, tuple(inputs))
 
 
 def _refuse_unknown_slices(task: "Tabular", table: pa.Table) -> None:

@@ -7,10 +7,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.values import RowFault
+from burnish.data.codecs.columns import ColumnSpec, Kind
+from burnish.spec.values import Profile, RowFault
 from burnish.tasks.table_encoder import TableEncoder, refuse_faults
 from burnish.tasks.table_features import Features
 from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_plan import TablePlan
+
+_SPEC_KINDS: Mapping[str, Kind] = {"number": "number", "boolean": "flag", "datetime": "time"}
 
 
 def table_of_rows(rows: Sequence[Mapping[str, Any]], encoder: TableEncoder, *, columns: Sequence[str]) -> pa.Table:
@@ -24,6 +28,27 @@ def table_of_rows(rows: Sequence[Mapping[str, Any]], encoder: TableEncoder, *, c
     table = pa.table({name: pa.array([_text(row.get(name)) for row in rows], pa.string()) for name in given})
     refuse_faults([*_nested(rows, columns), *Features(encoder.plan, Frame(table, encoder.derived)).faults()])
     return table
+
+
+def column_specs(
+    plan: TablePlan, profile: Profile, *, inputs: Sequence[str], texts: Sequence[str] = ()
+) -> tuple[ColumnSpec, ...]:
+    """Describe the columns in the order of the training file, without the target; only texts must be given.
+
+    An artifact of an older version does not know this order.
+    """
+    kinds = {column.name: _SPEC_KINDS.get(column.kind, "text") for column in plan.columns}
+    order = profile.facts.get("order")
+    return tuple(
+        ColumnSpec(
+            name,
+            kinds.get(name, "text"),
+            is_required=name in texts,
+            is_read=name in inputs,
+            is_placed=order is not None,
+        )
+        for name in order or inputs
+    )
 
 
 def _shapes(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[RowFault]:

@@ -169,15 +169,11 @@ class Tabular(Component):
         return table_of_rows(rows, self.encoder(profile, None), columns=profile.inputs)  # type: ignore[arg-type]  # no assets needed
 
     def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
-        """Describe the columns to a serving format: none must be given, for each has a default."""
-        from burnish.data.codecs.columns import ColumnSpec
+        """Describe the columns to a serving format: none must be given, because each has a default."""
         from burnish.tasks.table_plan import TablePlan
+        from burnish.tasks.table_rows import column_specs
 
-        columns = TablePlan.from_json(profile.facts["table"]).columns
-        numbers = {column.name for column in columns if column.kind == "number"}
-        return tuple(
-            ColumnSpec(name, "number" if name in numbers else "text", is_required=False) for name in profile.inputs
-        )
+        return column_specs(TablePlan.from_json(profile.facts["table"]), profile, inputs=profile.inputs)
 
     def bases(self, name: str, seen: tuple[str, ...] = ()) -> tuple[str, ...]:
         """Give the columns of the file that a column stands on: itself, or what it is derived from."""

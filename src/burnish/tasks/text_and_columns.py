@@ -81,7 +81,9 @@ class TextAndColumns(TextClassification):
             raise DataError(f"no column is left beside the text: {reasons}")
         notes = [f"not used: {name} {why}" for name, why in plan.dropped.items()]
         # Ids for a linear part, which this network does not have, would only be carried along.
-        return replace(found, facts={**found.facts, _PLAN: replace(plan, wide=()).to_json(), "notes": notes})
+        order = [name for name in rows.table.column_names if name not in self.label]
+        learned = {_PLAN: replace(plan, wide=()).to_json(), "notes": notes, "order": order}
+        return replace(found, facts={**found.facts, **learned})
 
     def head(self, profile: Profile) -> Head:
         """Ask for one logit a class, or one number, from text and columns."""
@@ -108,11 +110,9 @@ class TextAndColumns(TextClassification):
 
     def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
         """Describe the columns to a serving format: texts must be given, all else has a default."""
-        from burnish.data.codecs.columns import ColumnSpec, text_columns
+        from burnish.tasks.table_rows import column_specs
 
-        numbers = {column.name for column in _plan_of(profile).columns if column.kind == "number"}
-        beside = (ColumnSpec(name, "number" if name in numbers else "text", is_required=False) for name in self._beside)
-        return (*text_columns(self.text_columns), *beside)
+        return column_specs(_plan_of(profile), profile, inputs=self.input_columns, texts=self.text_columns)
 
     @property
     def _beside(self) -> tuple[str, ...]:

@@ -21,7 +21,6 @@ from burnish.artifact.predictor import Predictor
 from burnish.commands.config import check
 from burnish.commands.predict import predict_file
 from burnish.config.resolve import Resolved
-from burnish.data.codecs.columns import columns_of
 from burnish.data.codecs.example import Feature, serialise_example
 from burnish.data.codecs.names import FormatName
 from burnish.data.codecs.tfrecord import write_records
@@ -52,7 +51,13 @@ class Served:
 
     @property
     def names(self) -> list[str]:
-        return [spec.name for spec in columns_of(self.predictor.task, self.predictor.profile)]
+        return list(self.predictor.input_columns)
+
+    @property
+    def cells(self) -> list[str]:
+        """Name the cells of a row without names: those of the file but the target."""
+        target = self.predictor.task.target
+        return [name for name in self.rows[0] if name != target]
 
 
 GENERATED = """
@@ -234,7 +239,8 @@ FORMS: Mapping[str, tuple[FormatName, Callable[[Sequence[Row], Sequence[str]], b
 
 def _said(served: Served, rows: Sequence[Row], form: str) -> np.ndarray[Any, Any]:
     format, write = FORMS[form]
-    body = answer(served.predictor, write(rows, served.names), format=format).body
+    names = served.cells if format in ("json_lists", "csv_rows") else served.names
+    body = answer(served.predictor, write(rows, names), format=format).body
     if format in ("csv", "csv_rows"):
         cells = list(csv.reader(io.StringIO(body.decode())))[format == "csv" :]
         return np.array([[float(cell) for cell in row[2 if len(row) > 1 else 0 :]] for row in cells])

@@ -1,7 +1,7 @@
 """A table is encoded by what the training rows taught, whatever the order, the chunks and the types of its cells."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from burnish.data.codecs.columns import columns_of
 from burnish.errors import ConfigError, DataError
 from burnish.spec.values import Draw, Places, Profile, Rows
 from burnish.tasks.table_plan import TablePlan
@@ -105,6 +106,10 @@ def test_statistics_are_numpys() -> None:
     assert (scaling.centre, scaling.spread) == pytest.approx((values.mean(), values.std()))
 
 
+def _but_order(profile: Profile) -> Profile:
+    return replace(profile, facts={name: fact for name, fact in profile.facts.items() if name != "order"})
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.randoms(use_true_random=False), st.integers(1, 60), st.sampled_from(["quantile", "zscore", "robust", "log"]))
 def test_order_chunks_and_column_order_do_not_show(random: Any, cut: int, normalise: str) -> None:
@@ -117,7 +122,8 @@ def test_order_chunks_and_column_order_do_not_show(random: Any, cut: int, normal
     chunked = pa.concat_tables([shuffled.slice(0, cut), shuffled.slice(cut)])
     task, first = profiled(table, normalise=normalise, crosses=[["pay", "night"]])
     _, second = profiled(chunked, normalise=normalise, crosses=[["pay", "night"]])
-    assert first == second
+    assert _but_order(first) == _but_order(second)
+    assert second.facts["order"] == [name for name in names if name != "tip"]
     straight = batch_of(task, first, table)
     turned = batch_of(task, second, chunked)
     same({name: values[order] for name, values in straight.items()}, turned, but=("row",))
@@ -341,3 +347,27 @@ def test_a_table_without_a_usable_column_is_refused() -> None:
     table = pa.table({"tip": ["0", "1"] * 30, "one": ["x"] * 60})
     with pytest.raises(DataError, match="no column is left to learn tip from: one holds 'x' in every row"):
         profiled(table)
+
+
+def test_rows_without_names_have_the_columns_of_the_file_but_not_the_target() -> None:
+    task, profile = profiled(trips())
+    specs = columns_of(task, profile)
+    assert [spec.name for spec in specs] == [name for name in trips().column_names if name != "tip"]
+    assert [spec.name for spec in specs if not spec.is_read] == ["trip_id", "city", "said"]
+    kinds = {spec.name: spec.kind for spec in specs if spec.is_read}
+    assert kinds == {"miles": "number", "pay": "text", "night": "flag", "begin": "time", "pickup_area": "text"}
+
+
+def test_what_a_derived_target_is_made_of_has_no_place_unless_prediction_reads_it() -> None:
+    derived = {"long": "miles > 4", "speed": "miles / 2"}
+    task, profile = profiled(trips(), target="long", derived=derived, columns={"tip": "drop"})
+    assert "miles" in [spec.name for spec in columns_of(task, profile)]
+    task, profile = profiled(trips(), target="long", derived={"long": "miles > 4"}, columns={"tip": "drop"})
+    assert "miles" not in [spec.name for spec in columns_of(task, profile)]
+
+
+def test_a_profile_of_an_older_version_has_no_order_and_says_so() -> None:
+    task, profile = profiled(trips())
+    specs = columns_of(task, _but_order(profile))
+    assert {spec.name for spec in specs} == set(profile.inputs)
+    assert not any(spec.is_placed for spec in specs)

@@ -132,6 +132,17 @@ def test_a_serving_format_is_told_what_must_be_given() -> None:
     ]
 
 
+def test_rows_without_names_have_the_columns_of_the_file_but_not_the_label() -> None:
+    turned = TABLE.select(["place", "label", "price", "text"]).append_column("id", [["1", "2", "3", "4"]])
+    specs = columns_of(task(), task().profile(rows(turned)))
+    assert [(each.name, each.is_read) for each in specs] == [
+        ("place", True),
+        ("price", True),
+        ("text", True),
+        ("id", False),
+    ]
+
+
 def test_windows_over_long_texts_are_allowed() -> None:
     assert TextAndColumns(truncation=Windows(), columns=["price"]).num_views == 1
 

@@ -10,10 +10,11 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import FALSE, MISSING, TRUE
+from burnish.data.cells import FALSE, MISSING, TRUE, Numbers, flags, times
 from burnish.data.codecs.columns import ColumnSpec, Kind
 from burnish.data.words import WORD
 from burnish.errors import DataError
@@ -23,6 +24,8 @@ TYPES: Mapping[Kind, pa.DataType] = {
     "integer": pa.int64(),
     "boolean": pa.bool_(),
     "text": pa.string(),
+    "flag": pa.string(),
+    "time": pa.string(),
     "words": pa.string(),
     "texts": pa.string(),
 }
@@ -32,6 +35,8 @@ _RIGHT: Mapping[Kind, str] = {
     "integer": "a whole number like 12 is right",
     "boolean": "true or false is right",
     "text": "a text is right",
+    "flag": "yes or no is right",
+    "time": "a date or time like 2024-03-01 18:30 is right",
     "words": 'a text, or a list of words like ["a", "word"], is right',
     "texts": 'a list of texts like ["one", "two"] is right',
 }
@@ -58,6 +63,10 @@ class Unfit(ValueError):
 
 def from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
     """Convert values of any kind: JSON's, or those of an Example."""
+    return _checked(_from_values(values, spec), spec)
+
+
+def _from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
     types = set(map(type, values)) - {type(None)}
     if list in types and spec.kind in _LISTED:
         return _each(values, partial(_list, kind=spec.kind), pa.list_(pa.string()))
@@ -76,7 +85,18 @@ def from_cells(cells: pa.ChunkedArray, spec: ColumnSpec) -> Converted:
     whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
     if TYPES[spec.kind] != pa.string():
         return _cast(whole, spec) if _fits(whole, spec.kind) else _one_by_one(whole.to_pylist(), spec)
-    return Converted(whole if spec.must_be_given else pc.if_else(pc.equal(whole, ""), None, whole))
+    return _checked(Converted(whole if spec.must_be_given else pc.if_else(pc.equal(whole, ""), None, whole)), spec)
+
+
+def _checked(converted: Converted, spec: ColumnSpec) -> Converted:
+    """Refuse texts that are not what they must be readable as."""
+    if spec.kind not in _READINGS:
+        return converted
+    read, what = _READINGS[spec.kind]
+    wrong = np.flatnonzero(read(converted.array).is_wrong).tolist()
+    texts = zip(wrong, converted.array.take(pa.array(wrong, pa.int64())).to_pylist(), strict=True)
+    faults = {at: f"{described(text)} is {what}; {_RIGHT[spec.kind]}" for at, text in texts}
+    return Converted(converted.array, {**faults, **converted.faults})
 
 
 def settled(converted: Converted, spec: ColumnSpec) -> Converted:
@@ -251,11 +271,17 @@ _CONVERTERS: Mapping[Kind, Callable[[object], Any]] = {
     "integer": _integer,
     "boolean": _boolean,
     "text": _text,
+    "flag": _text,
+    "time": _text,
     "words": _text,
     "texts": _text,
 }
 _TEXTS: set[type] = {str}
 _NATURAL: Mapping[Kind, set[type]] = {
     **{"number": {int, float}, "integer": {int}, "boolean": {bool}},
-    **{"text": _TEXTS, "words": _TEXTS, "texts": _TEXTS},
+    **dict.fromkeys(("text", "flag", "time", "words", "texts"), _TEXTS),
+}
+_READINGS: Mapping[Kind, tuple[Callable[[pa.Array], Numbers], str]] = {
+    "flag": (flags, "neither yes nor no"),
+    "time": (times, "no date or time"),
 }

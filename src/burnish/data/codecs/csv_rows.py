@@ -3,14 +3,14 @@
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.codecs.answers import as_csv
-from burnish.data.codecs.columns import ColumnSpec
+from burnish.data.codecs.columns import ColumnSpec, cell_names, read_columns
 from burnish.data.codecs.convert import TYPES, Converted, from_cells
 from burnish.data.codecs.decoded import DecodedRows, Origin, assemble
 from burnish.data.codecs.payload import DEFAULT_LIMITS, NAME, Limits
@@ -32,30 +32,30 @@ class Csv:
 
     def decode(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> DecodedRows:
         """Read the rows, by their header or in the order of the columns."""
+        names = None if self.has_header else cell_names(columns)
         limits.check_rows(payload.count(b"\n"), what="lines")
         body = text_body(pa.py_buffer(payload), name=NAME)
         if not body.to_pybytes().strip():
             raise DataError(f"{NAME} is empty")
-        if not self.has_header:
-            body = pa.py_buffer(_header(columns) + body.to_pybytes())
-        else:
+        header = b"" if names is None else _header(names)
+        if names is None:
             _check_header(decoded(body[: min(_HEAD, body.size)].to_pybytes()), columns)
+        else:
+            body = pa.py_buffer(header + body.to_pybytes())
         rows, bad = read_delimited(body, name=NAME, dialect=Dialect(header=True))
-        return _decoded(rows, bad, columns, header_lines=0 if self.has_header else _num_lines(columns))
+        if names is not None:
+            bad = [replace(row, why=row.why.replace("right here", f"right: {', '.join(names)}")) for row in bad]
+        return _decoded(rows, bad, columns, header_lines=header.count(b"\n"))
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
         """Write the answers, with a header if the rows had one; `error` is a column if there are any."""
         return as_csv(rows, answers, has_header=self.has_header)
 
 
-def _header(columns: Sequence[ColumnSpec]) -> bytes:
+def _header(names: Sequence[str]) -> bytes:
     stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerow([spec.name for spec in columns])
+    csv.writer(stream, lineterminator="\n").writerow(names)
     return stream.getvalue().encode()
-
-
-def _num_lines(columns: Sequence[ColumnSpec]) -> int:
-    return _header(columns).count(b"\n")
 
 
 def _check_header(text: str, columns: Sequence[ColumnSpec]) -> None:
@@ -66,11 +66,11 @@ def _check_header(text: str, columns: Sequence[ColumnSpec]) -> None:
         named = ", ".join(f"`{twin}`" for twin in twins)
         raise DataError(f"the header names {named} more than once; each column needs its own name")
     missing = [spec for spec in columns if spec.must_be_given and spec.name not in found]
-    if found and not set(found) & {spec.name for spec in columns}:
+    if found and not set(found) & {spec.name for spec in read_columns(columns)}:
         right = ", ".join(spec.name for spec in columns)
         raise DataError(
             f"the first line names none of the columns {right}; it is {_shown(found)}. "
-            "If the rows have no header, `csv_rows` reads them in the order of the columns"
+            "If the rows have no header, `csv_rows` reads them in the order of these columns"
         )
     if found and missing:
         raise DataError("\n".join(f"the header has no `{spec.name}`{_hint(spec.name, found)}" for spec in missing))
@@ -94,7 +94,8 @@ def _decoded(rows: Rows, bad: Sequence[BadRow], columns: Sequence[ColumnSpec], *
     broken = [(at, None, why) for at, why in zip(np.searchsorted(lines, bad_lines).tolist(), whys, strict=True)]
     there = rows.table.column_names
     converted = [
-        from_cells(rows.table[spec.name], spec) if spec.name in there else _absent(rows, spec) for spec in columns
+        from_cells(rows.table[spec.name], spec) if spec.name in there else _absent(rows, spec)
+        for spec in read_columns(columns)
     ]
     origin = Origin(np.searchsorted(lines, good_lines), broken, lines.tolist())
     return assemble(columns, converted, origin=origin, unused=set(there) - {spec.name for spec in columns})

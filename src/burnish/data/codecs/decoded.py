@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.codecs.columns import ColumnSpec
+from burnish.data.codecs.columns import ColumnSpec, read_columns
 from burnish.data.codecs.convert import Converted, settled
 from burnish.errors import DataError
 
@@ -74,8 +74,9 @@ class Origin:
 def assemble(
     columns: Sequence[ColumnSpec], converted: Sequence[Converted], *, origin: Origin, unused: Iterable[str] = ()
 ) -> DecodedRows:
-    """Put converted columns together, and leave out every row in which something is wrong."""
+    """Put converted columns together, those that are read, and leave out every row in which something is wrong."""
     arrays, faults = [], list(origin.broken)
+    columns = read_columns(columns)
     is_good = np.ones(len(origin.positions), dtype=bool)
     for spec, each in zip(columns, converted, strict=True):
         final = settled(each, spec)

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from burnish.data.codecs.columns import ColumnSpec
+from burnish.data.codecs.columns import ColumnSpec, read_columns
 from burnish.data.codecs.convert import Unfit, from_values
 from burnish.data.codecs.decoded import DecodedRows, Fault, Origin, assemble, refuse_too_many
 
@@ -20,7 +20,7 @@ def gather(
     lines: Sequence[int] | None = None,
 ) -> DecodedRows:
     """Read each row with `read`, which gives its values by name or raises Unfit."""
-    names = [spec.name for spec in columns]
+    names = [spec.name for spec in read_columns(columns)]
     good: list[Mapping[str, Any]] = []
     positions: list[int] = []
     broken: list[Fault] = []
@@ -31,7 +31,7 @@ def gather(
         except Unfit as error:
             broken.append((at, None, str(error)))
             refuse_too_many(broken, num_rows=len(given), lines=lines)
-    converted = [from_values([row.get(spec.name) for row in good], spec) for spec in columns]
-    unused = {name for row in good for name in row}.difference(names)
+    converted = [from_values([row.get(spec.name) for row in good], spec) for spec in read_columns(columns)]
+    unused = {name for row in good for name in row}.difference(spec.name for spec in columns)
     origin = Origin(np.array(positions, dtype=np.int64), broken, lines)
     return assemble(columns, converted, origin=origin, unused=unused)

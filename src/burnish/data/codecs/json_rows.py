@@ -3,12 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from burnish.data.codecs.answers import as_json, as_json_lines
-from burnish.data.codecs.columns import ColumnSpec
+from burnish.data.codecs.columns import ColumnSpec, cell_names
 from burnish.data.codecs.convert import Unfit, described, unwrapped
 from burnish.data.codecs.decoded import DecodedRows
 from burnish.data.codecs.example_values import example_row
@@ -32,7 +33,7 @@ class Json:
         document = parse_document(text_of(payload))
         rows = _rows(document, columns)
         limits.check_rows(len(rows))
-        return gather(rows, columns, read=_listed if self.are_lists else _named)
+        return gather(rows, columns, read=partial(_listed if self.are_lists else _named, columns=columns))
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
         """Write {"predictions": [...]}, an answer or an error for each row."""
@@ -48,7 +49,9 @@ class JsonLines:
         limits.check_rows(payload.count(b"\n"), what="lines")
         texts = text_of(payload).split("\n")
         lines = [line for line, text in enumerate(texts, start=1) if text.strip()]
-        return gather([_one(texts[line - 1]) for line in lines], columns, read=_named, lines=lines)
+        return gather(
+            [_one(texts[line - 1]) for line in lines], columns, read=partial(_named, columns=columns), lines=lines
+        )
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
         """Write one answer or error a line."""
@@ -105,24 +108,25 @@ def _rows(document: Any, columns: Sequence[ColumnSpec]) -> Sequence[Any]:
     return instances
 
 
-def _named(row: Any, names: Sequence[str]) -> Mapping[str, Any]:
+def _named(row: Any, names: Sequence[str], *, columns: Sequence[ColumnSpec]) -> Mapping[str, Any]:
     if isinstance(row, dict):
         return _from_object(row, names)
     if isinstance(row, str | int | float) and len(names) == 1:
         return {names[0]: row}
     if isinstance(row, list | _Broken):
-        return _listed(row, names)
+        return _listed(row, names, columns=columns)
     raise Unfit(f'is {_shown(row)}, where an object like {{"{names[0]}": …}} is right')
 
 
-def _listed(row: Any, names: Sequence[str]) -> Mapping[str, Any]:
+def _listed(row: Any, _names: Sequence[str], *, columns: Sequence[ColumnSpec]) -> Mapping[str, Any]:
     if isinstance(row, _Broken):
         raise Unfit(row.why)
     if not isinstance(row, list):
         raise Unfit(f"is {_shown(row)}, where a list of values in the order of the columns is right")
-    if len(row) != len(names):
-        raise Unfit(f"has {len(row)} value{'s' * (len(row) != 1)} where {len(names)} are right: {', '.join(names)}")
-    return _sound(dict(zip(names, row, strict=True)))
+    cells = cell_names(columns)
+    if len(row) != len(cells):
+        raise Unfit(f"has {len(row)} value{'s' * (len(row) != 1)} where {len(cells)} are right: {', '.join(cells)}")
+    return _sound(dict(zip(cells, row, strict=True)))
 
 
 def _from_object(row: dict[str, Any], names: Sequence[str]) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.data.codecs.columns import ColumnSpec
+from burnish.data.codecs.columns import ColumnSpec, Kind
 from burnish.data.codecs.decoded import DecodedRows
 from burnish.data.codecs.example import Feature, serialise_example
 from burnish.data.codecs.formats import CODECS, decode, encode, looks_like
@@ -110,6 +110,47 @@ def shortest(rows: Sequence[Row]) -> list[Row]:
     import numpy as np
 
     return [{**row, "fare": row["fare"] and float(str(np.float32(row["fare"])))} for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("format", "payload"),
+    [
+        ("json", b'[["r1", 2.5, "Blue"]]'),
+        ("jsonl", b'["r1", 2.5, "Blue"]'),
+        ("json_lists", b'[["r1", 2.5, "Blue"]]'),
+        ("csv_rows", b"r1,2.5,Blue\n"),
+        ("csv", b"company,fare,id\nBlue,2.5,r1\n"),
+    ],
+)
+def test_a_column_that_is_not_read_keeps_its_place_in_rows_without_names(format: FormatName, payload: bytes) -> None:
+    columns = [ColumnSpec("id", is_read=False), ColumnSpec("fare", "number"), ColumnSpec("company")]
+    rows = decode(payload, columns, format=format)
+    assert rows.table.to_pylist() == [{"fare": 2.5, "company": "Blue"}]
+    assert (rows.errors, rows.unused) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("format", "payload"),
+    [("json", b"[[1, 2]]"), ("jsonl", b"[1, 2]"), ("json_lists", b"[[1, 2]]"), ("csv_rows", b"1,2\n")],
+)
+def test_rows_without_names_are_refused_where_their_order_is_not_known(format: FormatName, payload: bytes) -> None:
+    columns = [ColumnSpec("a", "number", is_placed=False), ColumnSpec("b", "number", is_placed=False)]
+    with pytest.raises(DataError, match=r"the order of the columns was not recorded .* give each value by name"):
+        decode(payload, columns, format=format)
+    named = decode(b'[{"b": 2, "a": 1}]', columns, format="json")
+    assert named.table.to_pylist() == [{"a": 1.0, "b": 2.0}]
+
+
+@pytest.mark.parametrize("kind", ["flag", "time"])
+@pytest.mark.parametrize("format", ["json", "csv_rows"])
+def test_cells_that_are_no_flag_and_no_time_are_told_by_row_and_column(kind: Kind, format: FormatName) -> None:
+    good = {"flag": "yes", "time": "2024-03-01 18:30"}[kind]
+    payload = json.dumps([[good], ["soon"], [None]]).encode() if format == "json" else f"{good}\nsoon\n?\n".encode()
+    rows = decode(payload, [ColumnSpec("when", kind, is_required=False)], format=format)
+    wanted = {"flag": "'soon' is neither yes nor no", "time": "'soon' is no date or time"}[kind]
+    assert [(error.row, error.column) for error in rows.errors] == [(2, "when")]
+    assert wanted in rows.errors[0].what
+    assert rows.table["when"].to_pylist()[0] == good
 
 
 @pytest.mark.parametrize(
