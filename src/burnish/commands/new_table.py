@@ -22,7 +22,7 @@ def table_starter(
     from burnish.data.propose import target_of
 
     chosen = target_of(facts, label=label).name
-    guesses, kind, telling = _looked_at(files["train"], facts, chosen)
+    guesses, kind, telling, num_bad = _looked_at(files["train"], facts, chosen)
     text = "\n".join(
         [
             *head_lines(facts, files["train"], target),
@@ -33,6 +33,9 @@ def table_starter(
     )
     unused = [f"{name} {guess.why}" for name, guess in guesses.items() if guess.kind == "drop"]
     notes = [f"no column looks like text, so this is a table; the target is `{chosen}`: {kind}"]
+    if num_bad:
+        rows = f"{num_bad:,} row{'s' * (num_bad != 1)}"
+        notes.append(f"`{chosen}` holds no number in {rows}; data.bad_rows: skip trains without them")
     notes += [f"not used: {'; '.join(unused)}"] if unused else []
     notes += [_warning(name, score, chosen) for name, score in telling.items()]
     return text + "\n", tuple(notes)
@@ -45,7 +48,7 @@ def _warning(name: str, score: float, target: str) -> str:
     )
 
 
-def _looked_at(path: str, facts: "FileFacts", target: str) -> "tuple[dict[str, Guess], str, dict[str, float]]":
+def _looked_at(path: str, facts: "FileFacts", target: str) -> "tuple[dict[str, Guess], str, dict[str, float], int]":
     from burnish.data.address import find
     from burnish.data.read import read
     from burnish.tasks.labels import LabelColumns
@@ -58,9 +61,10 @@ def _looked_at(path: str, facts: "FileFacts", target: str) -> "tuple[dict[str, G
     kind = LabelColumns((target,)).guess_kind(table)
     if kind == "multilabel":
         raise DataError(f"the target `{target}` holds lists, and a row of a table has one; choose another with --label")
+    num_bad = len(LabelColumns((target,)).numbers(table)[1]) if kind == "regression" else 0
     guesses = {name: guess(frame, name) for name in sorted(table.column_names) if name != target}
     used = [name for name, found in guesses.items() if found.kind != "drop"]
-    return guesses, kind, giveaways(frame, used, target=target, kind=kind)
+    return guesses, kind, giveaways(frame, used, target=target, kind=kind), num_bad
 
 
 def _task(target: str, kind: str, guesses: "dict[str, Guess]", telling: dict[str, float]) -> list[str]:

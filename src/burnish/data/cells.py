@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 MISSING = ("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
 """What stands for a missing value, in any case."""
+STRAY_SHARE = 0.02
+"""The share of a column's values that may be unreadable before it is taken for another kind of column."""
 TRUE, FALSE = ("true", "1", "yes", "y", "t", "on"), ("false", "0", "no", "n", "f", "off")
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -43,6 +45,11 @@ class Numbers:
 
     values: "Array"
     is_wrong: "Array"
+
+    def fits(self, forgiven: float = STRAY_SHARE) -> bool:
+        """Tell whether the given values could be read as what was asked for, but for a share of stray ones."""
+        num_wrong = np.count_nonzero(self.is_wrong)
+        return bool(num_wrong <= forgiven * (num_wrong + np.count_nonzero(~np.isnan(self.values))))
 
 
 def words(column: pa.ChunkedArray | pa.Array) -> Words:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from burnish.data.address import DataFile, find
 from burnish.data.arrange import SPELLINGS
+from burnish.data.cells import STRAY_SHARE
 from burnish.data.contents import local, text_body, unpacked
 from burnish.data.files import Files, Format
 from burnish.data.read import Reading, dialect, format_of, read
@@ -152,8 +153,10 @@ def _num_distinct(column: pa.ChunkedArray) -> int:
 def _facts(name: str, cells: Sequence[object], *, num_distinct: int, num_rows: int) -> ColumnFacts:
     is_list = any(isinstance(cell, list) for cell in cells)
     filled = [_text(cell) for cell in cells if cell is not None and cell not in ("", [])]
+    numbers = [text for text in filled if _is_number(text)]
+    is_number = not is_list and bool(numbers) and len(filled) - len(numbers) <= STRAY_SHARE * len(filled)
+    filled = numbers if is_number else filled
     words = np.array([len(text.split()) for text in filled] or [0])
-    is_number = not is_list and bool(filled) and all(map(_is_number, filled))
     return ColumnFacts(
         name=name,
         num_distinct=num_distinct,

@@ -1,14 +1,15 @@
 """After the loop: scores the best checkpoint with intervals, keeps predictions, and writes the artifact."""
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import pyarrow.parquet as pq
 
 from burnish.artifact.bundle import write_artifact
-from burnish.artifact.predictor import Predictor, golden_of
+from burnish.artifact.predictor import Predictor, golden_of, table_of
+from burnish.errors import DataError
 from burnish.run.assemble import Trained, put_best_in_place
 from burnish.run.directory import RunDirectory, write_json
 from burnish.run.insights import Inspection
@@ -105,8 +106,24 @@ def _write_artifact(trained: Trained, parts: Mapping[str, Trained], directory: R
 def _golden(trained: Trained) -> dict[str, Any]:
     predictor = _predictor(trained)
     columns = predictor.input_columns
-    table = trained.prepared.rows["validation"].table.slice(0, _GOLDEN_ROWS).select(columns)
+    servable = (at for at, row in enumerate(_rows(trained)) if _is_servable(row, predictor))
+    table = trained.prepared.rows["validation"].table.take([*itertools.islice(servable, _GOLDEN_ROWS)]).select(columns)
     return golden_of(table, predictor.outcome(table), columns=columns)
+
+
+def _rows(trained: Trained) -> Iterator[Mapping[str, Any]]:
+    table = trained.prepared.rows["validation"].table
+    for start in range(0, len(table), _GOLDEN_ROWS):
+        yield from table.slice(start, _GOLDEN_ROWS).to_pylist()
+
+
+def _is_servable(row: Mapping[str, Any], predictor: Predictor) -> bool:
+    """Tell whether a row can be asked by itself: a stray cell that is forgiven among many rows is refused there."""
+    try:
+        table_of([row], predictor.task, profile=predictor.profile)
+    except DataError:
+        return False
+    return True
 
 
 def _predictor(trained: Trained) -> Predictor:

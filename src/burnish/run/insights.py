@@ -49,21 +49,21 @@ class Inspection:
         random = generator(seed, "importance", epoch=0)
         table = self.table.take(pa.array(np.sort(random.permutation(len(self.table))[:num_rows])))
         whole = self.predictor.outcome(table)
-        given = table.select(list(self.predictor.input_columns))
         sign = 1 if self._metric.better == "higher" else -1
-        repeats = _REPEATS if given.num_columns <= _MANY_COLUMNS else _FEWER_REPEATS
-        for at, name in enumerate(given.column_names):
+        names = self.predictor.input_columns
+        repeats = _REPEATS if len(names) <= _MANY_COLUMNS else _FEWER_REPEATS
+        for name in names:
             # The truth stays: it may be derived from the very column that is shuffled.
             said = [
-                replace(self._shuffled(given, at, random), truth=whole.truth, weights=whole.weights)
+                replace(self._shuffled(table, name, random), truth=whole.truth, weights=whole.weights)
                 for _ in range(repeats)
             ]
             losses = [sign * (self._score(whole) - self._score(each)) for each in said]
             yield name, {"mean": float(np.mean(losses)), "low": min(losses), "high": max(losses)}
 
-    def _shuffled(self, given: pa.Table, at: int, random: np.random.Generator) -> Outcome:
-        mixed = given.column(at).take(pa.array(random.permutation(len(given))))
-        return self.predictor.outcome(given.set_column(at, given.column_names[at], mixed))
+    def _shuffled(self, table: pa.Table, name: str, random: np.random.Generator) -> Outcome:
+        mixed = table[name].take(pa.array(random.permutation(len(table))))
+        return self.predictor.outcome(table.set_column(table.column_names.index(name), name, mixed))
 
     def _score(self, outcome: Outcome) -> float:
         return float(self._metric.scores(outcome)[self.headline][0])

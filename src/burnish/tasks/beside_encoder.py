@@ -1,7 +1,5 @@
 """Texts and the columns beside them as features and batches."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -14,7 +12,7 @@ from burnish.spec.protocols import Encoder
 from burnish.spec.values import Draw, RowFault, Rows
 from burnish.tasks.table_compact import matrix_column
 from burnish.tasks.table_encoder import refuse_faults
-from burnish.tasks.table_features import Features
+from burnish.tasks.table_features import HALF, Features
 from burnish.tasks.table_frame import Frame
 from burnish.tasks.table_plan import TablePlan
 
@@ -34,17 +32,17 @@ class BesideEncoder:
     @property
     def key(self) -> Mapping[str, object]:
         """All that shapes the features."""
-        plan = json.dumps(self.plan.to_json(), sort_keys=True)
-        return {**self.text.key, "beside": hashlib.sha256(plan.encode()).hexdigest()}
+        return {**self.text.key, "beside": self.plan.digest}
 
     def faults(self, rows: Rows) -> list[RowFault]:
         """List rows with an empty text, a label that is none, or a cell that cannot be used."""
-        return [*self.text.faults(rows), *self._features(rows.table).faults()]
+        return [*self.text.faults(rows), *self._features(rows.table).faults(forgiven=HALF)]
 
     def encode(self, table: pa.Table) -> pa.Table:
         """Tokenise and cut, and encode every column."""
         features, beside = self.text.encode(table), self._features(table)
-        refuse_faults(beside.faults())
+        if "label" not in features.column_names:  # rows with labels are judged as a whole before this
+            refuse_faults(beside.faults())
         rows = features["row"].to_numpy()
         if self.plan.numbers:
             features = features.append_column("numbers", matrix_column(beside.numbers()[rows]))

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from burnish.data.cells import MISSING, numbers
 from burnish.spec.values import RowFault
 from burnish.tasks.column_types import is_list
 
@@ -33,17 +34,20 @@ class LabelColumns:
         """Tell binary, multiclass, multilabel or regression from the training rows."""
         if len(self.names) > 1 or self.separator is not None or is_list(table[self.names[0]].type):
             return "multilabel"
-        distinct = pc.drop_null(pc.unique(as_text(table[self.names[0]])))
-        numbers = _as_numbers(distinct)
-        if numbers is not None and (len(numbers) > _MANY_NUMBERS or np.any(numbers != np.round(numbers))):
+        read = numbers(as_text(table[self.names[0]]))
+        known = np.unique(read.values[np.isfinite(read.values)])
+        if read.fits() and (len(known) > _MANY_NUMBERS or np.any(known != np.round(known))):
             return "regression"
-        return "binary" if len(distinct) <= 2 else "multiclass"
+        return "binary" if len(self.classes(table)) <= 2 else "multiclass"
 
     def classes(self, table: pa.Table) -> tuple[str, ...]:
         """List the distinct labels: numbers by value, words by alphabet."""
         if len(self.names) > 1:
             return self.names
         distinct = [value for value in pc.unique(self._flat(table)).to_pylist() if value]
+        given = [value for value in distinct if value.lower() not in MISSING]
+        if given and all(_number(value) is not None for value in given):
+            distinct = given  # among numbers, NA and the like are no class
         is_numeric = all(_NUMBER.fullmatch(value) for value in distinct)
         return tuple(sorted(distinct, key=lambda value: (Decimal(value), value)) if is_numeric else sorted(distinct))
 

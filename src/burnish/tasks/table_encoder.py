@@ -2,7 +2,6 @@
 
 import hashlib
 import inspect
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +16,7 @@ from burnish.errors import DataError
 from burnish.spec.values import Draw, Profile, RowFault, Rows
 from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_compact import Compact, fewest_bytes
-from burnish.tasks.table_features import Features
+from burnish.tasks.table_features import HALF, Features
 from burnish.tasks.table_frame import Frame
 from burnish.tasks.table_options import Derived
 from burnish.tasks.table_plan import UNSEEN_ID, TablePlan
@@ -47,10 +46,9 @@ class TableEncoder:
     @property
     def key(self) -> Mapping[str, object]:
         """All that shapes the features."""
-        plan = json.dumps(self.plan.to_json(), sort_keys=True)
         return {
             "version": _VERSION,
-            "table": hashlib.sha256(plan.encode()).hexdigest(),
+            "table": self.plan.digest,
             "derived": {name: _digest(how) for name, how in sorted(self.derived.items())},
             "target": [self.target, self.profile.kind, list(self.profile.labels), self.profile.facts.get("target")],
             "weight": self.weight,
@@ -60,14 +58,15 @@ class TableEncoder:
         """List rows with a cell, a target or a weight that cannot be used."""
         self._refuse_missing_columns(rows.table)
         frame = Frame(rows.table, self.derived)
-        faults = Features(self.plan, frame).faults() + self._labels(frame)[1]
+        faults = Features(self.plan, frame).faults(forgiven=HALF) + self._labels(frame)[1]
         return faults + (self._weights(frame)[1] if self.weight else [])
 
     def encode(self, table: pa.Table) -> pa.Table:
         """Encode every column; the target and the weight ride along when the table has them."""
         frame = Frame(table, self.derived)
         features = Features(self.plan, frame)
-        refuse_faults(features.faults())
+        if not self._has_target(table):  # rows to learn from or to be scored by are judged as a whole before this
+            refuse_faults(features.faults())
         # Rows have no length; an encoder that lays them out as sequences would tell one.
         columns: dict[str, Any] = {"row": np.arange(len(frame)), "length": np.ones(len(frame), np.int8)}
         columns |= self._compact.packed(features)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import Numbers, describe_cell
+from burnish.data.cells import STRAY_SHARE, Numbers, describe_cell
 from burnish.data.clock import part
 from burnish.data.hashing import bucket, combine, hash_texts
 from burnish.spec.values import RowFault
@@ -20,6 +20,8 @@ from burnish.tasks.table_scaling import scaled
 if TYPE_CHECKING:
     from burnish.spec.values import Array
 
+HALF = 0.5
+"""The share of unreadable cells that is forgiven in rows with a target: training rows have told what a column is."""
 _WANTED = {"number": "no number", "datetime": "no date or time", "boolean": "neither yes nor no"}
 
 
@@ -52,12 +54,13 @@ class Features:
             matrix[:, at] = wide.offset + self._wide_ids(wide)
         return matrix
 
-    def faults(self) -> list[RowFault]:
-        """List the cells that cannot be what their column is."""
+    def faults(self, *, forgiven: float = STRAY_SHARE) -> list[RowFault]:
+        """List the cells that cannot be what their column is; in one of a guessed kind, a share of them is forgiven."""
         found = [(column, self._quantity(column)) for column in self.plan.columns if column.kind in _WANTED]
         return [
             RowFault(int(row), f"column {column.name}: {self._cell(column.name, int(row))} is {_WANTED[column.kind]}")
             for column, read in found
+            if not (column.is_guessed and read.fits(forgiven))
             for row in np.flatnonzero(read.is_wrong)
         ]
 

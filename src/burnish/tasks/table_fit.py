@@ -1,13 +1,13 @@
 """Learns from the training rows how each column is encoded."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.cells import Words, numbers, times
+from burnish.data.cells import Numbers, Words, describe_cell, numbers, times
 from burnish.data.clock import PERIODS, part
 from burnish.errors import ConfigError, Problem
 from burnish.tasks.table_frame import Frame
@@ -23,6 +23,8 @@ _PARTS = ("elapsed", "month", "weekday", "hour")
 _TOP_SHOWN = 5
 _HASH_BUCKETS = 1024
 _FLAGS = ("false", "true")
+_STATED = "as stated"
+_STRAYS_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class Fitter:
             if kind == "drop":
                 dropped[name] = why
             else:
-                columns.append(self._column(name, kind))
+                columns.append(replace(self._column(name, kind), is_guessed=why != _STATED))
                 numbers += self._numbers(columns[-1])
             self.frame.forget(name)  # or all columns, read in every way that was tried, would be in memory at once
         return TablePlan(tuple(columns), tuple(numbers), self._wide(columns, crosses), dropped)
@@ -53,7 +55,7 @@ class Fitter:
     def _kind(self, name: str) -> tuple[str, str]:
         stated = self._options(name).stated_kind
         if stated != "auto":
-            return stated, "as stated"
+            return stated, _STATED
         found = guess(self.frame, name)
         return found.kind, found.why
 
@@ -77,6 +79,7 @@ class Fitter:
             "distinct": len(counts),
             "top": dict(list(counts.items())[:_TOP_SHOWN]),
             **({"rare": sum(counts.values()) - kept} if kind == "category" else {}),
+            **(self._strays(name, self.frame.flags(name)) if kind == "boolean" else {}),
         }
         return ColumnPlan(name, kind, options.default, vocabulary=vocabulary, size=size, facts=facts)
 
@@ -93,12 +96,21 @@ class Fitter:
         known = _known(read.values)
         middle = float(np.median(known)) if len(known) else 0.0
         facts: dict[str, Any] = {
-            "missing": int(np.isnan(read.values).sum()),
+            "missing": int((np.isnan(read.values) & ~read.is_wrong).sum()),
             "infinite": int(np.isinf(read.values).sum()),
             "distinct": _num_distinct(known),
             **(_statistics(known) if len(known) else {}),
+            **self._strays(name, read),
         }
         return ColumnPlan(name, kind, options.default, fill=self._fill(name, kind, options, middle), facts=facts)
+
+    def _strays(self, name: str, read: Numbers) -> dict[str, Any]:
+        """Count the cells that cannot be read, with a few of them."""
+        rows = np.flatnonzero(read.is_wrong).tolist()
+        if not rows:
+            return {}
+        column = self.frame.column(name)
+        return {"unreadable": len(rows), "strays": sorted({describe_cell(column, row) for row in rows})[:_STRAYS_SHOWN]}
 
     def _fill(self, name: str, kind: str, options: ColumnOptions, middle: float) -> float:
         if options.default is None:
@@ -116,7 +128,7 @@ class Fitter:
             yield from self._time_parts(column)
         else:
             return
-        if column.facts["missing"] + column.facts.get("infinite", 0):
+        if any(column.facts.get(name) for name in ("missing", "unreadable", "infinite")):
             yield NumberPlan(f"{column.name} is missing", column.name, "missing")
 
     def _value(self, column: ColumnPlan) -> NumberPlan:

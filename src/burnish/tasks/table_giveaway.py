@@ -42,7 +42,7 @@ def _truth(frame: Frame, target: str, kind: str) -> "tuple[Array, tuple[str, ...
 def _codes(frame: Frame, name: str) -> "Array":
     """Number the values of a column from 0, those of a quantity by ranges of some rows; the missing are a value too."""
     numbers = frame.numbers(name)
-    if numbers.is_wrong.any():
+    if not numbers.fits():
         return np.asarray(frame.words(name).codes + 1)
     known = numbers.values[np.isfinite(numbers.values)]
     num_bins = min(_MOST_BINS, 1 + len(known) // _ROWS_A_BIN)

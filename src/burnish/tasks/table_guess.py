@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import EXACT, flags, times
+from burnish.data.cells import EXACT, flags
 from burnish.tasks.table_frame import Frame
 
 if TYPE_CHECKING:
@@ -45,9 +45,12 @@ def guess(frame: Frame, name: str) -> Guess:
     if pa.types.is_date(inner) or pa.types.is_timestamp(inner):
         return Guess("datetime", "dates or time stamps")
     read = frame.numbers(name)
-    if read.is_wrong.any() or _lose_digits(frame, name, read.values):
-        return _text(frame, name)
-    return _number(read.values, name, num_rows=len(frame))
+    is_number = read.fits() and not _lose_digits(frame, name, read.values)
+    found = _number(read.values, name, num_rows=len(frame)) if is_number else _text(frame, name)
+    if found.kind not in ("number", "datetime"):
+        return found
+    num_wrong = int((read if is_number else frame.times(name)).is_wrong.sum())
+    return Guess(found.kind, f"{found.why}, {_counted(num_wrong, 'unreadable cell')}") if num_wrong else found
 
 
 def _lose_digits(frame: Frame, name: str, values: "Array") -> bool:
@@ -94,7 +97,7 @@ def _text(frame: Frame, name: str) -> Guess:
         return Guess("drop", f"holds {distinct[0].as_py()[:40]!r} in every row")
     if len(distinct) <= 2 and not flags(distinct).is_wrong.any():
         return Guess("boolean", " and ".join(distinct.to_pylist()))
-    if frame.numbers(name).is_wrong.any() and not times(distinct).is_wrong.any():
+    if not frame.numbers(name).fits() and frame.times(name).fits():
         return Guess("datetime", "dates or times")
     mean_words = pc.mean(pc.add(pc.count_substring_regex(distinct, pattern=r"\s+"), 1)).as_py()
     is_mostly_distinct = num_known >= _FEWEST_ROWS and len(distinct) > _MOST_DISTINCT * num_known

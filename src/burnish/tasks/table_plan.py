@@ -1,5 +1,7 @@
 """What was learned of a table's columns, as plain values: enough to encode any row later, and JSON all through."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -24,7 +26,9 @@ class ColumnPlan:
     size: int = 0
     """Buckets of a hash, or the range of an identity."""
     facts: Mapping[str, Any] = field(default_factory=dict)
-    """Statistics of the training rows: missing, infinite, distinct, mean …"""
+    """Statistics of the training rows: missing, unreadable, infinite, distinct, mean …"""
+    is_guessed: bool = False
+    """Whether the kind was not stated: then a few cells that are of another kind are missing, and not at fault."""
 
     @property
     def cardinality(self) -> int:
@@ -91,6 +95,14 @@ class TablePlan:
             cardinalities=tuple(column.cardinality for column in self.categories),
             wide_size=1 + sum(wide.size for wide in self.wide) if self.wide else 0,
         )
+
+    @property
+    def digest(self) -> str:
+        """Tell plans apart that encode rows differently."""
+        values = self.to_json()
+        for column in values["columns"]:
+            del column["is_guessed"]  # decides which rows are refused, and not how a row is encoded
+        return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
         """Give plain values, for the profile."""

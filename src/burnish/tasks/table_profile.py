@@ -37,7 +37,7 @@ def profile(task: "Tabular", rows: Rows) -> Profile:
     inputs = sorted({base for column in plan.columns for base in task.bases(column.name)})
     answers = set(task.bases(task.target)).difference(inputs)
     order = [name for name in table.column_names if name not in answers]
-    learned = {"table": plan.to_json(), "notes": list(_notes(plan)), "order": order}
+    learned = {"table": plan.to_json(), "notes": list(notes_of(plan)), "order": order}
     return Profile(kind, labels, {**facts, **learned}, tuple(inputs))
 
 
@@ -101,7 +101,7 @@ def _called(kind: str) -> str:
     return "numbers" if kind == "regression" else "classes"
 
 
-def _notes(plan: TablePlan) -> Iterator[str]:
+def notes_of(plan: TablePlan) -> Iterator[str]:
     """Say in words what a user should know of the columns."""
     if plan.dropped:
         yield "not used: " + "; ".join(f"{name} {why}" for name, why in plan.dropped.items())
@@ -109,6 +109,13 @@ def _notes(plan: TablePlan) -> Iterator[str]:
         counted = _counted(plan, word)
         if counted:
             yield f"{what}: " + ", ".join(f"{name} {count:,}" for name, count in counted.items())
+    strays = [
+        f"{column.name} {column.facts['unreadable']:,} ({', '.join(column.facts['strays'])})"
+        for column in plan.columns
+        if column.is_guessed and "unreadable" in column.facts
+    ]
+    if strays:
+        yield "cells that cannot be read, taken as missing: " + ", ".join(strays)
 
 
 def _counted(plan: TablePlan, word: str) -> Mapping[str, int]:

@@ -26,7 +26,7 @@ def table_of_rows(rows: Sequence[Mapping[str, Any]], encoder: TableEncoder, *, c
     refuse_faults([*_shapes(rows, columns)])
     given = [name for name in names if name in columns or any(name in row for row in rows)]
     table = pa.table({name: pa.array([_text(row.get(name)) for row in rows], pa.string()) for name in given})
-    refuse_faults([*_nested(rows, columns), *Features(encoder.plan, Frame(table, encoder.derived)).faults()])
+    refuse_faults([*_nested(rows, columns), *Features(encoder.plan, Frame(table, encoder.derived)).faults(forgiven=0)])
     return table
 
 

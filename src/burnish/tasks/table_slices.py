@@ -27,7 +27,7 @@ def slices_of(table: pa.Table, column: str, *, derived: Mapping[str, Derived]) -
     words = frame.words(column)
     numbers = frame.numbers(column)
     distinct = pc.drop_null(pc.unique(words.values))
-    if len(distinct) > _MOST_VALUES and not numbers.is_wrong.any():
+    if len(distinct) > _MOST_VALUES and numbers.fits():
         yield from _ranges(numbers.values)
     else:
         codes = pc.index_in(words.values, value_set=distinct).fill_null(-1).to_numpy(zero_copy_only=False)

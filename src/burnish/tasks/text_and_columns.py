@@ -71,6 +71,7 @@ class TextAndColumns(TextClassification):
         """Find the labels, and how each column is to be encoded."""
         from burnish.tasks.table_fit import Fitter
         from burnish.tasks.table_frame import frame_of
+        from burnish.tasks.table_profile import notes_of
 
         self._refuse_unknown_slices(rows)
         found = super().profile(rows)
@@ -79,7 +80,7 @@ class TextAndColumns(TextClassification):
         if not plan.columns:
             reasons = "; ".join(f"{name} {why}" for name, why in plan.dropped.items())
             raise DataError(f"no column is left beside the text: {reasons}")
-        notes = [f"not used: {name} {why}" for name, why in plan.dropped.items()]
+        notes = list(notes_of(plan))
         # Ids for a linear part, which this network does not have, would only be carried along.
         order = [name for name in rows.table.column_names if name not in self.label]
         learned = {_PLAN: replace(plan, wide=()).to_json(), "notes": notes, "order": order}

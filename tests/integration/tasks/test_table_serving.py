@@ -279,3 +279,31 @@ def test_missing_and_unseen_values_are_among_the_rows(served: Served) -> None:
     table = pa.table({name: [row[name] or None for row in served.rows] for name in served.names})
     assert unseen_cells(served.predictor.encoder.encode(table)) > 0
     assert sum(column.null_count for column in table.columns) > 0 or any("?" in row.values() for row in served.rows)
+
+
+STRAY = """
+name: stray
+task: {type: tabular, target: fare, importance: 20}
+data: {bad_rows: skip}
+model: {type: 'tests.tiny_table_torch:TinyTable'}
+train: {length: 2 epochs, batch: 32}
+runtime: {threads: 1}
+"""
+
+
+def test_stray_cells_and_one_bad_target_neither_change_the_task_nor_stop_the_run(tmp_path: Path) -> None:
+    rows = [{"miles": f"{1 + at * 0.37 % 9:.2f}", "fare": f"{3 + at * 0.74 % 18:.2f}"} for at in range(400)]
+    rows[3]["miles"], rows[300]["miles"], rows[390]["miles"], rows[9]["fare"] = "n.a.", "-", "1,234.50", "NA"
+    cuts = {"train": rows[:300], "validation": rows[300:320], "test": rows[320:]}
+    files = {name: _write(tmp_path / f"{name}.csv", part) for name, part in cuts.items()}
+    (tmp_path / "stray.yaml").write_text(STRAY)
+    overrides = [f"data.{name}={path}" for name, path in files.items()]
+    run = RunDirectory(tmp_path / "run")
+    _train(run, check(str(tmp_path / "stray.yaml"), overrides=overrides))
+    profile = json.loads(run.profile.read_text())
+    assert profile["kind"] == "regression"
+    assert profile["facts"]["notes"] == ["cells that cannot be read, taken as missing: miles 1 ('n.a.')"]
+    (skipped,) = map(json.loads, (run.path / "skipped_rows.jsonl").read_text().splitlines())
+    assert (skipped["line"], skipped["why"]) == (11, "target fare 'NA' is not a number")
+    assert Predictor.load(run.artifact).predict([{"miles": 2}])[0].value is not None
+    assert predict_file(str(run.path), source=str(files["test"]), out=tmp_path / "said.csv") == 80

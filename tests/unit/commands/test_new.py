@@ -232,6 +232,7 @@ def test_a_test_file_without_labels_is_left_out_and_told() -> None:
         ([row * 3 for row in range(50)], "regression"),
         ([["a"], ["a", "b"]], "multilabel"),
         (["x", "y", "z"], "multiclass"),
+        (["NA", *(row * 3 for row in range(99))], "regression"),
     ],
 )
 def test_the_kind_follows_from_the_labels(labels: list[object], kind: str) -> None:
@@ -362,6 +363,15 @@ def test_a_file_without_text_becomes_a_table_with_its_kinds_as_comments(tmp_path
     assert "#   pay: category" in starter.text
     assert "#   trip_id: drop" in starter.text
     assert any("trip_id numbers the rows" in note for note in starter.notes)
+
+
+def test_stray_cells_of_a_table_are_counted_and_change_no_kind(tmp_path: Path) -> None:
+    rows = [f"{at * 1.5 if at else '-'},{at % 3},{at * 2 if at != 7 else 'NA'}" for at in range(90)]
+    (tmp_path / "trips.csv").write_text("\n".join(["miles,people,fare", *rows]) + "\n")
+    starter = new(tmp_path / "trips.csv", out=tmp_path / "trips.yaml")
+    assert "kind: regression" in starter.text
+    assert "#   miles: number                # 89 distinct values, 1 unreadable cell" in starter.text
+    assert "`fare` holds no number in 1 row; data.bad_rows: skip trains without them" in starter.notes
 
 
 def test_the_target_of_a_table_can_be_named(tmp_path: Path) -> None:

@@ -29,6 +29,12 @@ def column(*values: object) -> pa.Table:
         ((0.0, 2.5), "regression"),
         ((True, False), "binary"),
         ((["a", "b"], ["b"]), "multilabel"),
+        ((*(str(n) for n in range(40)), *(str(n) for n in range(40)), "NA"), "regression"),
+        ((*(str(n) for n in range(40)), "", "?", "nan", None), "regression"),
+        ((*(str(n) for n in range(99)), "unknown"), "regression"),
+        ((*(str(n) for n in range(90)), *(f"x{n}" for n in range(10))), "multiclass"),
+        (("0", "1", "1", "NA", ""), "binary"),
+        (("1", "2", "3", "other"), "multiclass"),
     ],
 )
 def test_the_kind_is_guessed_from_the_values(values: tuple[object, ...], kind: str) -> None:
@@ -54,7 +60,7 @@ def test_the_order_of_numeric_classes_is_that_of_their_values(values: list[Decim
     assert [Decimal(name) for name in classes] == sorted(values)
 
 
-@pytest.mark.parametrize("odd", ["①", "--1", "+", "1,5", "nan", "1e", "\u0661"])
+@pytest.mark.parametrize("odd", ["①", "--1", "+", "1,5", "1e", "\u0661"])
 def test_what_is_no_plain_number_is_ordered_as_words(odd: str) -> None:
     assert ONE.classes(column("9", odd, "10")) == tuple(sorted(["9", odd, "10"]))
 
@@ -68,9 +74,19 @@ def test_labels_in_lists_are_trimmed_as_those_in_cells_are() -> None:
     assert faults == []
 
 
-@pytest.mark.parametrize("odd", ["①", "②", "--1", "²", "9" * 5001, "-"])
+@pytest.mark.parametrize("odd", ["①", "②", "--1", "²", "9" * 5001])
 def test_classes_that_only_resemble_numbers_are_words(odd: str) -> None:
     assert set(ONE.classes(column("1", odd, "2"))) == {"1", odd, "2"}
+
+
+def test_what_stands_for_a_missing_number_is_no_class_among_numbers() -> None:
+    assert ONE.classes(column("1", "0", "NA", "?", "")) == ("0", "1")
+    assert ONE.classes(column("EU", "NA", "none")) == ("EU", "NA", "none")
+    assert [fault.row for fault in ONE.class_indices(column("1", "NA"), ("0", "1"))[1]] == [1]
+
+
+def test_the_range_is_that_of_the_labels_that_are_numbers() -> None:
+    assert ONE.range(column("4", "NA", "6")) == {"lowest": 4.0, "highest": 6.0, "mean": 5.0}
 
 
 def test_a_label_outside_the_classes_is_named() -> None:

@@ -371,3 +371,95 @@ def test_a_profile_of_an_older_version_has_no_order_and_says_so() -> None:
     specs = columns_of(task, _but_order(profile))
     assert {spec.name for spec in specs} == set(profile.inputs)
     assert not any(spec.is_placed for spec in specs)
+
+
+def ages(cell: str, *, at: int = 123, num_rows: int = 800) -> pa.Table:
+    random = np.random.default_rng(1)
+    age = random.integers(18, 60, num_rows)
+    width = [f"{value:.3f}" for value in random.normal(5, 2, num_rows)]
+    return pa.table(
+        {
+            "width": [*width[:at], cell, *width[at + 1 :]],
+            "day": [f"2024-03-{1 + n % 28:02d}" for n in range(num_rows)],
+            "town": [("A", "B", "C")[n % 3] for n in range(num_rows)],
+            "tip": [str(value) for value in age],
+        }
+    )
+
+
+def kinds_of(profile: Profile) -> dict[str, str]:
+    return {column.name: column.kind for column in TablePlan.from_json(profile.facts["table"]).columns}
+
+
+@pytest.mark.parametrize("cell", ["NA", "?", "", "unknown", "n.a.", "1,234"])
+def test_one_target_that_cannot_be_read_is_a_bad_row_and_the_rest_stay_numbers(cell: str) -> None:
+    clean = ages("5")
+    targets = clean["tip"].to_pylist()
+    table = clean.set_column(3, "tip", [[*targets[:7], cell, *targets[8:]]])
+    task, profile = profiled(table)
+    assert (profile.kind, profile.labels) == ("regression", ())
+    faults = task.encoder(profile, None).faults(rows_of(table))
+    assert [(fault.row, fault.what) for fault in faults] == [(7, f"target tip {cell!r} is not a number")]
+    known = np.array([float(each) for at, each in enumerate(targets) if at != 7])
+    assert (profile.facts["mean"], profile.facts["lowest"]) == (pytest.approx(known.mean()), known.min())
+
+
+@pytest.mark.parametrize("cell", ["-", "n.a.", "1,234.50", "seven"])
+def test_a_stray_cell_of_a_number_is_missing_and_reported(cell: str) -> None:
+    table = ages(cell)
+    task, profile = profiled(table)
+    assert kinds_of(profile)["width"] == "number"
+    assert f"cells that cannot be read, taken as missing: width 1 ({cell!r})" in profile.facts["notes"]
+    encoder = task.encoder(profile, None)
+    assert encoder.faults(rows_of(table)) == []
+    same(batch_of(task, profile, table), batch_of(task, profile, ages("")), but=())
+    plan = TablePlan.from_json(profile.facts["table"])
+    assert [number.name for number in plan.numbers if number.column == "width"] == ["width", "width is missing"]
+
+
+def test_stray_cells_of_times_and_flags_are_missing_too() -> None:
+    table = ages("5")
+    flag = pa.array([("0", "1")[n % 2] if n else "-" for n in range(800)])
+    day = ["soon", *table["day"].to_pylist()[1:]]
+    table = table.set_column(1, "day", [day]).append_column("flag", flag)
+    task, profile = profiled(table)
+    assert (kinds_of(profile)["day"], kinds_of(profile)["flag"]) == ("datetime", "boolean")
+    assert "cells that cannot be read, taken as missing: day 1 ('soon'), flag 1 ('-')" in profile.facts["notes"]
+    assert task.encoder(profile, None).faults(rows_of(table)) == []
+
+
+def test_more_than_a_few_words_among_numbers_make_a_category() -> None:
+    table = ages("5")
+    width = [f"{n % 5}" if n % 20 else "wide" for n in range(800)]
+    _, profile = profiled(table.set_column(0, "width", [width]))
+    assert kinds_of(profile)["width"] == "category"
+
+
+def test_a_stray_cell_outside_of_the_training_rows_is_missing_too_but_a_column_of_them_is_refused() -> None:
+    task, profile = profiled(ages("5"))
+    encoder = task.encoder(profile, None)
+    assert encoder.faults(rows_of(ages("-"))) == []
+    same(batch_of(task, profile, ages("-")), batch_of(task, profile, ages("")))
+    words = ages("5").set_column(0, "width", [["wide"] * 800])
+    assert len(encoder.faults(rows_of(words))) == 800
+    with pytest.raises(DataError, match="row 1, column width: 'wide' is no number"):
+        encoder.encode(words.select(["width", "day", "town"]))
+
+
+def test_a_stated_number_and_a_row_given_by_itself_are_taken_at_their_word() -> None:
+    task, profile = profiled(ages("-"), columns={"width": "number"})
+    assert [fault.row for fault in task.encoder(profile, None).faults(rows_of(ages("-")))] == [123]
+    task, profile = profiled(ages("-"))
+    rows = ages("-").to_pylist()
+    with pytest.raises(DataError, match="row 124, column width: '-' is no number"):
+        task.table(rows, profile)
+
+
+def test_plans_of_older_versions_forgive_nothing_and_have_the_same_key() -> None:
+    task, profile = profiled(ages("5"))
+    written = json.loads(json.dumps(profile.facts["table"]))
+    for column in written["columns"]:
+        del column["is_guessed"]
+    older = replace(profile, facts={**profile.facts, "table": written})
+    assert [fault.row for fault in task.encoder(older, None).faults(rows_of(ages("-")))] == [123]
+    assert task.encoder(older, None).key == task.encoder(profile, None).key
