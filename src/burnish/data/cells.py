@@ -21,6 +21,7 @@ STRAY_SHARE = 0.02
 TRUE, FALSE = ("true", "1", "yes", "y", "t", "on"), ("false", "0", "no", "n", "f", "off")
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_PLAIN_NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$"
 _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _WHOLE = r"^([+-]?\d+)\.0+$"
 EXACT = 2.0**53
@@ -61,6 +62,14 @@ def words(column: pa.ChunkedArray | pa.Array) -> Words:
     codes = _codes(encoded)
     absent = np.append(texts.is_null().to_numpy(zero_copy_only=False), True)
     return Words(np.where(absent[codes], np.int32(-1), codes), texts)
+
+
+def same_words(texts: pa.Array) -> pa.Array:
+    """Write a number as 7.5 and a flag as true, as JSON does: a file may have 7.50 and True; 007 is no number here."""
+    lower = pc.utf8_lower(texts)
+    numbers = pc.if_else(pc.match_substring_regex(texts, _PLAIN_NUMBER), texts, pa.scalar(None, pa.string()))
+    words = pc.if_else(pc.is_in(lower, value_set=pa.array(["true", "false"])), lower, texts)
+    return pc.coalesce(_texts(numbers.cast(pa.float64())), words)
 
 
 def flags(column: pa.ChunkedArray | pa.Array) -> Numbers:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import STRAY_SHARE, Numbers, describe_cell
+from burnish.data.cells import STRAY_SHARE, Numbers, describe_cell, same_words
 from burnish.data.clock import part
 from burnish.data.hashing import bucket, combine, hash_texts
 from burnish.spec.values import RowFault
@@ -135,7 +135,10 @@ def _whole_ids(values: "Array", size: int) -> "Array":
 def _value_ids(values: pa.Array, column: ColumnPlan) -> "Array":
     if column.kind == "hash":
         return FIRST_ID + bucket(hash_texts(values), column.size)
-    places = pc.index_in(values, value_set=pa.array(column.vocabulary, pa.string()))
+    vocabulary = pa.array(column.vocabulary, pa.string())
+    places = pc.index_in(values, value_set=vocabulary)
+    if places.null_count:
+        places = pc.coalesce(places, pc.index_in(same_words(values), value_set=same_words(vocabulary)))
     return np.asarray(pc.fill_null(pc.add(places, FIRST_ID), UNSEEN_ID).to_numpy(zero_copy_only=False), np.int64)
 
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from burnish.data.codecs.columns import columns_of
+from burnish.data.codecs.formats import decode
 from burnish.errors import ConfigError, DataError
 from burnish.spec.values import Draw, Places, Profile, Rows
 from burnish.tasks.table_plan import TablePlan
@@ -463,3 +464,29 @@ def test_plans_of_older_versions_forgive_nothing_and_have_the_same_key() -> None
     older = replace(profile, facts={**profile.facts, "table": written})
     assert [fault.row for fault in task.encoder(older, None).faults(rows_of(ages("-")))] == [123]
     assert task.encoder(older, None).key == task.encoder(profile, None).key
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [("7.50", 7.5), ("True", True), ("FALSE", False), ("0.10", 0.1), ("7.50", "7.5"), ("1e3", 1000), ("5.00", 5)],
+)
+def test_a_stated_category_is_known_however_a_program_writes_it(written: str, sent: object) -> None:
+    table = ages("5").set_column(2, "town", [[written, "B"] * 400])
+    task, profile = profiled(table, columns={"town": {"vocabulary": [written, "B"]}})
+    known = batch_of(task, profile, table.slice(0, 1))["categories"]
+    assert known.tolist() != [[1]]
+    row = {"width": "5", "day": "2024-03-01", "town": sent}
+    assert batch_of(task, profile, task.table([row], profile))["categories"].tolist() == known.tolist()
+    decoded = decode(json.dumps([row]).encode(), columns_of(task, profile), format="json")
+    assert batch_of(task, profile, decoded.table)["categories"].tolist() == known.tolist()
+
+
+def test_categories_that_are_told_apart_as_written_stay_apart() -> None:
+    table = ages("5").set_column(2, "town", [["7.50", "7.5", "007", "7"] * 200])
+    task, profile = profiled(table, columns={"town": "category"})
+    plan = TablePlan.from_json(profile.facts["table"])
+    assert next(column for column in plan.columns if column.name == "town").vocabulary == ("007", "7", "7.5", "7.50")
+    ids = batch_of(task, profile, table.slice(0, 4))["categories"][:, 0]
+    assert len(set(ids.tolist())) == 4
+    unseen = batch_of(task, profile, table.set_column(2, "town", [["07"] * 800]).slice(0, 1))["categories"][0, 0]
+    assert unseen == 1
