@@ -7,14 +7,14 @@ from burnish.engine.device_torch import prepare
 from burnish.engine.evaluate import Infer
 from burnish.engine.infer_torch import Inference
 from burnish.engine.memory_torch import Memory
-from burnish.spec.experiment import Experiment
+from burnish.spec.experiment import Experiment, Runtime
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Profile
 
 
-def load_infer(folder: Path, experiment: Experiment, profile: Profile) -> tuple[Infer, Assets]:
+def load_infer(folder: Path, experiment: Experiment, profile: Profile, *, runtime: Runtime) -> tuple[Infer, Assets]:
     """Load weights, and the tokenizer if there is one, from an artifact's model folder."""
-    precision = prepare(experiment.runtime)
+    precision = prepare(runtime)
     head = experiment.task.head(profile)
     network = experiment.model.load(folder, head).to(precision.device)
     answer, memory = Inference(network, precision, head).infer, Memory()

@@ -191,7 +191,10 @@ def _assemble(path: Path) -> dict[str, Predictor]:
 
     experiment = _experiment(path)
     whole = profile_from_json(json.loads((path / PROFILE).read_text(encoding="utf-8")))
-    infer, assets = load_infer(path / MODEL, experiment, whole)
+    # An artifact that does not tell its precision is of a version that left `auto` to the device, as its answers show.
+    is_told = "precision" in (manifest.read(path) or {})
+    runtime = experiment.settled_runtime if is_told else experiment.runtime
+    infer, assets = load_infer(path / MODEL, experiment, whole, runtime=runtime)
     predictors: dict[str, Predictor] = {}
     for group, (name, part) in enumerate(parts_of(experiment).items()):
         profile = profile_of(whole, name)

@@ -60,7 +60,7 @@ def staged(resolved: Resolved, *, rows: int) -> Iterator[Stage]:
         request = {"directory": str(run.path), "rows": rows, "model": str(model)}
         sample = sample_of(request)
         no_peers = _why_no_peers(experiment)
-        told = environment(experiment.runtime)
+        told = environment(experiment.settled_runtime)
         yield Stage(
             request={**request, "max_length": getattr(experiment.task, "max_length", None)},
             threads=num_threads(experiment),

@@ -116,7 +116,7 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
         if world.rank == 0:
             _save(saver, state, learner, values={"cursor": feed.cursor(), "repairs": ledger.repairs.to_json()})
 
-    told = {"select": pace.select, "environment": environment(experiment.runtime), "provenance": provenance()}
+    told = {"select": pace.select, "environment": environment(experiment.settled_runtime), "provenance": provenance()}
     facts = {**facts_of(prepared, learner, stream, world), **told}
     sinks.emit(Started(state.position.step, sinks.attempt, pace.total_steps, facts))
     ended = Ended(state.position.step, "finished")
@@ -171,7 +171,7 @@ def build_learner(
     experiment: Experiment, prepared: Material, world: World, *, memory: Memory | None = None
 ) -> Learner | Grower:
     """Load weights and make the optimizer, seeded so that new weights are the same each time."""
-    precision = prepare_device(experiment.runtime)
+    precision = prepare_device(experiment.settled_runtime)
     seed_everything(experiment.runtime.seed)
     head = experiment.task.head(prepared.profile)
     network = experiment.model.network(head, prepared.assets).to(precision.device)

@@ -7,7 +7,16 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, SkipVali
 
 from burnish.spec.component import Component, Slot
 from burnish.spec.interval import NEVER, Interval
-from burnish.spec.protocols import Architecture, DataSource, Metric, Optimizer, Schedule, Task, Tracker
+from burnish.spec.protocols import (
+    Architecture,
+    ChoosesPrecision,
+    DataSource,
+    Metric,
+    Optimizer,
+    Schedule,
+    Task,
+    Tracker,
+)
 
 _STEPS_OF_AN_EPOCH = 16
 
@@ -119,7 +128,7 @@ class Runtime(Component):
 
     seed: NonNegativeInt = 0
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
-    """What products are computed in; by default bf16 where the device has it, fp16 on older GPUs, else fp32."""
+    """What products are computed in; by default fp32 for tables, else bf16 or fp16 where the device has it."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
     threads: PositiveInt | None = None
     """CPU threads; by default the cores this process may use."""
@@ -142,3 +151,10 @@ class Experiment(Component):
     """Scores to report; by default those of the task."""
     track: Annotated[tuple[SkipValidation[Tracker], ...], Slot("trackers")] = ()
     """Who else watches besides console and events.jsonl, like `tensorboard`."""
+
+    @property
+    def settled_runtime(self) -> Runtime:
+        """The runtime with the task's own choice of precision, where neither is it stated nor left to the device."""
+        if self.runtime.precision != "auto" or not isinstance(self.task, ChoosesPrecision):
+            return self.runtime
+        return self.runtime.model_copy(update={"precision": self.task.auto_precision})

@@ -123,6 +123,13 @@ class Joint(Protocol):
 
 
 @runtime_checkable
+class ChoosesPrecision(Protocol):
+    """A task that knows what `runtime.precision: auto` had better be, whatever the device could do."""
+
+    auto_precision: ClassVar[Literal["fp32", "bf16", "fp16"]]
+
+
+@runtime_checkable
 class Sets(Protocol):
     """Several sources of rows, one a task; written where a source may be."""
 

@@ -36,6 +36,8 @@ class Tabular(Component):
     heads: ClassVar[tuple[str, ...]] = ("tabular",)
     defaults = TABLE
     num_views: ClassVar[int] = 1
+    auto_precision: ClassVar[Literal["fp32"]] = "fp32"
+    """With 8 bits of precision, rows that differ would get the same answer, and the networks are small anyway."""
 
     target: str
     """The column to learn; it may be a derived one."""

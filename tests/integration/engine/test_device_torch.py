@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from burnish.config import load
 from burnish.engine.device_torch import _precision, prepare
 from burnish.spec.experiment import Runtime
 
@@ -33,3 +34,13 @@ def test_a_gpu_without_bfloat16_gets_float16(monkeypatch: pytest.MonkeyPatch, ha
 
 def test_a_stated_precision_is_taken() -> None:
     assert _precision("fp16", torch.device("cpu")) == "fp16"
+
+
+@pytest.mark.parametrize(
+    ("name", "stated", "expected"),
+    [("demo/taxi", "auto", "fp32"), ("demo/taxi", "bf16", "bf16"), ("demo/reviews", "auto", "auto")],
+)
+def test_a_table_is_computed_in_float32_unless_stated_otherwise(name: str, stated: str, expected: str) -> None:
+    experiment = load(name, overrides=[f"runtime.precision={stated}"]).experiment
+    assert experiment.settled_runtime.precision == expected
+    assert experiment.runtime.precision == stated
