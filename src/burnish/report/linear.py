@@ -80,6 +80,15 @@ def linear(matrices: Matrices, targets: Array, *, frame: Standing, seed: int, we
     return _several(matrices, targets, weights, size=frame.num_labels)
 
 
+def log_linear(matrices: Matrices, targets: Array, *, weights: Array | None = None) -> Array:
+    """Learn the logarithm of the mean, where a loss is not defined for a prediction below 0."""
+    model = import_module("sklearn.linear_model").PoissonRegressor(alpha=1e-3, max_iter=300)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as above: a baseline need not have converged
+        model.fit(matrices.train, targets, weights)
+    return np.asarray(model.predict(matrices.evaluation), dtype=np.float64)
+
+
 def _ridge(matrices: Matrices, targets: Array, weights: Array | None) -> Array:
     model = import_module("sklearn.linear_model").Ridge(solver="lsqr").fit(matrices.train, targets, weights)
     return np.asarray(model.predict(matrices.evaluation), dtype=np.float64)

@@ -10,7 +10,7 @@ import pyarrow as pa
 from burnish.errors import MissingExtra
 from burnish.extras import require
 from burnish.metrics.sums import Array
-from burnish.report.linear import Matrices, Standing, constant, linear, sample
+from burnish.report.linear import Matrices, Standing, constant, linear, log_linear, sample
 from burnish.spec.values import Outcome, Profile
 from burnish.tasks.table_compact import Compact
 from burnish.tasks.table_encoder import array_of
@@ -38,9 +38,12 @@ def table_baselines(
     kept = sample(len(train), most=MAX_TRAIN, seed=seed)
     plan = TablePlan.from_json(profile.facts["table"])
     matrices = Matrices(_design(train.take(kept), plan), _design(scored, plan))
-    name = "ridge" if outcome.kind == "regression" else "logistic"
-    outputs = linear(matrices, targets[kept], frame=standing, seed=seed, weights=weights[kept])
-    found[name] = standing.outcome(outputs)
+    if profile.kind == "regression" and Measure.from_json(profile.facts["target"]).link == "log":
+        found["log_linear"] = standing.outcome(log_linear(matrices, targets[kept], weights=weights[kept]))
+    else:
+        name = "ridge" if outcome.kind == "regression" else "logistic"
+        outputs = linear(matrices, targets[kept], frame=standing, seed=seed, weights=weights[kept])
+        found[name] = standing.outcome(outputs)
     return found
 
 
