@@ -33,12 +33,14 @@ def figure(value: float, *, name: str = "") -> str:
     if name.startswith(CELLS) and math.isfinite(value):
         return number(int(value) if float(value).is_integer() else value)
     if math.isnan(value):
-        return "not defined"
+        return "\N{EN DASH}"
     return f"{value:.4f}" if abs(value) < 1e4 else f"{value:.4g}"
 
 
 def interval(score: Score, *, name: str = "") -> str:
-    """Write a score's 95% interval, or nothing when it has none."""
+    """Write a score's 95% interval, or why there is no score, or nothing."""
+    if score.why is not None:
+        return f"not defined: {score.why}"
     if score.low is None or score.high is None:
         return ""
     return f"{figure(score.low, name=name)} to {figure(score.high, name=name)}"

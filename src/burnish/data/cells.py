@@ -18,6 +18,8 @@ MISSING = ("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
 """What stands for a missing value, in any case."""
 STRAY_SHARE = 0.02
 """The share of a column's values that may be unreadable before it is taken for another kind of column."""
+LARGEST = 1e150
+"""What is beyond this cannot be squared and summed; a number is then as good as infinite."""
 TRUE, FALSE = ("true", "1", "yes", "y", "t", "on"), ("false", "0", "no", "n", "f", "off")
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -166,7 +168,10 @@ def _filled(mask: pa.Array) -> "Array":
 
 
 def _floats(values: pa.Array) -> "Array":
-    return np.array(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    floats = np.array(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    is_huge = np.abs(floats) > LARGEST
+    floats[is_huge] = np.copysign(np.inf, floats[is_huge])
+    return floats
 
 
 def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -42,10 +42,11 @@ class Tally:
         if whole.truth is None:
             return {}
         values = {name: float(value[0]) for name, value in _all_scores(self.metrics, whole).items()}
+        whys = {name: _why_undefined(whole) if np.isnan(value) else None for name, value in values.items()}
         if not intervals or len(whole.rows) < 2:
-            return {name: Score(value) for name, value in values.items()}
+            return {name: Score(value, why=whys[name]) for name, value in values.items()}
         spread = resampled(self.metrics, whole, seed=seed, resamples=resamples)
-        return {name: Score(value, *interval(spread[name], value=value)) for name, value in values.items()}
+        return {name: Score(each, *interval(spread[name], value=each), whys[name]) for name, each in values.items()}
 
 
 def mean_score(
@@ -55,6 +56,8 @@ def mean_score(
     parts = [(metric, with_weight(outcome)) for metric, outcome in parts]
     values = [float(metric.scores(outcome)[metric.names()[0]][0]) for metric, outcome in parts]
     mean = float(np.mean(values))
+    if np.isnan(mean):
+        return Score(mean, why="a score that it is the mean of is not defined")
     if not intervals or any(len(outcome.rows) < 2 for _, outcome in parts):
         return Score(mean)
     spreads = [
@@ -130,6 +133,18 @@ def interval(values: Array, *, value: float) -> tuple[float | None, float | None
     low, high = np.quantile(defined, [0.025, 0.975])
     # Resampling makes some scores (calibration error) worse on average: the value may lie outside the percentiles.
     return min(float(low), value), max(float(high), value)
+
+
+def _why_undefined(outcome: Outcome) -> str:
+    """Say what about the rows keeps a score from being defined: mostly that they are all alike."""
+    for what, values in (("truth", outcome.truth), ("prediction", outcome.decisions)):
+        if values is None or values.dtype == object or values.ndim != 1 or len(np.unique(values)) != 1:
+            continue
+        if what == "prediction":
+            return "the prediction is the same for every row"
+        shown = f"`{outcome.labels[int(values[0])]}`" if outcome.labels else f"{values[0]:g}"
+        return f"the truth is {shown} in every row"
+    return "these rows do not determine it"
 
 
 def _draw(random: np.random.Generator, num_rows: int) -> Array:

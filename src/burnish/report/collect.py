@@ -175,7 +175,10 @@ def _scores(document: Mapping[str, Any]) -> dict[str, Score]:
         parts = fields if isinstance(fields, Mapping) else {"value": fields}
         value = _number(parts.get("value"))
         found[str(name)] = Score(
-            math.nan if value is None else value, _number(parts.get("low")), _number(parts.get("high"))
+            math.nan if value is None else value,
+            _number(parts.get("low")),
+            _number(parts.get("high")),
+            str(parts["why"]) if parts.get("why") else None,
         )
     return found
 

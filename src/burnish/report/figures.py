@@ -21,7 +21,7 @@ _NAMES = {
 def figure(value: float | None) -> str:
     """Write a score or a count."""
     if value is None or math.isnan(value):
-        return "not defined"
+        return "\N{EN DASH}"
     if math.isinf(value):
         return "∞" if value > 0 else f"{_MINUS}∞"
     if (float(value).is_integer() and abs(value) >= 2) or abs(value) >= 100:

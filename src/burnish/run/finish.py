@@ -147,7 +147,8 @@ def _write_insights(trained: Trained, directory: RunDirectory, outcomes: Mapping
     found = inspection.look(task, seed=trained.experiment.runtime.seed)
     write_json(directory.insights, {"split": split, **found})
     importance = found["importance"]
-    return sorted(importance, key=lambda name: -importance[name]["mean"])
+    known = {name: found["mean"] for name, found in importance.items() if found is not None}
+    return sorted(importance, key=lambda name: -known.get(name, 0.0))
 
 
 def _write_predictions(

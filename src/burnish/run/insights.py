@@ -44,8 +44,11 @@ class Inspection:
     def _metric(self) -> Metric:
         return next(metric for metric in self.metrics if self.headline in metric.names())
 
-    def _importance(self, num_rows: int, *, seed: int) -> Iterator[tuple[str, Mapping[str, float]]]:
-        """Measure by how much the headline score worsens when a column is shuffled: the mean, the least, the most."""
+    def _importance(self, num_rows: int, *, seed: int) -> Iterator[tuple[str, Mapping[str, float] | None]]:
+        """Measure by how much the headline score worsens when a column is shuffled: the mean, the least, the most.
+
+        None where the score is not defined, as on rows of one class.
+        """
         random = generator(seed, "importance", epoch=0)
         table = self.table.take(pa.array(np.sort(random.permutation(len(self.table))[:num_rows])))
         whole = self.predictor.outcome(table)
@@ -59,7 +62,8 @@ class Inspection:
                 for _ in range(repeats)
             ]
             losses = [sign * (self._score(whole) - self._score(each)) for each in said]
-            yield name, {"mean": float(np.mean(losses)), "low": min(losses), "high": max(losses)}
+            found = {"mean": float(np.mean(losses)), "low": min(losses), "high": max(losses)}
+            yield name, found if np.all(np.isfinite(losses)) else None
 
     def _shuffled(self, table: pa.Table, name: str, random: np.random.Generator) -> Outcome:
         mixed = table[name].take(pa.array(random.permutation(len(table))))

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from burnish.spec.values import Score
 
@@ -90,14 +91,24 @@ def sheet_from_json(document: object) -> ScoreSheet | None:
 
 def _scores_to_json(scores: Scores) -> dict[str, object]:
     return {
-        name: {"value": _number(score.value), "low": _number(score.low), "high": _number(score.high)}
+        name: {
+            "value": None if math.isnan(score.value) else _number(score.value),
+            "low": _number(score.low),
+            "high": _number(score.high),
+            **({"why": score.why} if score.why else {}),
+        }
         for name, score in scores.items()
     }
 
 
-def _scores_from_json(scores: Mapping[str, Mapping[str, float | str | None]]) -> dict[str, Score]:
+def _scores_from_json(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Score]:
     return {
-        name: Score(float(each["value"] or 0.0), low=_float(each.get("low")), high=_float(each.get("high")))
+        name: Score(
+            math.nan if each["value"] is None else float(each["value"]),
+            low=_float(each.get("low")),
+            high=_float(each.get("high")),
+            why=each.get("why"),
+        )
         for name, each in scores.items()
     }
 

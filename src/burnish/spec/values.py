@@ -232,6 +232,8 @@ class Score:
     value: float
     low: float | None = None
     high: float | None = None
+    why: str | None = None
+    """Why the value is not defined, where it is nan."""
 
 
 @dataclass(frozen=True)

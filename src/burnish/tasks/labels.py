@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import MISSING, numbers
+from burnish.data.cells import LARGEST, MISSING, numbers
 from burnish.spec.values import RowFault
 from burnish.tasks.column_types import is_list
 
@@ -82,15 +82,16 @@ class LabelColumns:
         """Give each row's label as a number, and the rows that hold none."""
         column = as_text(table[self.names[0]])
         values = _as_numbers(column)
-        if values is not None:
+        if values is not None and np.all(np.abs(values) <= LARGEST):
             return values, []
         parsed = [_number(value) for value in column.to_pylist()]
-        faults = [
-            RowFault(row, f"label {column[row].as_py()!r} is not a number")
+        wrong = {
+            row: "is not a number" if value is None else f"is too large to be learned; at most {LARGEST:g} is right"
             for row, value in enumerate(parsed)
-            if value is None
-        ]
-        return np.array([value or 0.0 for value in parsed]), faults
+            if value is None or abs(value) > LARGEST
+        }
+        faults = [RowFault(row, f"label {column[row].as_py()!r} {why}") for row, why in wrong.items()]
+        return np.array([0.0 if row in wrong else value for row, value in enumerate(parsed)]), faults
 
     def indicators(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:
         """Give a 0/1 matrix, rows by classes."""

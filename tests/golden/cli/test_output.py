@@ -134,7 +134,7 @@ def test_a_training_as_json_lines(trained: list[dict[str, Any]], capsys: Capture
     documents = [json.loads(line) for line in out.splitlines()]
     assert err == ""
     assert [document["event"] for document in documents] == ["started", "ended", "evaluation", "summary"]
-    assert documents[-1]["scores"]["test"]["accuracy"] == {"value": 0.9131, "low": 0.9012, "high": 0.9245}
+    assert documents[-1]["scores"]["test"]["accuracy"] == {"value": 0.9131, "low": 0.9012, "high": 0.9245, "why": None}
     assert documents[-1]["artifact"] == "runs/demo-reviews/artifact"
 
 
@@ -152,7 +152,7 @@ def test_evaluating(trained: list[dict[str, Any]], golden: Golden, capsys: Captu
     assert run(["evaluate", "a", "--in", "x.csv", "--json"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert json.loads(out)["scores"]["log_loss"] == {"value": 0.21, "low": None, "high": None}
+    assert json.loads(out)["scores"]["log_loss"] == {"value": 0.21, "low": None, "high": None, "why": None}
     assert trained == [
         {"target": "runs/a", "split": "validation", "data": None, "task": None},
         {"target": "runs/a", "split": None, "data": "x.csv", "task": None},

@@ -26,6 +26,8 @@ from burnish.data.codecs.names import FormatName
 from burnish.data.codecs.tfrecord import write_records
 from burnish.dist.world import Solo
 from burnish.engine.stop import StopRequest
+from burnish.report.collect import collect
+from burnish.report.page import render
 from burnish.run.assemble import train
 from burnish.run.directory import RunDirectory
 from burnish.run.events_file import EventsFile
@@ -308,3 +310,22 @@ def test_stray_cells_and_one_bad_target_neither_change_the_task_nor_stop_the_run
     assert Predictor.load(run.artifact).predict([{"miles": 2}])[0].value is not None
     assert json.loads((run.artifact / "MANIFEST.json").read_text())["precision"] == "fp32"
     assert predict_file(str(run.path), source=str(files["test"]), out=tmp_path / "said.csv") == 80
+
+
+def test_test_rows_of_one_class_and_enormous_cells_do_not_stop_the_run(tmp_path: Path) -> None:
+    rows = [{"miles": f"{at * 0.37 % 9 + at % 2:.2f}", "fare": str(at % 2)} for at in range(200)]
+    rows[5]["miles"], rows[125]["miles"] = "1.797e308", "-1.7e308"
+    cuts = {"train": rows[:120], "validation": rows[120:160], "test": rows[160::2]}
+    files = {name: _write(tmp_path / f"{name}.csv", part) for name, part in cuts.items()}
+    (tmp_path / "stray.yaml").write_text(STRAY)
+    run = RunDirectory(tmp_path / "run")
+    _train(run, check(str(tmp_path / "stray.yaml"), overrides=[f"data.{name}={path}" for name, path in files.items()]))
+    test = json.loads(run.scores.read_text(), parse_constant=pytest.fail)["scores"]["test"]
+    assert test["roc_auc"] == {"value": None, "low": None, "high": None, "why": "the truth is `0` in every row"}
+    assert test["accuracy"]["value"] is not None
+    insights = json.loads(run.insights.read_text(), parse_constant=pytest.fail)
+    assert insights["importance"] == {"miles": None}
+    profile = json.loads(run.profile.read_text(), parse_constant=pytest.fail)
+    assert profile["facts"]["notes"] == ["infinite values, taken as missing: miles 1"]
+    page = render(collect(run.path))
+    assert "Not defined: ROC-AUC on test, because the truth is `0` in every row." in page

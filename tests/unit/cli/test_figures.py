@@ -43,7 +43,8 @@ def test_durations(seconds: float, text: str) -> None:
 
 def test_scores_line_up_and_carry_their_interval() -> None:
     assert figure(0.9) == "0.9000"
-    assert figure(math.nan) == "not defined"
+    assert figure(math.nan) == "\N{EN DASH}"
+    assert interval(Score(math.nan, why="the truth is 1 in every row")) == "not defined: the truth is 1 in every row"
     assert interval(Score(0.5)) == ""
     assert score_text(Score(0.5, 0.4, 0.6)) == "0.5000 (0.4000 to 0.6000)"
     assert score_text(Score(0.5)) == "0.5000"

@@ -183,3 +183,17 @@ def test_the_mean_of_several_sets_is_narrower_than_its_parts_and_repeatable() ->
     widths = [score.high - score.low for score in alone]  # type: ignore[operator]  # both are known
     assert mean.high - mean.low == pytest.approx(np.hypot(*widths) / 2, rel=0.15)  # type: ignore[operator]  # as above
     assert mean_score(parts, intervals=False) == Score(mean.value)
+
+
+def test_a_score_that_is_not_defined_says_why() -> None:
+    one_class = replace(binary(20), truth=np.zeros(20, np.int64))
+    found = Tally([RocAuc(), Accuracy()], [one_class]).scored()
+    assert np.isnan(found["roc_auc"].value)
+    assert found["roc_auc"].why == "the truth is `no` in every row"
+    assert found["accuracy"].why is None
+    flat = replace(regression(20), truth=np.full(20, 2.5))
+    assert Tally([Pearson()], [flat]).scored(intervals=False)["pearson"].why == "the truth is 2.5 in every row"
+    same = replace(regression(20), outputs=np.ones(20), decisions=np.ones(20))
+    assert Tally([Pearson()], [same]).scored()["pearson"].why == "the prediction is the same for every row"
+    mean = mean_score([(RocAuc(), one_class), (RocAuc(), binary(20))])
+    assert (np.isnan(mean.value), mean.why) == (True, "a score that it is the mean of is not defined")

@@ -80,7 +80,7 @@ def test_a_scale_keeps_values_on_the_page() -> None:
 def test_figures_read_well() -> None:
     assert [figure(value) for value in (0.9312, 1.0, 205.0, 1234.5)] == ["0.931", "1.000", "205", "1,234"]
     assert [figure(value) for value in (-0.5, 0.00012)] == ["\N{MINUS SIGN}0.500", "1.2e\N{MINUS SIGN}04"]
-    assert [figure(value) for value in (math.nan, None, math.inf)] == ["not defined", "not defined", "∞"]
+    assert [figure(value) for value in (math.nan, None, math.inf)] == ["\N{EN DASH}", "\N{EN DASH}", "∞"]
     assert [tick(value) for value in (0.0, 7.5e-05, 0.25, 20000.0)] == ["0", "7.5e\N{MINUS SIGN}5", "0.25", "20k"]
     assert [duration(seconds) for seconds in (2.34, 42, 412, 7500)] == ["2.3 s", "42 s", "6 min 52 s", "2 h 5 min"]
     assert readable("calibration_error") == "Calibration error"

@@ -26,8 +26,18 @@ def test_scores_survive_json(sheet: ScoreSheet) -> None:
     assert sheet_from_json(json.loads(json.dumps(sheet_to_json(sheet), allow_nan=False))) == sheet
 
 
-def test_an_undefined_score_survives_json() -> None:
-    sheet = sheet_from_json(sheet_to_json(ScoreSheet("a", {"test": {"a": Score(math.nan)}}, {})))
+def test_an_undefined_score_is_null_with_a_reason_and_survives_json() -> None:
+    written = sheet_to_json(ScoreSheet("a", {"test": {"a": Score(math.nan, why="all rows are alike")}}, {}))
+    assert written["scores"] == {"test": {"a": {"value": None, "low": None, "high": None, "why": "all rows are alike"}}}
+    sheet = sheet_from_json(written)
+    assert sheet is not None
+    assert sheet.judged is not None
+    assert math.isnan(sheet.judged.value)
+    assert sheet.judged.why == "all rows are alike"
+
+
+def test_an_undefined_score_of_an_older_version_is_read_too() -> None:
+    sheet = sheet_from_json({"headline": "a", "scores": {"test": {"a": {"value": "nan"}}}, "baselines": {}})
     assert sheet is not None
     assert sheet.judged is not None
     assert math.isnan(sheet.judged.value)
