@@ -200,6 +200,12 @@ def _texts(values: pa.Array) -> pa.Array:
     return pc.if_else(pa.array(is_whole), short, values.cast(pa.string()))
 
 
+def is_opaque(kind: pa.DataType) -> bool:
+    """Tell whether a type is none that a cell of a table may have: bytes, lists, sections, spans of the calendar."""
+    are = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_interval)
+    return any(is_it(kind) for is_it in are)
+
+
 def _refuse_nested(kind: pa.DataType) -> None:
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    if is_opaque(kind):
         raise DataError(f"a column holds {kind}, and a table is made of single words, numbers and times")

@@ -92,11 +92,11 @@ def numbered(column: pa.ChunkedArray) -> tuple[_Numbers, list[object]]:
 
 
 def plain(table: pa.Table) -> pa.Table:
-    """Undo encodings that only storage cares about: dictionaries, views, text as bytes, columns of nothing."""
+    """Undo what only storage cares about: dictionaries, views, text as bytes, nanoseconds, columns of nothing."""
     for index, field in enumerate(table.schema):
         kind = _plain_type(field.type)
         if kind != field.type:
-            table = table.set_column(index, field.name, table.column(index).cast(kind))
+            table = table.set_column(index, field.name, table.column(index).cast(kind, safe=False))
         if _is_bytes(kind):
             table = table.set_column(index, field.name, _decoded(table.column(index)))
     return table.replace_schema_metadata(None)
@@ -107,7 +107,12 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
         return _plain_type(kind.value_type)
     if pa.types.is_null(kind) or pa.types.is_string_view(kind):
         return pa.string()
-    return kind
+    if pa.types.is_fixed_size_binary(kind) or pa.types.is_binary_view(kind):
+        return pa.binary()
+    # Python has no time finer than this, and without pandas such a value could not even be shown.
+    if pa.types.is_timestamp(kind) and kind.unit == "ns":
+        return pa.timestamp("us", kind.tz)
+    return {pa.duration("ns"): pa.duration("us"), pa.time64("ns"): pa.time64("us")}.get(kind, kind)
 
 
 def _is_bytes(kind: pa.DataType) -> bool:

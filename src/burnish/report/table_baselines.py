@@ -38,7 +38,7 @@ def table_baselines(
     kept = sample(len(train), most=MAX_TRAIN, seed=seed)
     plan = TablePlan.from_json(profile.facts["table"])
     matrices = Matrices(_design(train.take(kept), plan), _design(scored, plan))
-    if profile.kind == "regression" and Measure.from_json(profile.facts["target"]).link == "log":
+    if profile.kind == "regression" and Measure.of_profile(profile).link == "log":
         found["log_linear"] = standing.outcome(log_linear(matrices, targets[kept], weights=weights[kept]))
     else:
         name = "ridge" if outcome.kind == "regression" else "logistic"

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import EXACT, flags
+from burnish.data.cells import EXACT, flags, is_opaque
 from burnish.tasks.table_frame import Frame
 
 if TYPE_CHECKING:
@@ -38,12 +38,12 @@ def guess(frame: Frame, name: str) -> Guess:
     """Tell what a column seems to be."""
     kind = frame.column(name).type
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_nested(inner) or pa.types.is_binary(inner) or pa.types.is_large_binary(inner):
-        return Guess("drop", f"holds {inner}")
     if pa.types.is_boolean(inner):
         return Guess("boolean", "true and false")
     if pa.types.is_date(inner) or pa.types.is_timestamp(inner):
         return Guess("datetime", "dates or time stamps")
+    if is_opaque(inner) or pa.types.is_temporal(inner):
+        return Guess("drop", f"holds {inner}")
     read = frame.numbers(name)
     is_number = read.fits() and not _lose_digits(frame, name, read.values)
     found = _number(read.values, name, num_rows=len(frame)) if is_number else _text(frame, name)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from burnish.data.cells import is_opaque
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.values import Profile, Rows
 from burnish.tasks.class_weights import refuse_odd_classes
@@ -60,7 +61,10 @@ def _candidates(task: "Tabular", table: pa.Table) -> list[str]:
 
 
 def _target(task: "Tabular", frame: Frame) -> tuple[str, tuple[str, ...], dict[str, Any]]:
-    table = pa.table({task.target: frame.column(task.target)})
+    column = frame.column(task.target)
+    if is_opaque(column.type):
+        raise DataError(f"the column `{task.target}` holds {column.type}, and a target is a single word or number")
+    table = pa.table({task.target: column})
     columns = LabelColumns((task.target,))
     kind = task.kind if task.kind != "auto" else "multiclass" if task.labels else columns.guess_kind(table)
     kind = "binary" if kind == "multiclass" and task.kind == "auto" and len(task.labels or ()) == 2 else kind

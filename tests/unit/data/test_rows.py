@@ -1,9 +1,11 @@
 """Rows are joined, filtered and checked without losing where they came from."""
 
+from datetime import datetime
+
 import pyarrow as pa
 import pytest
 
-from burnish.data.rows import codes, demand, from_file, join, matching
+from burnish.data.rows import codes, demand, from_file, join, matching, plain
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
@@ -100,3 +102,33 @@ def test_files_that_do_not_fit_together_are_named() -> None:
     ]
     with pytest.raises(DataError, match=r"`label` holds string in a.parquet and list<.*> in b.parquet"):
         join(parts)
+
+
+ODD_TYPES = {
+    "fixed": pa.array([b"ab", b"cd", None], pa.binary(2)),
+    "bytes": pa.array([b"\xff\x00", b"cd", None], pa.binary(2)),
+    "view": pa.array([b"a", b"bc", None], pa.binary_view()),
+    "words": pa.array(["a", "bc", None], pa.string_view()),
+    "when": pa.array([1, 1_700_000_000_000_000_123, None], pa.timestamp("ns")),
+    "zone": pa.array([1, 1_700_000_000_000_000_123, None], pa.timestamp("ns", "UTC")),
+    "span": pa.array([1, 1_001, None], pa.duration("ns")),
+    "clock": pa.array([1, 1_001, None], pa.time64("ns")),
+    "coded": pa.array([b"ab", b"cd", None], pa.binary(2)).dictionary_encode(),
+}
+
+
+def test_types_that_only_storage_cares_about_become_plain_ones() -> None:
+    found = plain(pa.table(ODD_TYPES))
+    assert {name: str(kind) for name, kind in zip(found.column_names, found.schema.types, strict=True)} == {
+        "fixed": "string",
+        "bytes": "binary",
+        "view": "string",
+        "words": "string",
+        "when": "timestamp[us]",
+        "zone": "timestamp[us, tz=UTC]",
+        "span": "duration[us]",
+        "clock": "time64[us]",
+        "coded": "string",
+    }
+    assert found.to_pylist()[1]["when"] == datetime(2023, 11, 14, 22, 13, 20)
+    assert found["view"].to_pylist() == ["a", "bc", None]

@@ -490,3 +490,25 @@ def test_categories_that_are_told_apart_as_written_stay_apart() -> None:
     assert len(set(ids.tolist())) == 4
     unseen = batch_of(task, profile, table.set_column(2, "town", [["07"] * 800]).slice(0, 1))["categories"][0, 0]
     assert unseen == 1
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array([[1, 2]] * 60),
+        pa.array([{"a": 1}] * 60),
+        pa.array([b"\xff"] * 60),
+        pa.array([(1, 2, 3)] * 60, pa.month_day_nano_interval()),
+        pa.array(range(60), pa.duration("us")),
+        pa.array(range(60), pa.time64("us")),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_a_column_that_is_no_word_number_or_time_is_not_used_and_no_target(column: pa.Array) -> None:
+    table = trips().append_column("odd", column)
+    _, profile = profiled(table)
+    assert profile.facts["table"]["dropped"]["odd"] == f"holds {column.type}"
+    if pa.types.is_duration(column.type) or pa.types.is_time(column.type):
+        return  # a target may be any word
+    with pytest.raises(DataError, match=r"the column `odd` holds .*, and a target is a single word or number"):
+        profiled(table, target="odd")
