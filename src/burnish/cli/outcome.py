@@ -32,8 +32,6 @@ _REMEDIES = {
     "ridge": ("a linear model may be all that this table needs", "model=linear"),
 }
 """For some baselines, why they are likely to be better and the overrides to try."""
-_CONSTANT = ("mean", "majority")
-"""Baselines that give every row the same answer."""
 
 
 def exit_code_of(result: RunResult) -> int:
@@ -100,19 +98,12 @@ def headline_table(sheet: ScoreSheet) -> Table:
     """Put the headline score beside the baselines'."""
     contenders = {"this run": sheet.scores[sheet.split or ""], **sheet.baselines}
     rows = [
-        (name, figure(scores[sheet.headline].value), interval(scores[sheet.headline]) or _why_undefined(name, sheet))
+        (name, figure(scores[sheet.headline].value), interval(scores[sheet.headline]))
         for name, scores in contenders.items()
         if sheet.headline in scores
     ]
     columns = ("", f"{sheet.split} {sheet.headline}", "95% interval")
     return Table(columns, tuple(rows), right=(columns[1],))
-
-
-def _why_undefined(name: str, sheet: ScoreSheet) -> str:
-    """Say why a baseline has no such score; nothing where it has."""
-    if name not in sheet.baselines or not math.isnan(sheet.baselines[name][sheet.headline].value):
-        return ""
-    return f"it gives every row the same answer, which has no {sheet.headline}" if name in _CONSTANT else ""
 
 
 def scores_table(scores: Mapping[str, Score], *, title: str = "") -> Table:

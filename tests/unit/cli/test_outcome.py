@@ -59,10 +59,13 @@ def test_of_several_tasks_the_first_is_asked_by_its_columns(tmp_path: Path) -> N
 
 def test_a_baseline_without_the_headline_score_says_why() -> None:
     scores = {"test": {"pearson": Score(0.5, 0.4, 0.6)}}
-    baselines = {"mean": {"pearson": Score(math.nan)}, "tfidf_ridge": {"pearson": Score(0.3, 0.2, 0.4)}}
+    baselines = {
+        "mean": {"pearson": Score(math.nan, why="every row gets the same answer")},
+        "tfidf_ridge": {"pearson": Score(0.3, 0.2, 0.4)},
+    }
     assert headline_table(ScoreSheet("pearson", scores, baselines)).rows == (
         ("this run", "0.5000", "0.4000 to 0.6000"),
-        ("mean", "not defined", "it gives every row the same answer, which has no pearson"),
+        ("mean", "\N{EN DASH}", "not defined: every row gets the same answer"),
         ("tfidf_ridge", "0.3000", "0.2000 to 0.4000"),
     )
 
