@@ -52,6 +52,8 @@ def evaluate(
 
     with counting("scoring", is_silent=is_json) as progress:
         found = command(resolved(target), split=split, data=data, task=task, progress=progress)
+    for note in found.notes:
+        print(f"note: {note}", file=sys.stderr)
     if is_json:
         print_document({"target": target, "split": found.split, "in": data, "scores": found.scores})
     else:

@@ -54,12 +54,24 @@ def train(
     raise typer.Exit(exit_code_of(result))
 
 
-def resume(run: Run, *, processes: Processes = 1, is_json: Json = False, is_quiet: Quiet = False) -> None:
+def resume(
+    run: Run,
+    *,
+    processes: Processes = 1,
+    accept_changed_data: Annotated[
+        bool,
+        typer.Option("--accept-changed-data", help="Resume although data files changed; the run's events say so."),
+    ] = False,
+    is_json: Json = False,
+    is_quiet: Quiet = False,
+) -> None:
     """Go on with a run that was interrupted, from its newest good checkpoint."""
     from burnish.commands.resume import resume as command
     from burnish.run.directory import find_run
 
     with console_for(is_json=is_json, is_quiet=is_quiet) as console:
-        result = command(find_run(run).path, processes=processes, watch=console.watch)
+        result = command(
+            find_run(run).path, processes=processes, accept_changed_data=accept_changed_data, watch=console.watch
+        )
     finish(result, is_json=is_json)
     raise typer.Exit(exit_code_of(result))

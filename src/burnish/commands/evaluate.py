@@ -13,6 +13,7 @@ from burnish.run.history import read_history
 from burnish.run.plan import read_plan
 from burnish.spec.events import Evaluated
 from burnish.spec.values import Score
+from burnish.storage import manifest
 from burnish.storage.checkpoints import CheckpointStore
 
 _POLL_SECONDS = 2.0
@@ -26,6 +27,8 @@ class Evaluation:
     scores: Mapping[str, Score]
     step: int | None = None
     """Which checkpoint was scored; None for an artifact."""
+    notes: tuple[str, ...] = ()
+    """What else to know of the rows, such as that their file changed since training."""
 
 
 def evaluate(
@@ -51,15 +54,17 @@ def evaluate(
         predictors = {ALONE: Predictor.load(folder, task=task)}
     else:
         predictors = load_all(folder)
-    chosen, rows = rows_to_score(predictors, split=split, data=data)
+    recorded = (manifest.read(folder) or {}).get("data")
+    trained_on = recorded if isinstance(recorded, dict) else {}  # artifacts of earlier versions do not say
+    found = rows_to_score(predictors, split=split, data=data, trained_on=trained_on)
     said = {
         name: (
             metrics_of(each.experiment, each.profile),
-            each.outcome(rows[name].table, held=rows[name].held, progress=progress),
+            each.outcome(found.rows[name].table, held=found.rows[name].held, progress=progress),
         )
         for name, each in predictors.items()
     }
-    return Evaluation(chosen, scored(said))
+    return Evaluation(found.split, scored(said), notes=found.notes)
 
 
 def evaluate_checkpoint(

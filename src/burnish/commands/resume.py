@@ -4,14 +4,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 from burnish.commands.train import go_on
+from burnish.commands.worker import ACCEPT_CHANGED_DATA
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import read_plan
 from burnish.run.result import RunResult
 from burnish.spec.events import Event
 
 
-def resume(run: Path, *, processes: int = 1, watch: Callable[[Event], None] = lambda event: None) -> RunResult:
-    """Go on with a run to its end, on any number of processes; a run that has ended is only read."""
+def resume(
+    run: Path,
+    *,
+    processes: int = 1,
+    accept_changed_data: bool = False,
+    watch: Callable[[Event], None] = lambda event: None,
+) -> RunResult:
+    """Go on with a run to its end, on any number of processes; a run that has ended is only read.
+
+    A plan or data that changed since the checkpoint is refused; changed data may be accepted, and the run says so.
+    """
     directory = RunDirectory(run)
     read_plan(directory)
-    return go_on(directory, processes=processes, watch=watch)
+    options = [ACCEPT_CHANGED_DATA] if accept_changed_data else []
+    return go_on(directory, processes=processes, watch=watch, options=options)

@@ -11,6 +11,7 @@ from typing import Any
 
 from burnish.run.directory import RunDirectory, read_json
 from burnish.run.events_file import EventsFile
+from burnish.run.inputs import changed_files
 from burnish.spec.events import Started
 
 _EVENTS = "events.jsonl"
@@ -18,6 +19,9 @@ _TOLD = ("stepped", "evaluated")
 _CLOCK = ("minutes", "seconds", "time", "attempt")
 """What no two runs share, however alike they are."""
 _ABSENT = "nothing"
+_DATA = "data.json"
+_ASKED = ("MANIFEST.json", "plan.yaml", _DATA)
+"""Files of a checkpoint that tell what was asked, and not what came of it."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +64,9 @@ def environment_differences(left: RunDirectory, right: RunDirectory) -> list[str
 
 def _files(run: RunDirectory) -> dict[str, Path]:
     checkpoints = sorted(path for path in run.checkpoints.glob("step-*") if path.is_dir())
-    kept = sorted(path for path in checkpoints[-1].iterdir() if path.name != "MANIFEST.json") if checkpoints else []
-    files = {f"{path.parent.name}/{path.name}": path for path in kept}
+    kept = sorted(path for path in checkpoints[-1].iterdir() if path.name not in _ASKED) if checkpoints else []
+    files = {_DATA: run.data} if run.data.exists() else {}
+    files |= {f"{path.parent.name}/{path.name}": path for path in kept}
     files |= {path.relative_to(run.path).as_posix(): path for path in sorted(run.predictions.rglob("*.parquet"))}
     others = {"scores.json": run.scores, _EVENTS: run.events}
     return files | {name: path for name, path in others.items() if path.exists()}
@@ -87,6 +92,8 @@ def _digest_of(path: Path | None) -> str:
 def _first(name: str, left: Path | None, right: Path | None) -> str:
     if left is None or right is None:
         return f"only the {'second' if left is None else 'first'} run has it"
+    if name == _DATA:
+        return f"{'; '.join(changed_files(_mapping(left), _mapping(right)))}: the second run was trained on other data"
     for ours, theirs in zip_longest(_parts(left), _parts(right)):
         if ours is None or theirs is None:
             return f"{(ours or theirs)[0]} is only in the {'first' if theirs is None else 'second'} run"
@@ -95,6 +102,11 @@ def _first(name: str, left: Path | None, right: Path | None) -> str:
         if ours[1] != theirs[1]:
             return f"{ours[0]}{_shown(name, ours[1], theirs[1])}"
     raise AssertionError(f"{name} differs in its digest and in no part")
+
+
+def _mapping(path: Path) -> dict[str, str]:
+    found = read_json(path)
+    return found if isinstance(found, dict) else {}
 
 
 def _shown(name: str, ours: bytes, theirs: bytes) -> str:

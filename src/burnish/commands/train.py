@@ -65,10 +65,12 @@ def _timed(
     return plan(experiment, configs=files, overrides=[*overrides, *tried], watch=watch).timing.step_seconds
 
 
-def go_on(run: RunDirectory, *, processes: int, watch: Callable[[Event], None]) -> RunResult:
+def go_on(
+    run: RunDirectory, *, processes: int, watch: Callable[[Event], None], options: Sequence[str] = ()
+) -> RunResult:
     """Go on with a planned run to its end; one that has ended is only read."""
     if result_of(run).reason not in COMPLETE:
-        return work(run, processes=processes, watch=watch)
+        return work(run, processes=processes, watch=watch, options=options)
     if not run.report.exists():
         # The last attempt was killed between its ending and its page.
         from burnish.report.build import write_page
@@ -77,11 +79,13 @@ def go_on(run: RunDirectory, *, processes: int, watch: Callable[[Event], None]) 
     return result_of(run)
 
 
-def work(run: RunDirectory, *, processes: int = 1, watch: Callable[[Event], None]) -> RunResult:
+def work(
+    run: RunDirectory, *, processes: int = 1, watch: Callable[[Event], None], options: Sequence[str] = ()
+) -> RunResult:
     """Start a worker on a planned run, in one process or several, and stay with it to the end."""
     refusals: list[BurnishError] = []
     launch = run_worker if processes == 1 else partial(run_workers, processes=processes)
-    code = launch([_WORKER, str(run.path)], on_line=lambda line: _hear(line, watch, refusals.append))
+    code = launch([_WORKER, str(run.path), *options], on_line=lambda line: _hear(line, watch, refusals.append))
     if refusals:
         raise refusals[0]
     if code not in (0, PREEMPTED):

@@ -26,6 +26,7 @@ from burnish.spec.events import Event, Started
 from burnish.spec.experiment import Experiment
 from burnish.storage.room import is_full
 
+ACCEPT_CHANGED_DATA = "--accept-changed-data"
 _ECHO_SECONDS = 3.0
 """A scheduler tells every process to stop, and so does torchrun: both within moments."""
 
@@ -44,7 +45,7 @@ def main(argv: list[str]) -> int:
         keep_to_own_cores()  # before torch starts threads, which stay where they began
         is_first = place_of().rank == 0
         with held(run) if is_first else nullcontext():
-            return _attempt(run, is_first=is_first)
+            return _attempt(run, is_first=is_first, is_changed_data_accepted=ACCEPT_CHANGED_DATA in argv)
     except LostPeer as error:
         return error.exit_code  # whoever ended first has said why, or is reported by the launcher
     except BurnishError as error:
@@ -54,14 +55,14 @@ def main(argv: list[str]) -> int:
         return error.exit_code
 
 
-def _attempt(run: RunDirectory, *, is_first: bool) -> int:
+def _attempt(run: RunDirectory, *, is_first: bool, is_changed_data_accepted: bool) -> int:
     if is_first:
         run.exit.unlink(missing_ok=True)
         run.stop_file.unlink(missing_ok=True)
     try:
         # Joined before signals are listened to: a process that waits for one that never comes must be easy to end.
         with closing(world_from_environment()) as world, _in_a_sentence(run):
-            return _train(run, world)
+            return _train(run, world, is_changed_data_accepted=is_changed_data_accepted)
     except BurnishError as error:
         if is_first:
             write_json(run.exit, {"reason": "failed", **refusal(error)})
@@ -91,7 +92,7 @@ def _in_a_sentence(run: RunDirectory) -> Iterator[None]:
         ) from error
 
 
-def _train(run: RunDirectory, world: World) -> int:
+def _train(run: RunDirectory, world: World, *, is_changed_data_accepted: bool) -> int:
     request = StopRequest(echo_seconds=_ECHO_SECONDS if world.size > 1 else 0.0)
     request.listen()
     began = time.monotonic()
@@ -102,7 +103,8 @@ def _train(run: RunDirectory, world: World) -> int:
     from burnish.run.assemble import train
     from burnish.run.finish import finish
 
-    trained = train(run, experiment, world=world, sinks=sinks, request=request)
+    accepted = {"is_changed_data_accepted": is_changed_data_accepted}
+    trained = train(run, experiment, world=world, sinks=sinks, request=request, **accepted)
     reason = trained.ended.reason
     if reason in COMPLETE:
         outcomes = finish(trained, run, tell=sinks.note)

@@ -50,12 +50,13 @@ def arrange(parts: Mapping[str, Rows], *, plan: SplitPlan, limit: Limit, request
     return Arranged(limited, carved.note or note, carved.is_stratified)
 
 
-def finish(arranged: Arranged, *, facts: Mapping[str, object], fingerprint: str) -> Splits:
+def finish(arranged: Arranged, *, facts: Mapping[str, object], fingerprint: str, digests: Mapping[str, str]) -> Splits:
     """Put the value together that the run goes on with."""
     parts = arranged.parts
     counted = {"rows": {name: len(rows) for name, rows in parts.items()}, "validation": arranged.note}
     others = {name: rows for name, rows in parts.items() if name not in NAMES}
-    return Splits(parts["train"], parts["validation"], parts.get("test"), {**counted, **facts}, fingerprint, others)
+    named = (parts["train"], parts["validation"], parts.get("test"))
+    return Splits(*named, {**counted, **facts}, fingerprint, others, digests)
 
 
 def _by_column(rows: Rows, column: str) -> dict[str, Rows]:

@@ -53,6 +53,15 @@ class _Found:
         """List the rows that could not."""
         return {split: [row for each in found for row in each.bad] for split, found in self.readings.items()}
 
+    @property
+    def digests(self) -> dict[str, str]:
+        """Give the digest of each file."""
+        return {
+            file.name: reading.digest
+            for split, readings in self.readings.items()
+            for file, reading in zip(self.files[split], readings, strict=True)
+        }
+
     def accepted(self, options: Files, request: DataRequest) -> dict[str, Rows]:
         """Give the rows that could be read, if the others may be passed over."""
         broken = self.broken
@@ -71,7 +80,8 @@ class _Found:
             "files": {name: [file.name for file in found] for name, found in self.files.items()},
             "skipped": {name: len(rows) for name, rows in self.broken.items()},
         }
-        return finish(arranged, facts=facts, fingerprint=self._fingerprint(options, request))
+        fingerprint = self._fingerprint(options, request)
+        return finish(arranged, facts=facts, fingerprint=fingerprint, digests=self.digests)
 
     def _fingerprint(self, options: Files, request: DataRequest) -> str:
         shaping = {

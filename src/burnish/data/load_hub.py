@@ -36,7 +36,10 @@ def load_hub(options: Hub, request: DataRequest) -> Splits:
     facts: dict[str, object] = {"hub": f"{options.name}{f' ({options.config})' if options.config else ''}"}
     if unlabelled:
         facts["test"] = "left out: its labels are not published"
-    return finish(arranged, facts=facts, fingerprint=_fingerprint(parts, options, request))
+    digests = {name: fingerprint(rows.table) for name, rows in parts.items()}
+    whole = _fingerprint(digests, options, request)
+    named = {f"{options.name} [{name}]": digest for name, digest in digests.items()}
+    return finish(arranged, facts=facts, fingerprint=whole, digests=named)
 
 
 def _fetch(options: Hub) -> Mapping[str, Any]:
@@ -128,11 +131,11 @@ def _is_blank(rows: Rows, column: str | None) -> bool:
     return bool(rows.table.column(column).null_count == len(rows))
 
 
-def _fingerprint(parts: Mapping[str, Rows], options: Hub, request: DataRequest) -> str:
+def _fingerprint(digests: Mapping[str, str], options: Hub, request: DataRequest) -> str:
     shaping = {
         "options": options.model_dump(mode="json", include={"split", "limit", "filter"}),
         "seed": request.seed,
         "stratify": request.stratify,
-        "rows": {name: fingerprint(rows.table) for name, rows in parts.items()},
+        "rows": digests,
     }
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

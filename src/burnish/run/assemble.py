@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from burnish.data.batches import BatchStream
@@ -25,6 +26,7 @@ from burnish.engine.stop import Stopper, StopRequest
 from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
 from burnish.run.events_file import EventsFile
+from burnish.run.inputs import provenance_of, refuse_changed_plan, write_inputs
 from burnish.run.ledger import Ledger
 from burnish.run.material import Material
 from burnish.run.provenance import provenance
@@ -57,17 +59,26 @@ class Trained:
 
 
 def train(
-    directory: RunDirectory, experiment: Experiment, *, world: World, sinks: Sinks, request: StopRequest
+    directory: RunDirectory,
+    experiment: Experiment,
+    *,
+    world: World,
+    sinks: Sinks,
+    request: StopRequest,
+    is_changed_data_accepted: bool = False,
 ) -> Trained:
     """Train from the newest good checkpoint, or from the start, until the pace is done or someone asks to stop."""
-    prepared = prepare_in_turn(experiment, directory, world=world, tell=sinks.note)
-    scorer = Scorer(experiment, prepared, world)
     store = CheckpointStore(directory.checkpoints, directory.quarantine, tell=sinks.note)
+    checkpoint = newest_checkpoint(store, world)
+    if checkpoint is not None:
+        refuse_changed_plan(checkpoint, directory, experiment, is_data_accepted=is_changed_data_accepted)
+    known = provenance_of(checkpoint, directory, is_accepted=is_changed_data_accepted, tell=sinks.note)
+    prepared = prepare_in_turn(experiment, directory, world=world, tell=sinks.note, provenance=known)
+    scorer = Scorer(experiment, prepared, world)
     stopper = Stopper(world, request, directory.stop_file, max_minutes=experiment.train.max_minutes)
     room = room_of(directory, experiment.train, request)
     with Saver(store, room, experiment.train.keep, directory.events, sinks.emit) as saver:
         scene = Scene(directory, scorer, Ledger(directory.repairs, world.rank == 0), saver, stopper, sinks)
-        checkpoint = newest_checkpoint(store, world)
         scene.ledger.load(checkpoint.state().get("repairs") if checkpoint else None)
         while True:
             try:
@@ -107,6 +118,8 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
     else:
         feed = build_feed(scorer, learner, stream=stream, repairs=ledger.repairs)
 
+    inputs = partial(write_inputs, experiment=experiment, profile=prepared.profile, digests=prepared.digests)
+
     def evaluate() -> Mapping[str, float]:
         with learner.averaged():
             fitting = partial(memory.answer, step=state.position.step)
@@ -114,7 +127,8 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
 
     def save(state: TrainState) -> None:
         if world.rank == 0:
-            _save(saver, state, learner, values={"cursor": feed.cursor(), "repairs": ledger.repairs.to_json()})
+            values = {"cursor": feed.cursor(), "repairs": ledger.repairs.to_json()}
+            _save(saver, state, learner, values=values, write_inputs=inputs)
 
     told = {"select": pace.select, "environment": environment(experiment.settled_runtime), "provenance": provenance()}
     facts = {**facts_of(prepared, learner, stream, world), **told}
@@ -257,11 +271,23 @@ def _restore(
     sinks.note(f"going on from step {checkpoint.step}", step=checkpoint.step)
 
 
-def _save(saver: Saver, state: TrainState, learner: Keepsake, *, values: Mapping[str, Any]) -> None:
+def _save(
+    saver: Saver,
+    state: TrainState,
+    learner: Keepsake,
+    *,
+    values: Mapping[str, Any],
+    write_inputs: Callable[[Path], None],
+) -> None:
     saver.finish()  # before the copy is made, so that memory never holds two of them
     copy = snapshot(learner)
     values = {"train": state.to_json(), **values}
-    saver.begin(Content(state.position.step, values, copy.write, copy.num_bytes, state.best_step))
+
+    def write(folder: Path) -> None:
+        copy.write(folder)
+        write_inputs(folder)
+
+    saver.begin(Content(state.position.step, values, write, copy.num_bytes, state.best_step))
     if not copy.is_copy:
         saver.finish()
 

@@ -71,6 +71,11 @@ class RunDirectory:
         return self.path / "profile.json"
 
     @property
+    def data(self) -> Path:
+        """The digest of every file that was read."""
+        return self.path / "data.json"
+
+    @property
     def insights(self) -> Path:
         """What each column is worth, and how slices of the rows were scored."""
         return self.path / "insights.json"

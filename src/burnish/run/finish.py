@@ -98,7 +98,12 @@ def _write_artifact(trained: Trained, parts: Mapping[str, Trained], directory: R
         assets=trained.prepared.assets,
         network=trained.learner.network,
         golden=goldens[ALONE] if ALONE in parts else {"tasks": goldens},
-        facts={"name": trained.experiment.name, "step": step, "precision": trained.facts["environment"]["precision"]},
+        facts={
+            "name": trained.experiment.name,
+            "step": step,
+            "precision": trained.facts["environment"]["precision"],
+            "data": dict(trained.prepared.digests),
+        },
     )
     return profile
 

@@ -45,6 +45,11 @@ class JointPrepared:
         rows = {f"{split}_rows": len(rows) for split, rows in self.rows.items()}
         return {**rows, "tasks": ", ".join(f"{name} {len(part.rows['train']):,}" for name, part in self.parts.items())}
 
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The digest of each file that was read for any task."""
+        return {file: digest for part in self.parts.values() for file, digest in part.digests.items()}
+
     def collate(self, split: str) -> "Callable[[Array, Draw], Batch]":
         """Give what builds batches of examples that are all of one task; rows are numbered as in `rows`."""
         parts = [part for part in self.parts.values() if split in part.features]

@@ -42,6 +42,11 @@ class Material(Protocol):
         ...
 
     @property
+    def digests(self) -> Mapping[str, str]:
+        """The digest of each file that was read."""
+        ...
+
+    @property
     def parts(self) -> "Mapping[str, Prepared]":
         """The data of each task by name."""
         ...

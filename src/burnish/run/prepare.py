@@ -2,11 +2,11 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,7 +19,8 @@ from burnish.data.text import drop_report
 from burnish.data.tokens import TextAssets
 from burnish.data.vocabulary import Vocabulary
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
-from burnish.run.directory import RunDirectory, read_json, write_json
+from burnish.run.directory import RunDirectory, write_json
+from burnish.run.inputs import NOTHING_KNOWN, Provenance, digests_of
 from burnish.run.joint import join
 from burnish.run.machine import give_back_memory
 from burnish.run.material import Material
@@ -27,11 +28,10 @@ from burnish.run.prepared import PreparedFolder
 from burnish.run.read_prepared import read_features, refuse_misfit
 from burnish.run.selection import refuse_misfits, refuse_unlike
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import ALONE, joined_profile, named, parts_of, written_profiles
+from burnish.spec.parts import ALONE, joined_profile, named, parts_of
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Draw, Profile, RowFault, Rows, Splits
 from burnish.tasks.table_encoder import unseen_cells
-from burnish.tasks.table_target import TARGET
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -69,6 +69,8 @@ class Prepared:
     facts: Mapping[str, object]
     releases: Mapping[str, Callable[[], None]] = field(default_factory=dict)
     """Ways to give back the memory of features that were looked at."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """The digest of each file that was read."""
 
     @property
     def parts(self) -> "Mapping[str, Prepared]":
@@ -95,22 +97,32 @@ class Prepared:
 
 
 def prepare(
-    experiment: Experiment, directory: RunDirectory, *, tell: Callable[[str], None], is_recorded: bool = True
+    experiment: Experiment,
+    directory: RunDirectory,
+    *,
+    tell: Callable[[str], None],
+    is_recorded: bool = True,
+    provenance: Provenance = NOTHING_KNOWN,
 ) -> Material:
     """Read, profile, check and encode every split; unless it is recorded, leave no trace in the directory."""
     quarantine = directory.skipped_rows if is_recorded else None
-    record = directory.profile if is_recorded else None
+    record = directory if is_recorded else None
     parts = parts_of(experiment)
-    begun = written_profiles(read_json(directory.profile)) if any(directory.checkpoints.glob("step-*")) else {}
     if ALONE in parts:
-        return _encoded(experiment, _ready(experiment, quarantine, record=record, begun=begun.get(ALONE)), tell=tell)
-    ready = _all_ready(parts, quarantine, begun=begun)
+        return _encoded(experiment, _ready(experiment, quarantine, record=record, provenance=provenance), tell=tell)
+    ready = _all_ready(parts, quarantine, provenance)
     profiles = {name: each.profile for name, each in ready.items()}
     if record is not None:
-        write_json(record, asdict(joined_profile(profiles)))
+        digests = {file: digest for each in ready.values() for file, digest in each.digests.items()}
+        _record(record, joined_profile(profiles), digests)
     refuse_unlike(parts, profiles)
     told = {name: partial(_tell_of, name, tell) for name in parts}
     return join({name: _encoded(part, ready[name], tell=told[name]) for name, part in parts.items()})
+
+
+def _record(directory: RunDirectory, profile: Profile, digests: Mapping[str, str]) -> None:
+    write_json(directory.profile, asdict(profile))
+    write_json(directory.data, digests)
 
 
 def _tell_of(name: str, tell: Callable[[str], None], sentence: str) -> None:
@@ -126,7 +138,8 @@ def _encoded(experiment: Experiment, ready: "_Ready", *, tell: Callable[[str], N
     facts = {**_sizes(ready.rows, ready.splits), **_lengths(features["train"]), **_unseen(features)}
     releases = {name: each.release for name, each in stored.items()}
     give_back_memory()  # reading and encoding took what training will not need
-    return Prepared(ready.rows, features, ready.profile, ready.assets, ready.encoder, facts, releases)
+    shaped = (ready.profile, ready.assets, ready.encoder)
+    return Prepared(ready.rows, features, *shaped, facts, releases, ready.digests)
 
 
 def feature_keys(experiment: Experiment) -> dict[str, dict[str, object]]:
@@ -148,18 +161,17 @@ class _Ready:
     profile: Profile
     assets: Assets
     encoder: Encoder
+    digests: Mapping[str, str]
 
 
-def _all_ready(
-    parts: Mapping[str, Experiment], quarantine: Path | None, *, begun: Mapping[str, Mapping[str, Any]]
-) -> dict[str, _Ready]:
+def _all_ready(parts: Mapping[str, Experiment], quarantine: Path | None, provenance: Provenance) -> dict[str, _Ready]:
     """Read the rows of every task before one is refused, so that the faults of all are told at once."""
     ready: dict[str, _Ready] = {}
     refused: list[DataError] = []
     misfits: list[Problem] = []
     for name, part in parts.items():
         try:
-            ready[name] = _ready(part, quarantine, begun=begun.get(name))
+            ready[name] = _ready(part, quarantine, name=name, provenance=provenance)
         except DataError as error:
             refused.append(DataError(f"task {name}: {error}"))
         except ConfigError as error:
@@ -175,34 +187,27 @@ def _ready(
     experiment: Experiment,
     quarantine: Path | None,
     *,
-    record: Path | None = None,
-    begun: Mapping[str, Any] | None = None,
+    name: str = ALONE,
+    record: RunDirectory | None = None,
+    provenance: Provenance = NOTHING_KNOWN,
 ) -> _Ready:
     try:
         splits = experiment.data.load(request_of(experiment, quarantine))
     except BrokenRows as error:
         raise _with_faults_of_the_rest(experiment, error) from error
-    profile = _as_begun(experiment.task.profile(splits.train), begun)
+    # What the weights were trained with comes first: a label that is new in a changed file must not reshape them.
+    profile = provenance.settle(name, splits) or experiment.task.profile(splits.train)
     refuse_misfits(experiment, profile)
+    digests = digests_of(name, splits)
     if record is not None:
-        write_json(record, asdict(profile))
+        _record(record, profile, digests)
     assets = experiment.model.assets()
     encoder = experiment.task.encoder(profile, assets)
     if isinstance(experiment.data, PreparedFolder):
         refuse_misfit(experiment.data.dir, encoder)
     sound = partial(_sound, experiment=experiment, encoder=encoder, quarantine=quarantine)
-    rows = settle_all({name: partial(sound, part, name) for name, part in _parts(splits).items()})
-    return _Ready(splits, rows, profile, assets, encoder)
-
-
-def _as_begun(profile: Profile, begun: Mapping[str, Any] | None) -> Profile:
-    """Keep what the checkpoints of a run learned by: classes in another order, or a target that was not scaled."""
-    labels = tuple((begun or {}).get("labels") or ())
-    if set(labels) == set(profile.labels):
-        profile = replace(profile, labels=labels)
-    if begun is None or begun.get("kind") != "regression" or TARGET in (begun.get("facts") or {}):
-        return profile
-    return replace(profile, facts={name: fact for name, fact in profile.facts.items() if name != TARGET})
+    rows = settle_all({split: partial(sound, part, split) for split, part in _parts(splits).items()})
+    return _Ready(splits, rows, profile, assets, encoder, digests)
 
 
 def _with_faults_of_the_rest(experiment: Experiment, error: BrokenRows) -> DataError:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from burnish.dist.world import World
 from burnish.errors import LaunchError
 from burnish.run.directory import RunDirectory
+from burnish.run.inputs import Provenance
 from burnish.run.material import Material
 from burnish.run.prepare import prepare
 from burnish.spec.experiment import Experiment
@@ -12,13 +13,18 @@ from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
 
 def prepare_in_turn(
-    experiment: Experiment, directory: RunDirectory, *, world: World, tell: Callable[[str], None]
+    experiment: Experiment,
+    directory: RunDirectory,
+    *,
+    world: World,
+    tell: Callable[[str], None],
+    provenance: Provenance,
 ) -> Material:
     """Prepare the data on process 0, then on the others, who find the features in the cache."""
     if world.rank > 0:
         world.barrier()
-        return prepare(experiment, directory, tell=tell, is_recorded=False)
-    prepared = prepare(experiment, directory, tell=tell)
+        return prepare(experiment, directory, tell=tell, is_recorded=False, provenance=provenance)
+    prepared = prepare(experiment, directory, tell=tell, provenance=provenance)
     world.barrier()
     return prepared
 

@@ -37,7 +37,8 @@ def load_prepared(written: str, request: DataRequest) -> Splits:
     facts = {"rows": {name: len(rows) for name, rows in parts.items()}, "validation": f"as prepared in {written}"}
     others = {name: rows for name, rows in parts.items() if name not in NAMES}
     fingerprint = hashlib.sha256(json.dumps(content["files"], sort_keys=True).encode()).hexdigest()
-    return Splits(parts["train"], parts["validation"], parts.get("test"), facts, fingerprint, others)
+    digests = {name: str(each["sha256"]) for name, each in content["files"].items()}
+    return Splits(parts["train"], parts["validation"], parts.get("test"), facts, fingerprint, others, digests)
 
 
 def refuse_misfit(written: str, encoder: Encoder) -> None:

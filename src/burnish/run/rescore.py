@@ -1,6 +1,6 @@
 """Scores checkpoints of a run from outside, while it may still be training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -10,6 +10,7 @@ from burnish.engine.snapshot_torch import read_weights
 from burnish.errors import CheckpointError, DataError
 from burnish.run.assemble import build_learner
 from burnish.run.directory import RunDirectory
+from burnish.run.inputs import NOTHING_KNOWN, Provenance, recorded_in, refuse_changed_plan
 from burnish.run.prepare import prepare
 from burnish.run.scoring import Scorer
 from burnish.spec.experiment import Experiment
@@ -28,7 +29,16 @@ class Rescorer:
     _store: CheckpointStore = field(init=False)
 
     def __post_init__(self) -> None:
-        prepared = prepare(self.experiment, self.directory, tell=lambda _sentence: None, is_recorded=False)
+        self._store = CheckpointStore(
+            self.directory.checkpoints, self.directory.quarantine, tell=lambda _sentence: None
+        )
+        prepared = prepare(
+            self.experiment,
+            self.directory,
+            tell=lambda _sentence: None,
+            is_recorded=False,
+            provenance=self._provenance(),
+        )
         if self.split is None:
             self.split = "test" if "test" in prepared.features else "validation"
         if self.split not in prepared.features:
@@ -37,8 +47,19 @@ class Rescorer:
         self._scorer = Scorer(self.experiment, prepared)
         self._learner = build_learner(self.experiment, prepared, Solo())
         self._fitting = partial(Memory().answer, step=0)
-        self._store = CheckpointStore(
-            self.directory.checkpoints, self.directory.quarantine, tell=lambda _sentence: None
+
+    def _provenance(self) -> Provenance:
+        try:
+            newest = self._store.at(self._store.steps()[-1])
+        except (CheckpointError, IndexError):
+            return NOTHING_KNOWN  # it is damaged or not there yet
+        refuse_changed_plan(newest, self.directory, self.experiment)
+        return recorded_in(newest, on_change=self._refuse)
+
+    def _refuse(self, changes: Sequence[str]) -> None:
+        raise CheckpointError(
+            f"{'; '.join(changes)} since {self.directory.path} was trained on it, so its splits are others now; "
+            "put the files back to score its checkpoints"
         )
 
     def steps(self) -> list[int]:

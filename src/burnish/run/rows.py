@@ -1,29 +1,64 @@
 """Rows to score with a finished model: a split of the data it was trained on, or a file."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from burnish.artifact.predictor import Predictor
 from burnish.data.encode import faults_of
 from burnish.data.faults import settle
 from burnish.data.options import NAMES
-from burnish.errors import DataError
+from burnish.errors import CheckpointError, DataError
+from burnish.run.inputs import changed_files, digests_of, of_task
 from burnish.run.prepare import request_of
-from burnish.spec.values import Rows
+from burnish.spec.parts import named
+from burnish.spec.values import Rows, Splits
+
+
+@dataclass(frozen=True)
+class RowsToScore:
+    """The rows of each task, of which split they are, and what a reader of the scores should know of them."""
+
+    split: str | None
+    """None for a file."""
+    rows: Mapping[str, Rows]
+    notes: tuple[str, ...] = ()
 
 
 def rows_to_score(
-    predictors: Mapping[str, Predictor], *, split: str | None, data: str | None
-) -> tuple[str | None, dict[str, Rows]]:
-    """Read the rows of each task, refuse those that cannot be scored, and tell of which split they are."""
+    predictors: Mapping[str, Predictor], *, split: str | None, data: str | None, trained_on: Mapping[str, str]
+) -> RowsToScore:
+    """Read the rows of each task and refuse those that cannot be scored; `trained_on` has the digest of each file."""
     if data is not None:
-        return None, {name: _sound(each, _from_file(each, data), data) for name, each in predictors.items()}
-    there = {name: _splits(each) for name, each in predictors.items()}
+        return RowsToScore(
+            None, {name: _sound(each, _from_file(each, data), data) for name, each in predictors.items()}
+        )
+    loaded = {name: each.experiment.data.load(request_of(each.experiment, None)) for name, each in predictors.items()}
+    there = {name: _splits(each) for name, each in loaded.items()}
     chosen = split or [name for name in NAMES if all(name in each for each in there.values())][-1]
     for name, each in there.items():
         if chosen not in each:
             whose = f"of the task {name}" if name else "of this model"
             raise DataError(f"the data {whose} has no {chosen} split; it has {', '.join(each)}")
-    return chosen, {name: _sound(predictors[name], each[chosen], chosen) for name, each in there.items()}
+    notes = [note for name, each in loaded.items() for note in _changes(name, each, chosen, trained_on)]
+    rows = {name: _sound(predictors[name], each[chosen], chosen) for name, each in there.items()}
+    return RowsToScore(chosen, rows, tuple(notes))
+
+
+def _changes(task: str, splits: Splits, split: str, trained_on: Mapping[str, str]) -> list[str]:
+    """Tell which files of a split changed since training; refuse a split that is carved from those of train."""
+    files: Mapping[str, Sequence[str]] = splits.facts.get("files", {})  # type: ignore[assignment]  # names by split
+    own = [named(task, file) for file in files.get(split, ())] if split != "train" else []
+    known, found = of_task(task, trained_on), digests_of(task, splits)
+    if own:
+        known = {file: digest for file, digest in known.items() if file in own}
+        return [f"{change} since training" for change in changed_files(known, {file: found[file] for file in own})]
+    changes = changed_files(known, found)
+    if changes:
+        raise CheckpointError(
+            f"the {split} split is drawn from files that are not those of the training: {'; '.join(changes)}. Rows "
+            "that the model learned from may be in it; put the files back, or score other rows with --in FILE"
+        )
+    return []
 
 
 def _sound(predictor: Predictor, rows: Rows, split: str) -> Rows:
@@ -38,8 +73,7 @@ def _sound(predictor: Predictor, rows: Rows, split: str) -> Rows:
     )
 
 
-def _splits(predictor: Predictor) -> dict[str, Rows]:
-    splits = predictor.experiment.data.load(request_of(predictor.experiment, None))
+def _splits(splits: Splits) -> dict[str, Rows]:
     held = {"train": splits.train, "validation": splits.validation, "test": splits.test}
     return {**{name: rows for name, rows in held.items() if rows is not None}, **splits.others}
 

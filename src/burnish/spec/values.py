@@ -71,6 +71,8 @@ class Splits:
     """A digest of the bytes read and of every option that shapes the rows."""
     others: Mapping[str, Rows] = field(default_factory=dict)
     """Further sets to score by name, like `validation_mismatched`; never used for selection."""
+    digests: Mapping[str, str] = field(default_factory=dict)
+    """The digest of each file, or table, that was read, by its name."""
 
 
 @dataclass(frozen=True)
