@@ -1,6 +1,7 @@
 """`burnish resume`: a run goes on from its newest good checkpoint."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from burnish.commands.train import go_on
@@ -23,6 +24,7 @@ def resume(
     A plan or data that changed since the checkpoint is refused; changed data may be accepted, and the run says so.
     """
     directory = RunDirectory(run)
-    read_plan(directory)
+    read_plan(directory)  # before a lock is put there
     options = [ACCEPT_CHANGED_DATA] if accept_changed_data else []
-    return go_on(directory, processes=processes, watch=watch, options=options)
+    settle = partial(read_plan, directory)
+    return go_on(directory, settle=settle, processes=processes, watch=watch, options=options)

@@ -14,7 +14,8 @@ from burnish.launch.torchrun import run_workers
 from burnish.run.directory import RunDirectory, default_directory, read_json
 from burnish.run.ending import COMPLETE, PREEMPTED, died, error_of
 from burnish.run.events_file import from_dict
-from burnish.run.plan import read_plan, settle_plan
+from burnish.run.lock import claimed
+from burnish.run.plan import read_plan, refuse_other_files, settle_plan
 from burnish.run.result import RunResult, ScoreSheet, sheet_from_json
 from burnish.spec.events import Event, Noted
 from burnish.spec.experiment import Experiment
@@ -43,8 +44,8 @@ def train(
         measured = _calibrated(resolved.experiment, run, partial(_timed, str(experiment), files, overrides, watch))
         watch(Noted(0, f"taken on this machine: {', '.join(measured) or 'nothing is left to it'}"))
         resolved = check(str(experiment), configs=files, measured=measured, overrides=overrides)
-    settle_plan(run, resolved)
-    return go_on(run, processes=processes, watch=watch)
+    refuse_other_files(run)  # before a lock is put there
+    return go_on(run, settle=partial(settle_plan, run, resolved), processes=processes, watch=watch)
 
 
 def _calibrated(experiment: Experiment, run: RunDirectory, measure: Measure) -> list[str]:
@@ -66,11 +67,18 @@ def _timed(
 
 
 def go_on(
-    run: RunDirectory, *, processes: int, watch: Callable[[Event], None], options: Sequence[str] = ()
+    run: RunDirectory,
+    *,
+    settle: Callable[[], object],
+    processes: int,
+    watch: Callable[[Event], None],
+    options: Sequence[str] = (),
 ) -> RunResult:
-    """Go on with a planned run to its end; one that has ended is only read."""
+    """Settle the plan of a run and go on with it to its end; one that has ended is only read."""
     if result_of(run).reason not in COMPLETE:
-        return work(run, processes=processes, watch=watch, options=options)
+        with claimed(run, settle, tell=lambda sentence: watch(Noted(0, sentence))):
+            return work(run, processes=processes, watch=watch, options=options)
+    settle()
     if not run.report.exists():
         # The last attempt was killed between its ending and its page.
         from burnish.report.build import write_page

@@ -22,7 +22,7 @@ from burnish.run.machine import peak_memory
 from burnish.run.plan import read_plan
 from burnish.run.saving import room_of
 from burnish.run.sinks import NoLog, Sinks
-from burnish.spec.events import Event, Started
+from burnish.spec.events import Event, Noted, Started
 from burnish.spec.experiment import Experiment
 from burnish.storage.room import is_full
 
@@ -44,7 +44,7 @@ def main(argv: list[str]) -> int:
     try:
         keep_to_own_cores()  # before torch starts threads, which stay where they began
         is_first = place_of().rank == 0
-        with held(run) if is_first else nullcontext():
+        with held(run, tell=_tell) if is_first else nullcontext():
             return _attempt(run, is_first=is_first, is_changed_data_accepted=ACCEPT_CHANGED_DATA in argv)
     except LostPeer as error:
         return error.exit_code  # whoever ended first has said why, or is reported by the launcher
@@ -150,6 +150,11 @@ def _say(event: Event, request: StopRequest) -> None:
         # Whoever started this run is gone: save and stop, so that nobody trains unseen.
         request.reason = request.reason or "orphaned"
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # held until the process ends
+
+
+def _tell(sentence: str) -> None:
+    sys.stdout.write(json.dumps(to_dict(Noted(0, sentence))) + "\n")
+    sys.stdout.flush()
 
 
 def _attempt_number(file: EventsFile) -> int:

@@ -38,6 +38,8 @@ class Lock:
     pid: int
     host: str
     heartbeat: float
+    is_claim: bool = False
+    """Held by a process that is about to start the worker."""
 
     def is_held(self, *, now: float) -> bool:
         """Tell whether the holder still lives; a process of another host is judged by its heartbeat alone."""
@@ -164,13 +166,14 @@ class RunDirectory:
         """Read who holds the run; None when nobody does or the file cannot be understood."""
         fields = read_json(self.lock)
         try:
-            return Lock(int(fields["pid"]), str(fields["host"]), float(fields["heartbeat"]))  # type: ignore[index]  # anything else is caught below
-        except (TypeError, KeyError, ValueError):
+            holder = (int(fields["pid"]), str(fields["host"]), float(fields["heartbeat"]))  # type: ignore[index]  # anything else is caught below
+            return Lock(*holder, bool(fields.get("is_claim")))  # type: ignore[attr-defined]  # as above
+        except (TypeError, KeyError, ValueError, AttributeError):
             return None
 
-    def write_lock(self, *, now: float) -> Lock:
+    def write_lock(self, *, now: float, is_claim: bool = False) -> Lock:
         """Hold the run for this process; write it again every HEARTBEAT_SECONDS."""
-        lock = Lock(os.getpid(), _host(), now)
+        lock = Lock(os.getpid(), _host(), now, is_claim)
         write_json(self.lock, asdict(lock))
         return lock
 

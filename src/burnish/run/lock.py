@@ -1,26 +1,49 @@
 """Keeps a second process out of a run directory, and lets nobody who died keep it."""
 
 import fcntl
+import os
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TextIO
 
 from burnish.errors import CheckpointError
-from burnish.run.directory import HEARTBEAT_SECONDS, RunDirectory
+from burnish.run.directory import HEARTBEAT_SECONDS, STALE_SECONDS, RunDirectory
+
+_LOOK_SECONDS = 2.0
+"""How often the heartbeat of another host is looked at."""
 
 
 @contextmanager
-def held(directory: RunDirectory) -> Iterator[None]:
+def claimed(
+    directory: RunDirectory, settle: Callable[[], object], *, tell: Callable[[str], None] = lambda _sentence: None
+) -> Iterator[None]:
+    """Hold a run for the process that starts its worker: the plan that is settled here is the one the worker finds."""
+    with _locked(directory, tell=tell, sleep=time.sleep):
+        lock = directory.read_lock()
+        # Between the two, nobody has the kernel's lock: there a claim keeps others out.
+        if lock is not None and lock.is_claim and lock.pid != os.getpid() and lock.is_held(now=time.time()):
+            raise _refusal(directory)
+        settle()
+        directory.write_lock(now=time.time(), is_claim=True)
+    try:
+        yield
+    finally:
+        lock = directory.read_lock()
+        if lock is not None and lock.is_claim and lock.pid == os.getpid():
+            directory.lock.unlink(missing_ok=True)  # no worker took it over
+
+
+@contextmanager
+def held(
+    directory: RunDirectory,
+    *,
+    tell: Callable[[str], None] = lambda _sentence: None,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[None]:
     """Hold a run for this process; refuse when another one does."""
-    with _opened(directory) as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise _refusal(directory) from None
-        _refuse_other_hosts(directory)
+    with _locked(directory, tell=tell, sleep=sleep):
         stop = threading.Event()
         heart = threading.Thread(target=_beat, args=(directory, stop), daemon=True)
         directory.write_lock(now=time.time())
@@ -33,13 +56,22 @@ def held(directory: RunDirectory) -> Iterator[None]:
             directory.lock.unlink(missing_ok=True)
 
 
-def _opened(directory: RunDirectory) -> TextIO:
+@contextmanager
+def _locked(directory: RunDirectory, *, tell: Callable[[str], None], sleep: Callable[[float], None]) -> Iterator[None]:
     try:
-        return open(directory.path / ".lock", "a")  # closed by whoever asked
+        directory.path.mkdir(parents=True, exist_ok=True)
+        file = open(directory.path / ".lock", "a")  # noqa: SIM115  # closed below, and with it the lock goes
     except OSError as error:
         raise CheckpointError(
             f"{directory.path} cannot be written to ({error.strerror or error}), so no run can go on in it"
         ) from error
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise _refusal(directory) from None
+        _observe_other_host(directory, tell=tell, sleep=sleep)
+        yield
 
 
 def _beat(directory: RunDirectory, stop: threading.Event) -> None:
@@ -48,11 +80,28 @@ def _beat(directory: RunDirectory, stop: threading.Event) -> None:
             directory.write_lock(now=time.time())
 
 
-def _refuse_other_hosts(directory: RunDirectory) -> None:
-    # The kernel's lock speaks for this host alone; on a shared file system another host is known by its heartbeat.
+def _observe_other_host(
+    directory: RunDirectory, *, tell: Callable[[str], None], sleep: Callable[[float], None]
+) -> None:
+    """Refuse if a process on another host holds the run, which shows by its heart beating while it is watched.
+
+    The kernel's lock speaks for this host alone. A container that is restarted has another name each time, so a
+    heartbeat that is merely fresh proves nothing.
+    """
     lock = directory.read_lock()
-    if lock is not None and lock.host != socket.gethostname() and lock.is_held(now=time.time()):
-        raise _refusal(directory)
+    if lock is None or lock.host == socket.gethostname() or not lock.is_held(now=time.time()):
+        return
+    tell(
+        f"process {lock.pid} on {lock.host} was training in {directory.path} moments ago; waiting up to "
+        f"{STALE_SECONDS:.0f} s to see whether it still does"
+    )
+    for _ in range(int(STALE_SECONDS / _LOOK_SECONDS)):
+        sleep(_LOOK_SECONDS)
+        seen = directory.read_lock()
+        if seen is None or not seen.is_held(now=time.time()):
+            return
+        if seen != lock:
+            raise _refusal(directory)
 
 
 def _refusal(directory: RunDirectory) -> CheckpointError:

@@ -11,11 +11,18 @@ def settle_plan(directory: RunDirectory, resolved: Resolved) -> None:
     if directory.exists() and not _has_learned_nothing(directory):
         _refuse_another(directory, resolved.experiment)
         return
-    if not directory.exists() and directory.path.is_dir() and any(directory.path.iterdir()):
+    refuse_other_files(directory)
+    write_text(directory.plan, render(resolved.experiment, origin=resolved.origin))
+
+
+def refuse_other_files(directory: RunDirectory) -> None:
+    """Refuse a folder with files of another kind, which a run must not be mixed with."""
+    if directory.exists() or not directory.path.is_dir():
+        return
+    if any(path.name not in (".lock", directory.lock.name) for path in directory.path.iterdir()):
         raise CheckpointError(
             f"{directory.path} holds files but no run; name an empty or new directory with --dir, or clear it first"
         )
-    write_text(directory.plan, render(resolved.experiment, origin=resolved.origin))
 
 
 def read_plan(directory: RunDirectory) -> Experiment:

@@ -1,6 +1,7 @@
 """One process a run."""
 
 import json
+import os
 import socket
 import threading
 import time
@@ -10,11 +11,11 @@ import pytest
 
 from burnish.errors import CheckpointError
 from burnish.run.directory import RunDirectory
-from burnish.run.lock import held
+from burnish.run.lock import claimed, held
 
 
-def write_lock(directory: RunDirectory, *, host: str, heartbeat: float, pid: int = 1) -> None:
-    directory.lock.write_text(json.dumps({"pid": pid, "host": host, "heartbeat": heartbeat}))
+def write_lock(directory: RunDirectory, *, host: str, heartbeat: float, pid: int = 1, is_claim: bool = False) -> None:
+    directory.lock.write_text(json.dumps({"pid": pid, "host": host, "heartbeat": heartbeat, "is_claim": is_claim}))
 
 
 def test_it_is_held_inside_and_free_after(tmp_path: Path) -> None:
@@ -35,11 +36,51 @@ def test_a_lock_that_a_killed_process_left_is_taken_over(tmp_path: Path) -> None
         assert directory.status() == "running"
 
 
-def test_another_host_that_still_beats_keeps_it(tmp_path: Path) -> None:
+def test_another_host_whose_heart_beats_while_it_is_watched_keeps_it(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    began = time.time()
+    write_lock(directory, host="elsewhere", heartbeat=began)
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        waited.append(seconds)
+        if sum(waited) >= 10:
+            write_lock(directory, host="elsewhere", heartbeat=began + 10)
+
+    with pytest.raises(CheckpointError, match="process 1 on elsewhere"), held(directory, sleep=sleep):
+        pass
+    assert 10 <= sum(waited) <= 12
+
+
+def test_a_restart_under_another_host_name_waits_and_takes_over(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    write_lock(directory, host="the-container-before", heartbeat=time.time())
+    waited: list[float] = []
+    told: list[str] = []
+    with held(directory, tell=told.append, sleep=waited.append):
+        assert directory.status() == "running"
+    assert sum(waited) == pytest.approx(60)
+    assert "process 1 on the-container-before was training" in told[0]
+
+
+def test_another_host_that_ends_while_it_is_watched_leaves_it(tmp_path: Path) -> None:
     directory = RunDirectory(tmp_path)
     write_lock(directory, host="elsewhere", heartbeat=time.time())
-    with pytest.raises(CheckpointError, match="process 1 on elsewhere"), held(directory):
+    with held(directory, sleep=lambda _seconds: directory.lock.unlink()):
         pass
+
+
+def test_a_claim_keeps_others_out_until_whoever_made_it_is_gone(tmp_path: Path) -> None:
+    directory = RunDirectory(tmp_path)
+    write_lock(directory, host=socket.gethostname(), heartbeat=time.time(), pid=os.getppid(), is_claim=True)
+    with pytest.raises(CheckpointError, match="is being trained by process"), claimed(directory, lambda: None):
+        pass
+    write_lock(directory, host=socket.gethostname(), heartbeat=time.time(), pid=2**22 - 1, is_claim=True)
+    with claimed(directory, lambda: None):
+        assert directory.status() == "running"
+        with held(directory):
+            pass
+    assert directory.read_lock() is None
 
 
 def test_another_host_that_fell_silent_loses_it(tmp_path: Path) -> None:

@@ -1,0 +1,40 @@
+"""Two who train into one directory at the same time."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+CONFIG = "task: {type: tabular, target: y}\ndata: rows.csv\nmodel: linear\n"
+FIRST = """
+import sys
+from pathlib import Path
+from burnish.commands import train as module
+from burnish.run.plan import read_plan
+
+def work(run, **_options):
+    # Here the worker would start; what it finds must be what this process settled, whoever came in between.
+    print("settled", flush=True)
+    sys.stdin.readline()
+    print(read_plan(run).optimizer.learning_rate, flush=True)
+    return module.result_of(run)
+
+module.work = work
+module.train("mine.yaml", overrides=["optimizer.learning_rate=0.25"], directory=Path("run"))
+"""
+
+
+def test_the_first_trains_its_own_experiment_and_the_second_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(CONFIG)
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", FIRST], cwd=tmp_path, **pipes) as first:  # type: ignore[call-overload]  # all options are named
+        assert first.stdout.readline() == "settled\n"
+        options = ["train", "mine.yaml", "optimizer.learning_rate=0.5", "--dir", "run", "--quiet"]
+        second = subprocess.run(
+            [sys.executable, "-m", "burnish", *options], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        said, _ = first.communicate("\n")
+    assert said == "0.25\n"
+    assert f"run is being trained by process {first.pid} on" in second.stderr
+    assert second.returncode == 5
+    assert first.returncode == 0
+    assert not (tmp_path / "run" / "lock.json").exists()
