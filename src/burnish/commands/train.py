@@ -1,6 +1,7 @@
 """`burnish train`: an experiment becomes a run."""
 
 import json
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,13 +13,14 @@ from burnish.errors import BurnishError
 from burnish.launch.local import run_worker
 from burnish.launch.torchrun import run_workers
 from burnish.run.directory import RunDirectory, default_directory, read_json
-from burnish.run.ending import COMPLETE, PREEMPTED, died, error_of
+from burnish.run.ending import COMPLETE, PREEMPTED, died, error_of, record
 from burnish.run.events_file import from_dict
 from burnish.run.lock import claimed
 from burnish.run.plan import read_plan, refuse_other_files, settle_plan
 from burnish.run.result import RunResult, ScoreSheet, sheet_from_json
 from burnish.spec.events import Event, Noted
 from burnish.spec.experiment import Experiment
+from burnish.storage.checkpoints import CheckpointStore
 
 _WORKER = "burnish.commands.worker"
 
@@ -96,7 +98,11 @@ def work(
     code = launch([_WORKER, str(run.path), *options], on_line=lambda line: _hear(line, watch, refusals.append))
     if refusals:
         raise refusals[0]
-    if code not in (0, PREEMPTED):
+    if code in (-signal.SIGTERM, -signal.SIGINT):
+        # It came before the worker listened, so there is nothing new to save.
+        saved = CheckpointStore(run.checkpoints, run.quarantine, tell=lambda _sentence: None).steps()
+        record(run, "preempted", step=max(saved, default=0), seconds=0.0, memory_bytes=0)
+    elif code not in (0, PREEMPTED):
         raise died(run, exit_code=code)
     return result_of(run)
 

@@ -36,7 +36,7 @@ def _has_learned_nothing(directory: RunDirectory) -> bool:
     # A run that was refused for its data or its model holds nothing worth keeping: the mended experiment replaces it.
     kept = [folder for folder in (directory.checkpoints, directory.quarantine) if folder.is_dir()]
     has_checkpoint = any(any(folder.iterdir()) for folder in kept)
-    return not has_checkpoint and directory.status() in ("new", "failed", "interrupted")
+    return not has_checkpoint and directory.status() in ("new", "failed", "interrupted", "preempted")
 
 
 def _refuse_another(directory: RunDirectory, experiment: Experiment) -> None:

@@ -1,8 +1,16 @@
-"""Two who train into one directory at the same time."""
+"""Two who train into one directory at the same time, and workers that end before they began."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from burnish.commands import train as module
+from burnish.commands.train import work
+from burnish.errors import LaunchError
+from burnish.run.directory import RunDirectory
 
 CONFIG = "task: {type: tabular, target: y}\ndata: rows.csv\nmodel: linear\n"
 FIRST = """
@@ -38,3 +46,21 @@ def test_the_first_trains_its_own_experiment_and_the_second_is_refused(tmp_path:
     assert second.returncode == 5
     assert first.returncode == 0
     assert not (tmp_path / "run" / "lock.json").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_comes_before_the_worker_listens_is_a_request_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    run = RunDirectory(tmp_path / "run")
+    (run.checkpoints / "step-00000500").mkdir(parents=True)
+    monkeypatch.setattr(module, "run_worker", lambda *_args, **_options: -number)
+    result = work(run, watch=lambda _event: None)
+    assert (result.reason, result.step) == ("preempted", 500)
+    assert run.status() == "preempted"
+
+
+def test_a_worker_that_is_killed_is_no_request_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "run_worker", lambda *_args, **_options: -signal.SIGKILL)
+    with pytest.raises(LaunchError, match="died with signal 9"):
+        work(RunDirectory(tmp_path), watch=lambda _event: None)
