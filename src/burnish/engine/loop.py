@@ -43,9 +43,10 @@ def fit(
             yield evaluated
         # Saving comes after evaluating, so that a checkpoint knows its own score and whether it is the best.
         if is_last or is_best or is_due(pace.checkpoint_every, before=before, now=state.position):
-            saved_step = state.position.step
+            saved_step, state.is_due = state.position.step, True
             save(state)
     if saved_step != state.position.step:
+        state.is_due = False
         save(state)
     yield Ended(state.position.step, reason, state.best_step, state.best_score)
 

@@ -46,6 +46,8 @@ class TrainState:
     best_step: int | None = None
     evaluated_step: int | None = None
     bad_evaluations: int = 0
+    is_due: bool = True
+    """Whether a run that nobody stopped would have saved here too: only such a place is one to go back to."""
 
     def improves(self, score: float, direction: Literal["max", "min"]) -> bool:
         """Tell whether a score strictly beats the best one; a score that is no number never does."""

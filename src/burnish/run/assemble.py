@@ -30,7 +30,7 @@ from burnish.run.inputs import provenance_of, refuse_changed_plan, write_inputs
 from burnish.run.ledger import Ledger
 from burnish.run.material import Material
 from burnish.run.provenance import provenance
-from burnish.run.ranks import newest_checkpoint, prepare_in_turn, refuse_processes
+from burnish.run.ranks import checkpoint_to_go_back_to, newest_checkpoint, prepare_in_turn, refuse_processes
 from burnish.run.recover import recover
 from burnish.run.saving import Content, Saver, room_of
 from burnish.run.scoring import Scorer
@@ -85,7 +85,7 @@ def train(
                 return _attempt(scene, checkpoint)
             except BadStep as bad:
                 saver.finish()
-                checkpoint = newest_checkpoint(store, world)
+                checkpoint = checkpoint_to_go_back_to(store, world)
                 restored_step = checkpoint.step if checkpoint else 0
                 rows = prepared.rows["train"]
                 sinks.note(recover(bad, scene.ledger, experiment.train, rows=rows, restored_step=restored_step))

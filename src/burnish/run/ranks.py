@@ -1,6 +1,7 @@
 """What the processes of one run do in turn: process 0 reads, mends and writes first, the others follow it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from burnish.dist.world import World
 from burnish.errors import LaunchError
@@ -34,17 +35,37 @@ def newest_checkpoint(store: CheckpointStore, world: World) -> Checkpoint | None
 
     Taken is the newest whose best one is there too: going on from before a lost best one makes it again, bit for bit.
     """
-    found = _newest_with_its_best(store) if world.rank == 0 else None
+    # `newest` refuses, if there once were some.
+    found = (_newest_with_its_best(store.good()) or store.newest()) if world.rank == 0 else None
+    return _shared(found, store, world)
+
+
+def checkpoint_to_go_back_to(store: CheckpointStore, world: World) -> Checkpoint | None:
+    """Give every process the newest checkpoint that the run would also have if nobody had ever stopped it.
+
+    Those saved by later stops are deleted, for what comes after the place gone back to will be another training.
+    """
+    found = None
+    if world.rank == 0:
+        found = _newest_with_its_best([each for each in store.good() if is_due(each.state())])
+        store.delete_after(found.step if found else -1)
+    return _shared(found, store, world)
+
+
+def is_due(state: Mapping[str, Any]) -> bool:
+    """Tell whether a checkpoint was due, and not only saved for a stop; those of earlier versions do not say."""
+    return bool(state["train"].get("is_due", True))
+
+
+def _shared(found: Checkpoint | None, store: CheckpointStore, world: World) -> Checkpoint | None:
     step = world.gather(found.step if found else None)[0]
     return found if world.rank == 0 or step is None else store.at(step)
 
 
-def _newest_with_its_best(store: CheckpointStore) -> Checkpoint | None:
-    good = store.good()
-    if not good:
-        return store.newest()  # which refuses, if there once were some
+def _newest_with_its_best(good: Sequence[Checkpoint]) -> Checkpoint | None:
     steps = {None, *(each.step for each in good)}
-    return next((each for each in reversed(good) if each.state()["train"]["best_step"] in steps), good[-1])
+    newest = good[-1] if good else None
+    return next((each for each in reversed(good) if each.state()["train"]["best_step"] in steps), newest)
 
 
 def refuse_processes(world: World) -> None:

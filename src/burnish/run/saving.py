@@ -12,6 +12,7 @@ from burnish.engine.position import Position
 from burnish.engine.retention import dispensable, wanted
 from burnish.engine.stop import StopRequest
 from burnish.run.directory import RunDirectory
+from burnish.run.ranks import is_due
 from burnish.spec.events import Event, Noted, Saved
 from burnish.spec.experiment import Keep, TrainPolicy
 from burnish.storage.background import Background
@@ -90,8 +91,11 @@ class Saver:
         return replace(self.room, should_give_up=lambda: self._is_closing or give_up())
 
     def _retain(self, content: Content) -> list[int]:
-        places = self._places(content.step)
-        doomed = sorted(set(places) - wanted(places, keep=self.keep, best=content.best_step))
+        states = self._states(content.step)
+        places = _places(states)
+        # One that was saved for a stop counts for nothing, and goes when the run has come further.
+        passing = {step for step in states if step < content.step} - set(places)
+        doomed = sorted((set(places) - wanted(places, keep=self.keep, best=content.best_step)) | passing)
         for step in doomed:
             self.store.delete(step)
         return doomed
@@ -99,7 +103,7 @@ class Saver:
     def _freed(self, content: Content) -> str | None:
         doomed = self._retain(content)
         if not doomed:
-            oldest = dispensable(self._places(content.step), best=content.best_step)
+            oldest = dispensable(_places(self._states(content.step)), best=content.best_step)
             if oldest is None:
                 return None
             self.store.delete(oldest)
@@ -107,10 +111,13 @@ class Saver:
         steps = ", ".join(map(str, doomed))
         return f"the disk is full; deleted the checkpoint of step {steps} to make room for a new one"
 
-    def _places(self, until: int) -> dict[int, Position]:
+    def _states(self, until: int) -> dict[int, dict[str, Any]]:
         # A run that went back to make a lost best one again still has later ones: they must not push out those before.
-        states = {step: state for step, state in self.store.states().items() if step <= until}
-        return {step: Position(**state["train"]["position"]) for step, state in states.items()}
+        return {step: state for step, state in self.store.states().items() if step <= until}
+
+
+def _places(states: Mapping[int, Mapping[str, Any]]) -> dict[int, Position]:
+    return {step: Position(**state["train"]["position"]) for step, state in states.items() if is_due(state)}
 
 
 def room_of(directory: RunDirectory, policy: TrainPolicy, request: StopRequest) -> Room:

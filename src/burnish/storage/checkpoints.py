@@ -106,11 +106,19 @@ class CheckpointStore:
     def delete(self, step: int) -> None:
         """Delete a checkpoint; the newest one is never deleted."""
         assert step != self.steps()[-1], "the newest checkpoint is the one a run goes on from"
+        self._delete(step)
+
+    def _delete(self, step: int) -> None:
         folder = self.root / _name(step)
         # Renamed first: a crash in the middle of deleting must not leave a folder that looks like a checkpoint.
         doomed = folder.with_name(f".{folder.name}.doomed")
         os.replace(folder, doomed)
         shutil.rmtree(doomed, ignore_errors=True)
+
+    def delete_after(self, step: int) -> None:
+        """Delete all checkpoints of later steps, the newest first, for a run that goes back."""
+        for later in reversed([each for each in self.steps() if each > step]):
+            self._delete(later)
 
     def _sweep(self) -> None:
         for leftover in self.root.glob(".step-*"):

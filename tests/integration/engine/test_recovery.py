@@ -90,7 +90,8 @@ def at_step(step: int, action: Callable[[], object]) -> Callable[[Event], None]:
 
 def digests(run: Path) -> dict[str, str]:
     last = max((run / "checkpoints").iterdir())
-    return {name: each["sha256"] for name, each in (manifest.read(last) or {})["files"].items() if "state" not in name}
+    files = (manifest.read(last) or {})["files"]
+    return {name: each["sha256"] for name, each in files.items() if name not in ("state.json", "plan.yaml")}
 
 
 def steps_of(run: Path) -> list[tuple[int, float, float]]:
