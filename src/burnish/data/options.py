@@ -31,7 +31,7 @@ class Portion:
             raise ValueError(_WANTED) from None
         if text.endswith("%") and not 0 < amount < 1:
             raise ValueError(f"{_WANTED}; a share is more than 0% and less than 100%")
-        if not (0 < amount < 1 or (amount >= 1 and amount == int(amount))):
+        if not (0 < amount < 1 or (amount >= 1 and amount.is_integer())):
             raise ValueError(_WANTED)
         return cls(amount)
 
@@ -40,7 +40,10 @@ class Portion:
         return max(1, round(self.amount * total)) if self.amount < 1 else int(self.amount)
 
     def __str__(self) -> str:
-        return f"{self.amount * 100:.10g}%" if self.amount < 1 else str(int(self.amount))
+        if self.amount >= 1:
+            return str(int(self.amount))
+        percent = f"{self.amount * 100:.10g}"
+        return f"{percent}%" if float(percent) / 100 == self.amount else repr(self.amount)
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:

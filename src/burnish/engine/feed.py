@@ -90,7 +90,7 @@ def micro_batches(
     indices: "Array", draw: Draw, *, collate: "Callable[[Array, Draw], Batch]", accumulate: int
 ) -> "list[Batch]":
     """Cut one global batch into as many micro-batches as were asked for, leaving out empty ones."""
-    return [collate(part, draw) for part in np.array_split(indices, accumulate) if len(part)]
+    return [collate(part, draw) for part in np.array_split(indices, min(accumulate, max(1, len(indices)))) if len(part)]
 
 
 def _place(drawn: Drawn) -> tuple[int, int]:

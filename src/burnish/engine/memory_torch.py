@@ -19,7 +19,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_WORDS = ("can't allocate memory", "not enough memory", "out of memory", "could not create a memory object")
+_WORDS = (
+    "can't allocate memory",
+    "not enough memory",
+    "out of memory",
+    "could not create a memory object",
+    "storage size calculation overflowed",
+)
 
 Record = Callable[[int, int], None]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from pydantic import NonNegativeFloat, PositiveFloat, PositiveInt
+from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from burnish.models.table import Table
 from burnish.spec.interval import Interval
@@ -27,10 +27,10 @@ class Gbdt(Table):
     """Rounds between two looks at the validation rows."""
     patience: PositiveInt | None = 5
     """Stop after this many looks without a better score."""
-    learning_rate: PositiveFloat = 0.05
-    leaves: PositiveInt = 31
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 0.05
+    leaves: Annotated[int, Field(ge=2, le=131072)] = 31
     """Leaves of a tree."""
-    least_rows: PositiveInt = 20
+    least_rows: Annotated[int, Field(ge=1, lt=2**31)] = 20
     """Rows in a leaf at least."""
     l2: NonNegativeFloat = 0.0
     """Pulls the values of leaves towards zero."""

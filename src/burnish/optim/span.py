@@ -9,6 +9,8 @@ from typing import Any, Literal
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
+from burnish.spec.interval import plain
+
 _FORM = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(%|steps?)\s*$")
 _WANTED = 'must be a share of the training or a number of steps, like "6%" or "100 steps"'
 
@@ -27,6 +29,8 @@ class Span:
         if match is None:
             raise ValueError(_WANTED)
         amount = float(match[1])
+        if math.isinf(amount):
+            raise ValueError(f"{_WANTED}, and a number that a computer can hold")
         if match[2] == "%":
             return cls(_share(amount), "%")
         if not amount.is_integer():
@@ -41,8 +45,7 @@ class Span:
         return math.ceil(Fraction(str(self.amount)) * total_steps / 100)
 
     def __str__(self) -> str:
-        number = int(self.amount) if float(self.amount).is_integer() else self.amount
-        return f"{number}%" if self.unit == "%" else f"{number} steps"
+        return f"{plain(self.amount)}{'%' if self.unit == '%' else ' steps'}"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: type, _handler: GetCoreSchemaHandler) -> CoreSchema:

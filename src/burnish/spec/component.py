@@ -2,15 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 
 
 class Component(BaseModel):
     """Be configured by fields and behave by methods; hold nothing else."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_default=True, arbitrary_types_allowed=True, allow_inf_nan=False
+    )
 
     shorthand: ClassVar[str | None] = None
     """The field that a bare scalar fills: `batch: 32` means `batch: {examples: 32}`."""
@@ -18,6 +20,14 @@ class Component(BaseModel):
     """What a task means where an experiment says nothing: sections as YAML has them, below every layer."""
     yields: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Options whose default from the task gives way once another is written: `examples` of a batch to `tokens`."""
+
+    @model_validator(mode="after")
+    def _fit_into_machine_words(self) -> Self:
+        for name in type(self).model_fields:
+            value = getattr(self, name)
+            if isinstance(value, int) and not -(2**63) <= value < 2**63:
+                raise ValueError(f"takes whole numbers below 2^63, and `{name}` is {value:.4g}")
+        return self
 
 
 @dataclass(frozen=True)

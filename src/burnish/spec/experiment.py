@@ -115,6 +115,13 @@ class TrainPolicy(Component):
     max_minutes: PositiveFloat | None = None
     """A deadline by the wall clock for this process; the run can be resumed after it."""
 
+    @field_validator("length")
+    @classmethod
+    def _ends(cls, length: Interval) -> Interval:
+        if length == NEVER:
+            raise ValueError('must end: give a number with a unit, like "3 epochs"')
+        return length
+
     @field_validator("disk_wait")
     @classmethod
     def _by_the_clock(cls, wait: Interval) -> Interval:
@@ -126,11 +133,11 @@ class TrainPolicy(Component):
 class Runtime(Component):
     """What the numbers depend on besides the experiment itself."""
 
-    seed: NonNegativeInt = 0
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
     """What products are computed in; by default fp32 for tables, else bf16 or fp16 where the device has it."""
     device: Literal["auto", "cpu", "cuda", "mps"] = "auto"
-    threads: PositiveInt | None = None
+    threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """CPU threads; by default the cores this process may use."""
     deterministic: bool = True
 

@@ -3,6 +3,7 @@
 import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal, get_args
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
@@ -35,15 +36,14 @@ class Interval:
         if unit not in UNITS:
             raise ValueError(f"{_WANTED}; `{match[2]}` is no unit")
         amount = float(match[1].replace("_", "").replace(",", ""))
-        if amount <= 0:
-            raise ValueError("must be more than zero")
+        if not 0 < amount < math.inf:
+            raise ValueError("must be more than zero, and a number that a computer can hold")
         return cls(amount, unit)  # type: ignore[arg-type]  # the line above proved it
 
     def __str__(self) -> str:
         if self.unit == "never":
             return "never"
-        number = f"{self.amount:g}" if self.amount < 1e6 else str(int(self.amount))
-        return f"{number} {self.unit if self.amount != 1 else self.unit[:-1]}"
+        return f"{plain(self.amount)} {self.unit if self.amount != 1 else self.unit[:-1]}"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -62,6 +62,12 @@ NEVER = Interval(math.inf, "never")
 def _which_unit(number: str) -> str:
     *most, last = (f'"{number.strip()} {unit}"' for unit in UNITS if unit != "never")
     return f"needs a unit: {', '.join(most)} or {last}"
+
+
+def plain(number: float) -> str:
+    """Write a number in plain digits, as many as tell it from every other: `3`, `0.00005`."""
+    digits = f"{Decimal(repr(float(number))):f}"
+    return digits.removesuffix(".0")
 
 
 def _coerce(value: object) -> Interval:
