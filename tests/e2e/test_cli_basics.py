@@ -124,3 +124,13 @@ def test_output_survives_a_terminal_that_knows_no_unicode(tmp_path: Path) -> Non
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment, check=False)
     assert answer.returncode == 0, answer.stderr
     assert "?" in answer.stdout
+
+
+def test_an_output_that_cannot_be_written_is_no_bug(tmp_path: Path) -> None:
+    make_run(tmp_path / "runs" / "one", started=1_000.0)
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "burnish", "runs", "ls"]
+        ended = subprocess.run(command, cwd=tmp_path, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("error: standard output could not be written: No space left on device")
+    assert "bug" not in ended.stderr

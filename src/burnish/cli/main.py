@@ -1,5 +1,6 @@
 """The command `burnish`: its verbs, and how everything that goes wrong is told."""
 
+import errno
 import io
 import os
 import shlex
@@ -95,7 +96,12 @@ def main() -> NoReturn:
     _find_modules_here()
     os.environ.update(openmp_settings(os.environ))  # before a verb loads torch into this very process
     os.environ[COMMAND] = shlex.join(["burnish", *sys.argv[1:]])
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        code = _unheard(error)
+    sys.exit(code)
 
 
 def run(argv: Sequence[str]) -> int:
@@ -109,6 +115,8 @@ def run(argv: Sequence[str]) -> int:
         return _refuse(_usage_text(refusal, argv), code=2)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except OSError as error:
+        return _unheard(error) if _is_of_stdout(error) else _confess(error)
     except Exception as error:  # the last place where a bug can still be told in one line
         return _confess(error)
     return code if isinstance(code, int) else 0
@@ -151,6 +159,22 @@ def _refuse(text: str, *, code: int) -> int:
     head = typer.style("error:", fg="red", bold=True) if is_coloured else "error:"
     print(f"{head} {text}", file=sys.stderr)
     return code
+
+
+def _is_of_stdout(error: OSError) -> bool:
+    """Tell whether it was the output that could not be written: of a file, the error would say the name."""
+    return error.filename is None and error.errno in (errno.ENOSPC, errno.EPIPE, errno.EIO)
+
+
+def _unheard(error: OSError) -> int:
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python tries again to write the rest when it ends
+    if error.errno == errno.EPIPE:
+        return 1  # whoever read the output, like `head`, has had enough
+    return _refuse(
+        f"standard output could not be written: {error.strerror}; what was done is done, and only the words about it "
+        "are lost",
+        code=1,
+    )
 
 
 def _usage_text(refusal: Any, argv: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """`burnish predict --format glue`: answers to GLUE's test files, in the form in which they are handed in."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,13 +79,13 @@ def _prepared_from(data: "PreparedFolder", target: str) -> object:
     from burnish.run.prepared import EXPERIMENT
     from burnish.storage import manifest
 
-    wrong = manifest.fault(Path(data.dir).expanduser())
+    wrong = manifest.fault(Path(os.path.expanduser(data.dir)))
     if wrong is not None:
         raise DataError(
             f"{target} was trained from {data.dir}, which tells of what data it was prepared and is no whole folder "
             f"of prepared data any more: {wrong}"
         )
-    return load(str(Path(data.dir).expanduser() / EXPERIMENT)).experiment.data
+    return load(str(Path(os.path.expanduser(data.dir)) / EXPERIMENT)).experiment.data
 
 
 def _paths(out: Path, tests: "Mapping[str, PublishedTest]") -> dict[str, Path]:

@@ -16,7 +16,7 @@ from burnish.run.directory import RunDirectory, default_directory, read_json
 from burnish.run.ending import COMPLETE, PREEMPTED, died, error_of, record
 from burnish.run.events_file import from_dict
 from burnish.run.lock import claimed
-from burnish.run.plan import read_plan, refuse_other_files, settle_plan
+from burnish.run.plan import read_plan, refuse_unfit, settle_plan
 from burnish.run.result import RunResult, ScoreSheet, sheet_from_json
 from burnish.spec.events import Event, Noted
 from burnish.spec.experiment import Experiment
@@ -46,7 +46,7 @@ def train(
         measured = _calibrated(resolved.experiment, run, partial(_timed, str(experiment), files, overrides, watch))
         watch(Noted(0, f"taken on this machine: {', '.join(measured) or 'nothing is left to it'}"))
         resolved = check(str(experiment), configs=files, measured=measured, overrides=overrides)
-    refuse_other_files(run)  # before a lock is put there
+    refuse_unfit(run)  # before a lock is put there
     return go_on(run, settle=partial(settle_plan, run, resolved), processes=processes, watch=watch)
 
 

@@ -36,7 +36,14 @@ def cache_root(environment: Mapping[str, str] | None = None) -> Path:
     """Tell where the cache lives: $BURNISH_CACHE, or ~/.cache/burnish."""
     # asked for at each call: `datasets` puts another mapping in the place of os.environ
     named = (os.environ if environment is None else environment).get("BURNISH_CACHE")
-    return Path(named).expanduser() if named else Path.home() / ".cache" / "burnish"
+    if named:
+        return Path(os.path.expanduser(named))
+    try:
+        return Path.home() / ".cache" / "burnish"
+    except RuntimeError as error:
+        raise DataError(
+            "there is nowhere to cache features, because this user has no home directory; set BURNISH_CACHE to a folder"
+        ) from error
 
 
 def open_cache(environment: Mapping[str, str] | None = None) -> FeatureCache:

@@ -1,5 +1,6 @@
 """Goes from GLUE's published files, or its hub copy, to splits with one set of column names and labels."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -127,7 +128,7 @@ def _file(directory: str, stem: str, *, glue_set: str) -> str:
     location = location_of(directory, stem)
     if location is not None:
         return location
-    where = "" if is_url(directory) or Path(directory).expanduser().is_dir() else ", and there is no such folder"
+    where = "" if is_url(directory) or Path(os.path.expanduser(directory)).is_dir() else ", and there is no such folder"
     raise DataError(
         f"data.dir: {directory} has no {stem}.tsv (nor .gz, .zst){where}; "
         f"GLUE's {glue_set} is published as train.tsv and {LAYOUTS[glue_set].dev}.tsv, and both are needed"

@@ -1,5 +1,6 @@
 """Finds the folder behind a model's name: a path, `package:module/inside`, or a name on the hub."""
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ def local_folder(name: str, *, option: str = "model.name") -> Path | None:
     """Give the folder on this machine, or None for a name on the hub; refuse what is neither."""
     if name.startswith(PACKAGE):
         return _existing(_package_folder(name, option=option), name=name, option=option)
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     if path.is_dir():
         return _model_inside(path)
     if _is_path(name) or not _HUB_NAME.match(name):

@@ -219,7 +219,8 @@ def write_text(path: Path, text: str) -> None:
     """Write a small text file in one motion: a reader sees the old bytes or the new ones, even after a power cut."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_durably(path, text.encode("utf-8"))
+        # A path that is not UTF-8 comes as lone surrogates; written so, JSON reads them back.
+        write_durably(path, text.encode("utf-8", errors="backslashreplace"))
     except OSError as error:
         raise CheckpointError(f"{path} could not be written: {error.strerror or error}") from error
 

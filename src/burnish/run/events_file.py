@@ -17,6 +17,14 @@ from burnish.spec.events import Ended, Evaluated, Event, Saved, Stepped
 
 _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
 _MUST_REACH_THE_DISK = (Saved, Ended)
+_PLAIN: Mapping[object, Any] = {
+    int: int,
+    int | None: int | None,
+    str: str,
+    bool: bool,
+    Mapping[str, object]: Mapping,
+}
+"""What a field of an event must be when it is read, by its annotation."""
 _REPLAYED = "|".join(kind.__name__.lower() for kind in (Stepped, Evaluated, Saved))
 _REPLAYED_STEP = re.compile(rf'\{{"event": "(?:{_REPLAYED})", "step": (\d+),'.encode())
 """Finds the step of a line without parsing it: a long run has a million of them to pass over."""
@@ -121,7 +129,7 @@ def parse(line: bytes, *, where: str) -> Record | None:
         values = json.loads(line)
         event = from_dict(values)
         return None if event is None else Record(event, float(values["time"]), int(values["attempt"]))
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise CheckpointError(
             f"{where} is not an event of a run; put the file back from a copy, or remove that line"
         ) from error
@@ -145,6 +153,8 @@ def _decode(value: Any, annotation: object) -> Any:
         return None if value is None else float(value)
     if annotation == Mapping[str, float]:
         return {name: float(score) for name, score in value.items()}
+    if not isinstance(value, _PLAIN.get(annotation, object)):  # type: ignore[call-overload]  # annotations are hashable
+        raise TypeError(f"{value!r} is not of type {annotation}")
     return value
 
 

@@ -1,5 +1,7 @@
 """Decides how a run starts: fresh, resumed, or refused because the directory holds another experiment."""
 
+import os
+
 from burnish.config import Resolved, diff, fingerprint, load, render
 from burnish.errors import CheckpointError, ConfigError, Problem
 from burnish.run.directory import RunDirectory, write_text
@@ -11,12 +13,14 @@ def settle_plan(directory: RunDirectory, resolved: Resolved) -> None:
     if directory.exists() and not _has_learned_nothing(directory):
         _refuse_another(directory, resolved.experiment)
         return
-    refuse_other_files(directory)
+    refuse_unfit(directory)
     write_text(directory.plan, render(resolved.experiment, origin=resolved.origin))
 
 
-def refuse_other_files(directory: RunDirectory) -> None:
-    """Refuse a folder with files of another kind, which a run must not be mixed with."""
+def refuse_unfit(directory: RunDirectory) -> None:
+    """Refuse a folder with files of another kind, which a run must not be mixed with, and a name that is not UTF-8."""
+    if "\ufffd" in os.fsencode(directory.path).decode("utf-8", "replace"):
+        raise CheckpointError(f"{directory.path} is not UTF-8, and weights cannot be written there; name another --dir")
     if directory.exists() or not directory.path.is_dir():
         return
     if any(path.name not in (".lock", directory.lock.name) for path in directory.path.iterdir()):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ _IDS = ("a", "b", "c", "tokens")
 
 def load_prepared(written: str, request: DataRequest) -> Splits:
     """Give the rows of each split, mapped; refuse a folder that was changed or lacks a column of the task."""
-    folder = Path(written).expanduser()
+    folder = Path(os.path.expanduser(written))
     wrong = manifest.fault(folder)
     if wrong is not None:
         raise DataError(f"data.dir: {written} is no whole folder of prepared data: {wrong}")
@@ -44,7 +45,7 @@ def load_prepared(written: str, request: DataRequest) -> Splits:
 def refuse_misfit(written: str, encoder: Encoder) -> None:
     """Refuse features that another tokenizer, policy or set of labels shaped, and name what differs."""
     wanted = json.loads(json.dumps(dict(encoder.key), default=dict))
-    found = [str(each) for each in differences(wanted, _content(Path(written).expanduser())["encoder"])]
+    found = [str(each) for each in differences(wanted, _content(Path(os.path.expanduser(written)))["encoder"])]
     if found:
         raise DataError(
             f"data.dir: {written} was prepared for another experiment, for its features are shaped otherwise: "
@@ -54,7 +55,7 @@ def refuse_misfit(written: str, encoder: Encoder) -> None:
 
 def read_features(written: str, split: str, *, encoder: Encoder, rows: Rows, num_ids: int | None = None) -> Stored:
     """Map the features of a split; refuse those that cannot be of these rows, or of a vocabulary of `num_ids`."""
-    folder = Path(written).expanduser()
+    folder = Path(os.path.expanduser(written))
     stored = _mapped(folder, FEATURES, split, content=_content(folder))
     place = f"data.dir: the features of {split} in {written}"
     # one row tells the columns; its content would not tell more, for a task may pack texts into blocks

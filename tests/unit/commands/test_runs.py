@@ -126,3 +126,13 @@ def test_the_history_of_the_best_score_follows_the_newest_attempt(tmp_path: Path
     assert (detail.history.best_step, detail.history.best_score) == (4, 0.9)
     assert detail.history.notes == ("n",)
     assert isinstance(story[1], Stepped)
+
+
+def test_one_odd_event_hides_no_other_run(tmp_path: Path) -> None:
+    make_run(tmp_path / "good", started=1_000.0)
+    odd = make_run(tmp_path / "odd", started=2_000.0)
+    with odd.events.open("a") as file:
+        file.write('{"event": "evaluated", "step": "x", "scores": [1], "time": 1, "attempt": 1}\n')
+    rows = {row.name: row for row in ls(tmp_path)}
+    assert rows["good"].fault is None
+    assert "is not an event of a run" in str(rows["odd"].fault)

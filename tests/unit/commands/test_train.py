@@ -1,5 +1,6 @@
 """Two who train into one directory at the same time, and workers that end before they began."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -8,9 +9,11 @@ from pathlib import Path
 import pytest
 
 from burnish.commands import train as module
+from burnish.commands.config import check
 from burnish.commands.train import work
-from burnish.errors import LaunchError
+from burnish.errors import CheckpointError, LaunchError
 from burnish.run.directory import RunDirectory
+from burnish.run.plan import read_plan, settle_plan
 
 CONFIG = "task: {type: tabular, target: y}\ndata: rows.csv\nmodel: linear\n"
 FIRST = """
@@ -64,3 +67,20 @@ def test_a_worker_that_is_killed_is_no_request_to_stop(tmp_path: Path, monkeypat
     monkeypatch.setattr(module, "run_worker", lambda *_args, **_options: -signal.SIGKILL)
     with pytest.raises(LaunchError, match="died with signal 9"):
         work(RunDirectory(tmp_path), watch=lambda _event: None)
+
+
+def test_a_directory_whose_name_is_not_utf_8_is_refused_before_anything_is_trained(tmp_path: Path) -> None:
+    config = tmp_path / os.fsdecode(b"c\xff.yaml")
+    config.write_text(CONFIG)
+    with pytest.raises(CheckpointError, match="is not UTF-8, and weights cannot be written there"):
+        module.train(str(config), directory=tmp_path / os.fsdecode(b"run\xff"))
+    assert list(tmp_path.iterdir()) == [config]
+
+
+def test_a_config_whose_name_is_not_utf_8_is_told_of_in_the_plan(tmp_path: Path) -> None:
+    config = tmp_path / os.fsdecode(b"c\xff.yaml")
+    config.write_text(CONFIG)
+    run = RunDirectory(tmp_path / "run")
+    settle_plan(run, check(str(config)))
+    assert "c\\udcff.yaml:1" in run.plan.read_text()
+    assert read_plan(run) == check(str(config)).experiment

@@ -275,3 +275,13 @@ def test_the_environment_is_read_when_it_is_asked_for_even_if_another_mapping_to
     monkeypatch.setattr("os.environ", {"BURNISH_CACHE": "/elsewhere"})
     assert cache_root() == Path("/elsewhere")
     assert open_cache().root == Path("/elsewhere")
+
+
+def test_a_user_without_a_home_is_told_where_to_name_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nowhere)
+    with pytest.raises(DataError, match="no home directory; set BURNISH_CACHE to a folder"):
+        cache_root({})
+    assert cache_root({"BURNISH_CACHE": "~nosuchuser/x"}) == Path("~nosuchuser/x")

@@ -180,3 +180,9 @@ def test_a_misspelt_run_gets_a_suggestion(tmp_path: Path) -> None:
 )
 def test_the_folder_of_a_run_is_named_after_its_experiment(experiment: str, folder: str) -> None:
     assert default_directory(experiment) == Path(folder)
+
+
+def test_a_name_that_is_not_utf_8_is_written_so_that_it_is_read_back(tmp_path: Path) -> None:
+    name = os.fsdecode(b"rows\xff.csv")
+    write_json(tmp_path / "data.json", {name: "é"})
+    assert read_json(tmp_path / "data.json") == {name: "é"}

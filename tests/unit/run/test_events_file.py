@@ -178,3 +178,22 @@ def test_a_full_disk_is_told_in_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "events.jsonl").mkdir()
     with pytest.raises(CheckpointError, match=r"events.jsonl could not be written"):
         EventsFile(tmp_path / "events.jsonl").append(stepped(1), time=0.0, attempt=1)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"event": "noted", "step": "three", "message": "x", "time": 1, "attempt": 1}',
+        '{"event": "noted", "step": null, "message": "x", "time": 1, "attempt": 1}',
+        '{"event": "noted", "step": 3, "message": "x", "time": 1, "attempt": Infinity}',
+        '{"event": "evaluated", "step": 3, "split": "test", "scores": [1], "is_best": true, "time": 1, "attempt": 1}',
+        '{"event": "started", "step": 0, "attempt": 1, "total_steps": 9, "facts": [], "time": 1}',
+        '{"event": ' + "[" * 100_000 + "]" * 100_000 + ', "time": 1, "attempt": 1}',
+    ],
+    ids=["a word for a step", "no step", "infinite", "a list of scores", "a list of facts", "deep"],
+)
+def test_an_odd_value_is_refused_with_its_place(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "events.jsonl"
+    path.write_text(line + "\n")
+    with pytest.raises(CheckpointError, match=r"events.jsonl:1 is not an event of a run"):
+        list(EventsFile(path).read())
