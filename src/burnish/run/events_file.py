@@ -153,7 +153,7 @@ def _decode(value: Any, annotation: object) -> Any:
         return None if value is None else float(value)
     if annotation == Mapping[str, float]:
         return {name: float(score) for name, score in value.items()}
-    if not isinstance(value, _PLAIN.get(annotation, object)):  # type: ignore[call-overload]  # annotations are hashable
+    if not isinstance(value, _PLAIN.get(annotation, object)):
         raise TypeError(f"{value!r} is not of type {annotation}")
     return value
 

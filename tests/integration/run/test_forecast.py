@@ -1,13 +1,17 @@
 """`burnish plan` foresees what the run then comes to."""
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from burnish.commands.plan import plan
 from burnish.commands.train import train
 from burnish.errors import BurnishError
+from burnish.run.forecast import typical_seconds
 from burnish.spec.events import Evaluated, Event, Started
 from tests.project import Project, make_project
 
@@ -62,3 +66,34 @@ def test_the_command_line_tells_it_in_lines_and_as_json(
         "data", "tokens", "training", "scoring", "time", "memory", "disk", "does",
     ]  # fmt: skip
     assert list(tmp_path.iterdir()) == []
+
+
+@dataclass
+class BusyClock:
+    """A clock on a machine where some of the time another process is busy, and everything takes 13 times as long."""
+
+    busy: frozenset[int]
+    seconds: float = 0.0
+    taken: int = 0
+
+    def take(self, place: int) -> None:
+        self.seconds += (place + 1) * (13.0 if self.taken in self.busy else 1.0) / 1000
+        self.taken += 1
+
+    def now(self) -> float:
+        return self.seconds
+
+
+@given(st.lists(st.sets(st.integers(0, 3), max_size=2), min_size=4, max_size=4))
+def test_what_is_timed_while_the_machine_is_busy_does_not_count_if_it_is_quiet_half_of_the_time(
+    busy_rounds: list[set[int]],
+) -> None:
+    """Time four places of 1, 2, 3 and 4 ms in four rounds, each disturbed in up to two of them."""
+    clock = BusyClock(frozenset(4 * each + place for place, rounds in enumerate(busy_rounds) for each in rounds))
+    assert typical_seconds(clock.take, range(4), now=clock.now) == pytest.approx(0.0025)
+
+
+def test_a_slow_step_is_not_repeated() -> None:
+    clock = BusyClock(frozenset())
+    assert typical_seconds(lambda _place: clock.take(99_999), range(3), now=clock.now) == pytest.approx(100)
+    assert clock.taken == 1
