@@ -26,7 +26,7 @@ from burnish.engine.stop import Stopper, StopRequest
 from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
 from burnish.run.events_file import EventsFile
-from burnish.run.inputs import provenance_of, refuse_changed_plan, write_inputs
+from burnish.run.inputs import refuse_changed_plan, trained_on, write_inputs
 from burnish.run.ledger import Ledger
 from burnish.run.material import Material
 from burnish.run.provenance import provenance
@@ -72,8 +72,8 @@ def train(
     checkpoint = newest_checkpoint(store, world)
     if checkpoint is not None:
         refuse_changed_plan(checkpoint, directory, experiment, is_data_accepted=is_changed_data_accepted)
-    known = provenance_of(checkpoint, directory, is_accepted=is_changed_data_accepted, tell=sinks.note)
-    prepared = prepare_in_turn(experiment, directory, world=world, tell=sinks.note, provenance=known)
+    known = trained_on(checkpoint, directory, is_accepted=is_changed_data_accepted, tell=sinks.note)
+    prepared = prepare_in_turn(experiment, directory, world=world, tell=sinks.note, trained_on=known)
     scorer = Scorer(experiment, prepared, world)
     stopper = Stopper(world, request, directory.stop_file, max_minutes=experiment.train.max_minutes)
     room = room_of(directory, experiment.train, request)

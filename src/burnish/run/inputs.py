@@ -20,7 +20,7 @@ _FREE = ("name", "description", "track", "train.max_minutes", "train.disk_wait",
 
 
 @dataclass(frozen=True)
-class Provenance:
+class TrainedOn:
     """What the weights were trained on, as far as that is known, and what happens when the data is different now."""
 
     digests: Mapping[str, str] = field(default_factory=dict)
@@ -38,7 +38,7 @@ class Provenance:
         return self.profiles.get(task)
 
 
-NOTHING_KNOWN = Provenance()
+NOTHING_KNOWN = TrainedOn()
 
 
 def digests_of(task: str, splits: Splits) -> dict[str, str]:
@@ -69,21 +69,21 @@ def write_inputs(folder: Path, *, experiment: Experiment, profile: Profile, dige
     (folder / DATA).write_text(json.dumps(dict(digests), sort_keys=True), encoding="utf-8")
 
 
-def provenance_of(
+def trained_on(
     checkpoint: Checkpoint | None, directory: RunDirectory, *, is_accepted: bool, tell: Callable[[str], None]
-) -> Provenance:
+) -> TrainedOn:
     """Say what a checkpoint was trained on, or else the last attempt; without a checkpoint no change is refused."""
     if checkpoint is None:
-        return Provenance(_digests(directory.data), {}, lambda changes: tell(_harmless(changes)))
+        return TrainedOn(_digests(directory.data), {}, lambda changes: tell(_harmless(changes)))
     accept, refuse = partial(_accept, step=checkpoint.step, tell=tell), partial(_refuse, checkpoint, directory)
     return recorded_in(checkpoint, on_change=accept if is_accepted else refuse)
 
 
-def recorded_in(checkpoint: Checkpoint, *, on_change: Callable[[Sequence[str]], None]) -> Provenance:
+def recorded_in(checkpoint: Checkpoint, *, on_change: Callable[[Sequence[str]], None]) -> TrainedOn:
     """Read what a checkpoint was trained on; of those of earlier versions, only the profile of their run is known."""
     written = read_json(checkpoint.path / PROFILE) or read_json(checkpoint.path.parents[1] / PROFILE)
     profiles = {name: profile_from_json(each) for name, each in written_profiles(written).items()} if written else {}
-    return Provenance(_digests(checkpoint.path / DATA), profiles, on_change)
+    return TrainedOn(_digests(checkpoint.path / DATA), profiles, on_change)
 
 
 def refuse_changed_plan(

@@ -20,7 +20,7 @@ from burnish.data.tokens import TextAssets
 from burnish.data.vocabulary import Vocabulary
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
 from burnish.run.directory import RunDirectory, write_json
-from burnish.run.inputs import NOTHING_KNOWN, Provenance, digests_of
+from burnish.run.inputs import NOTHING_KNOWN, TrainedOn, digests_of
 from burnish.run.joint import join
 from burnish.run.machine import give_back_memory
 from burnish.run.material import Material
@@ -102,15 +102,15 @@ def prepare(
     *,
     tell: Callable[[str], None],
     is_recorded: bool = True,
-    provenance: Provenance = NOTHING_KNOWN,
+    trained_on: TrainedOn = NOTHING_KNOWN,
 ) -> Material:
     """Read, profile, check and encode every split; unless it is recorded, leave no trace in the directory."""
     quarantine = directory.skipped_rows if is_recorded else None
     record = directory if is_recorded else None
     parts = parts_of(experiment)
     if ALONE in parts:
-        return _encoded(experiment, _ready(experiment, quarantine, record=record, provenance=provenance), tell=tell)
-    ready = _all_ready(parts, quarantine, provenance)
+        return _encoded(experiment, _ready(experiment, quarantine, record=record, trained_on=trained_on), tell=tell)
+    ready = _all_ready(parts, quarantine, trained_on)
     profiles = {name: each.profile for name, each in ready.items()}
     if record is not None:
         digests = {file: digest for each in ready.values() for file, digest in each.digests.items()}
@@ -164,14 +164,14 @@ class _Ready:
     digests: Mapping[str, str]
 
 
-def _all_ready(parts: Mapping[str, Experiment], quarantine: Path | None, provenance: Provenance) -> dict[str, _Ready]:
+def _all_ready(parts: Mapping[str, Experiment], quarantine: Path | None, trained_on: TrainedOn) -> dict[str, _Ready]:
     """Read the rows of every task before one is refused, so that the faults of all are told at once."""
     ready: dict[str, _Ready] = {}
     refused: list[DataError] = []
     misfits: list[Problem] = []
     for name, part in parts.items():
         try:
-            ready[name] = _ready(part, quarantine, name=name, provenance=provenance)
+            ready[name] = _ready(part, quarantine, name=name, trained_on=trained_on)
         except DataError as error:
             refused.append(DataError(f"task {name}: {error}"))
         except ConfigError as error:
@@ -189,14 +189,14 @@ def _ready(
     *,
     name: str = ALONE,
     record: RunDirectory | None = None,
-    provenance: Provenance = NOTHING_KNOWN,
+    trained_on: TrainedOn = NOTHING_KNOWN,
 ) -> _Ready:
     try:
         splits = experiment.data.load(request_of(experiment, quarantine))
     except BrokenRows as error:
         raise _with_faults_of_the_rest(experiment, error) from error
     # What the weights were trained with comes first: a label that is new in a changed file must not reshape them.
-    profile = provenance.settle(name, splits) or experiment.task.profile(splits.train)
+    profile = trained_on.settle(name, splits) or experiment.task.profile(splits.train)
     refuse_misfits(experiment, profile)
     digests = digests_of(name, splits)
     if record is not None:

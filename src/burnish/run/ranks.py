@@ -6,7 +6,7 @@ from typing import Any
 from burnish.dist.world import World
 from burnish.errors import LaunchError
 from burnish.run.directory import RunDirectory
-from burnish.run.inputs import Provenance
+from burnish.run.inputs import TrainedOn
 from burnish.run.material import Material
 from burnish.run.prepare import prepare
 from burnish.spec.experiment import Experiment
@@ -19,13 +19,13 @@ def prepare_in_turn(
     *,
     world: World,
     tell: Callable[[str], None],
-    provenance: Provenance,
+    trained_on: TrainedOn,
 ) -> Material:
     """Prepare the data on process 0, then on the others, who find the features in the cache."""
     if world.rank > 0:
         world.barrier()
-        return prepare(experiment, directory, tell=tell, is_recorded=False, provenance=provenance)
-    prepared = prepare(experiment, directory, tell=tell, provenance=provenance)
+        return prepare(experiment, directory, tell=tell, is_recorded=False, trained_on=trained_on)
+    prepared = prepare(experiment, directory, tell=tell, trained_on=trained_on)
     world.barrier()
     return prepared
 

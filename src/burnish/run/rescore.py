@@ -10,7 +10,7 @@ from burnish.engine.snapshot_torch import read_weights
 from burnish.errors import CheckpointError, DataError
 from burnish.run.assemble import build_learner
 from burnish.run.directory import RunDirectory
-from burnish.run.inputs import NOTHING_KNOWN, Provenance, recorded_in, refuse_changed_plan
+from burnish.run.inputs import NOTHING_KNOWN, TrainedOn, recorded_in, refuse_changed_plan
 from burnish.run.prepare import prepare
 from burnish.run.scoring import Scorer
 from burnish.spec.experiment import Experiment
@@ -37,7 +37,7 @@ class Rescorer:
             self.directory,
             tell=lambda _sentence: None,
             is_recorded=False,
-            provenance=self._provenance(),
+            trained_on=self._trained_on(),
         )
         if self.split is None:
             self.split = "test" if "test" in prepared.features else "validation"
@@ -48,7 +48,7 @@ class Rescorer:
         self._learner = build_learner(self.experiment, prepared, Solo())
         self._fitting = partial(Memory().answer, step=0)
 
-    def _provenance(self) -> Provenance:
+    def _trained_on(self) -> TrainedOn:
         try:
             newest = self._store.at(self._store.steps()[-1])
         except (CheckpointError, IndexError):

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from burnish.run.inputs import Provenance, changed_files, digests_of
+from burnish.run.inputs import TrainedOn, changed_files, digests_of
 from burnish.spec.values import Places, Profile, Rows, Splits
 
 ROWS = Rows(pa.table({"x": [1]}), Places(("x.csv",), np.zeros(1, int), np.zeros(1, int), (2,)))
@@ -36,7 +36,7 @@ def test_a_source_that_tells_of_no_files_is_known_by_its_fingerprint() -> None:
 def test_each_of_several_tasks_is_compared_with_its_own_files(digest: str, changes: list[list[str]]) -> None:
     seen: list[list[str]] = []
     profile = Profile("binary", ("no", "yes"))
-    known = Provenance(
+    known = TrainedOn(
         {"rte/x.csv": digest, "cola/x.csv": "7"}, {"rte": profile}, lambda found: seen.append(list(found))
     )
     assert known.settle("rte", SPLITS) is profile
