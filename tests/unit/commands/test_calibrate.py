@@ -57,7 +57,7 @@ def test_what_was_measured_stands_in_the_plan_and_is_not_measured_again(
     seconds = {"sdpa": 1.0, "auto": 2.0}
     monkeypatch.setattr(train_module, "open_choices", lambda _experiment: [ATTENTION])
     monkeypatch.setattr(train_module, "_timed", lambda *given: seconds.pop(given[-1][-1].split("=")[1], 3.0))
-    monkeypatch.setattr(train_module, "go_on", lambda run, **_: run)
+    monkeypatch.setattr(train_module, "go_on", lambda run, settle, **_: settle())
     run, notes = RunDirectory(tmp_path / "run"), list[Event]()
     for _ in range(2):
         train_module.train(DEMO, directory=run.path, is_calibrated=True, watch=notes.append)
