@@ -84,7 +84,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             arguments["which"] if arguments["which"] == 500 else 800,
         )
 
-    resume = lambda target, *, watch, processes: train(str(target), watch=watch, processes=processes)  # noqa: E731
+    resume = lambda target, **options: train(str(target), **options)  # noqa: E731
     monkeypatch.setitem(sys.modules, "burnish.commands.train", SimpleNamespace(train=train))
     monkeypatch.setitem(sys.modules, "burnish.commands.resume", SimpleNamespace(resume=resume))
     commands = SimpleNamespace(evaluate=evaluate, watch=watch, evaluate_checkpoint=evaluate_checkpoint)
@@ -141,7 +141,7 @@ def test_a_training_as_json_lines(trained: list[dict[str, Any]], capsys: Capture
 def test_resuming_a_run_by_its_name(trained: list[dict[str, Any]], capsys: Captured) -> None:
     make_run(Path("runs/a"))
     assert run(["resume", "a", "--processes", "2"]) == 0
-    assert trained == [{"experiment": "runs/a", "processes": 2}]
+    assert trained == [{"experiment": "runs/a", "processes": 2, "accept_changed_data": False}]
     assert "test accuracy" in capsys.readouterr().out
 
 
