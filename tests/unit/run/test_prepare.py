@@ -7,8 +7,10 @@ import pytest
 from burnish.config import load
 from burnish.errors import ConfigError
 from burnish.run.directory import RunDirectory, read_json, write_json
+from burnish.run.inputs import trained_on
 from burnish.run.prepare import prepare
 from burnish.spec.parts import profile_from_json
+from burnish.storage.checkpoints import Checkpoint
 
 CONFIG = """
 task: text_classification
@@ -55,11 +57,13 @@ def test_a_run_that_began_without_scaling_its_target_goes_on_so(
 ) -> None:
     write("train", "validation", "test", labels=("1000.5", "1200.25", "1500"))
     run = RunDirectory(Path("run"))
-    (run.checkpoints / "step-00000004" if has_checkpoint else run.path).mkdir(parents=True)
+    checkpoint = Checkpoint(run.checkpoints / "step-00000004", 4) if has_checkpoint else None
+    (checkpoint.path if checkpoint else run.path).mkdir(parents=True)
     write_json(run.profile, {"kind": "regression", "labels": [], "facts": {"mean": 1233.6}})
     experiment = load("mine.yaml").experiment
+    known = trained_on(checkpoint, run, is_accepted=False, tell=pytest.fail)
     with pytest.raises(ConfigError, match="nowhere"):
-        prepare(experiment, run, tell=pytest.fail)
+        prepare(experiment, run, tell=pytest.fail, trained_on=known)
     profile = profile_from_json(read_json(run.profile))
     assert ("target" in profile.facts) == is_scaled
     assert experiment.task.metrics(profile)[0].names() == (("r2",) if is_scaled else ("pearson",))
