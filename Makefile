@@ -27,8 +27,8 @@ check: $(VENV)/dev.stamp ## Lint, check formatting, types and import directions
 	$(BIN)/mypy --config-file pyproject.toml
 	$(BIN)/lint-imports
 
-faults: $(VENV)/dev.stamp ## Kill, starve and corrupt runs, then compare what they resume to
-	BURNISH_FAULTS=full $(BIN)/python -m pytest tests/faults -n 2 --dist worksteal
+faults: $(VENV)/dev.stamp ## Kill, starve, corrupt and attack runs, and judge what becomes of them
+	BURNISH_FAULTS=full $(BIN)/python -m pytest tests/faults tests/adversary -n 2 --dist worksteal
 
 bench: $(VENV)/dev.stamp ## Measure speed and quality as ratios
 	$(BIN)/python -m bench.run
