@@ -30,6 +30,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     directory = tmp_path_factory.mktemp("burnish-cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("BURNISH_CACHE", str(directory))
+        patch.setenv("BURNISH_STATE", str(directory / "state"))
         yield directory
 
 

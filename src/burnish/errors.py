@@ -50,6 +50,10 @@ class CheckpointError(BurnishError):
     exit_code = 5
 
 
+class UntrustedCode(CheckpointError):
+    """Refuse to run code that a run, an artifact or a prepared folder names and that the user has not trusted."""
+
+
 class LaunchError(BurnishError):
     """Refuse a job that could not be started or did not end well."""
 

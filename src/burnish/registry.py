@@ -2,7 +2,8 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -46,6 +47,14 @@ class Listing:
     aliases: tuple[str, ...] = ()
 
 
+class ForeignCode(ConfigError):
+    """Refuse addresses that nobody installed under a name; `code` says where each was written."""
+
+    def __init__(self, code: Sequence[str]) -> None:
+        super().__init__([Problem(each) for each in code])
+        self.code = tuple(code)
+
+
 @lru_cache(maxsize=1)
 def default_registry() -> "Registry":
     """Give the registry of this Python environment."""
@@ -62,9 +71,17 @@ class Registry:
         catalog: Mapping[str, Mapping[str, Entry]] = CATALOG,
     ) -> None:
         self._catalog = catalog
+        self.is_guarded = False
+        """Whether only what is installed under a name may be imported, and no address that a config makes up."""
         found = entry_points or _installed_entry_points()
         self._entry_points = lru_cache(maxsize=None)(lambda group: tuple(found(group)))
         self._names = lru_cache(maxsize=None)(self._list)
+
+    def guarded(self) -> "Registry":
+        """Give the same registry for a config that is not to be trusted."""
+        guarded = copy(self)
+        guarded.is_guarded = True
+        return guarded
 
     def kinds(self) -> list[str]:
         """List the kinds of component that Burnish itself provides."""
@@ -88,7 +105,7 @@ class Registry:
         return found[0].name if found else name
 
     def load(self, kind: str, name: str) -> type[Component]:
-        """Import the class behind a name; raise ConfigError with a sentence if that cannot be done."""
+        """Import the class behind a name; raise ConfigError with a sentence if that cannot be done or may not be."""
         address = self._address(kind, name)
         cls = _imported(address, what=f"{_noun(kind)} '{name}'")
         if not (isinstance(cls, type) and issubclass(cls, Component)):
@@ -128,6 +145,8 @@ class Registry:
         if found:
             return found[0].address
         if is_address(name):
+            if self.is_guarded and all(each.address != name for each in self._names(kind)):
+                raise ForeignCode([name])
             return name
         raise _refusal(self._unknown(kind, name))
 

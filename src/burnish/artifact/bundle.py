@@ -10,7 +10,7 @@ from typing import Any
 
 from burnish import __version__
 from burnish.artifact.foreign import foreign_code
-from burnish.config import render
+from burnish.config import render, trust
 from burnish.durable import sync_folder
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets
@@ -43,6 +43,7 @@ def write_artifact(
     code = foreign_code(experiment)
     told = {"format": FORMAT, "burnish": __version__, **({"code": code} if code else {})}
     manifest.commit(building, {**told, **facts})
+    trust(building / EXPERIMENT)
     shutil.rmtree(path, ignore_errors=True)
     os.replace(building, path)
     sync_folder(path.parent)

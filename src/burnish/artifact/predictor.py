@@ -65,12 +65,12 @@ class Predictor:
         return self.profile.inputs or self.task.input_columns
 
     @classmethod
-    def load(cls, path: Path, *, task: str | None = None) -> "Predictor":
+    def load(cls, path: Path, *, task: str | None = None, trust_code: bool = False) -> "Predictor":
         """Load an artifact; refuse it when a file was changed or its answers are not those it was saved with.
 
-        One that learned several tasks must be told of which it is asked.
+        One that learned several tasks must be told of which it is asked. Code that it names must be trusted.
         """
-        return _chosen(load_all(path), task, path)
+        return _chosen(load_all(path, trust_code=trust_code), task, path)
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[Prediction]:
         """Predict rows given as mappings from column to value."""
@@ -102,10 +102,10 @@ class Predictor:
         return self.encoder.put_into_words(outcome) if isinstance(self.encoder, PutsIntoWords) else outcome
 
 
-def load_all(path: Path) -> dict[str, Predictor]:
+def load_all(path: Path, *, trust_code: bool = False) -> dict[str, Predictor]:
     """Load an artifact with a predictor for each of its tasks by name, all of which prove themselves."""
     _verify(path)
-    predictors = _assemble(path)
+    predictors = _assemble(path, _experiment(path, trust_code=trust_code))
     golden = json.loads((path / GOLDEN).read_text(encoding="utf-8"))
     for name, predictor in predictors.items():
         _replay(predictor, golden["tasks"][name] if name else golden, path)
@@ -186,10 +186,9 @@ def _verify(path: Path) -> None:
         raise CheckpointError(f"{path} has artifact format {version} and this version of Burnish reads {FORMAT}")
 
 
-def _assemble(path: Path) -> dict[str, Predictor]:
+def _assemble(path: Path, experiment: Experiment) -> dict[str, Predictor]:
     from burnish.artifact.loading_torch import load_infer
 
-    experiment = _experiment(path)
     whole = profile_from_json(json.loads((path / PROFILE).read_text(encoding="utf-8")))
     # An artifact that does not tell its precision is of a version that left `auto` to the device, as its answers show.
     is_told = "precision" in (manifest.read(path) or {})
@@ -203,9 +202,9 @@ def _assemble(path: Path) -> dict[str, Predictor]:
     return predictors
 
 
-def _experiment(path: Path) -> Experiment:
+def _experiment(path: Path, *, trust_code: bool) -> Experiment:
     try:
-        return load_experiment(str(path / EXPERIMENT)).experiment
+        return load_experiment(str(path / EXPERIMENT), trust_code=trust_code).experiment
     except ConfigError as error:
         needed = (manifest.read(path) or {}).get("code")
         if not needed:

@@ -8,7 +8,7 @@ import typer
 from burnish.cli.console import JsonLines
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
-from burnish.cli.options import Json, OfSeveral, Target, resolved
+from burnish.cli.options import Json, OfSeveral, Target, TrustCode, resolved
 from burnish.cli.outcome import scores_table
 from burnish.cli.progress import announce
 from burnish.cli.tables import show
@@ -35,23 +35,24 @@ def evaluate(
             "--checkpoint", metavar="STEP", help="Score a checkpoint of a run, ended or not: a step, last or best."
         ),
     ] = None,
+    trust_code: TrustCode = False,
     is_json: Json = False,
 ) -> None:
     """Score a run or an artifact, each score with its 95% interval."""
     if checkpoint is not None:
         if is_watching or task is not None or data is not None:
             raise typer.BadParameter("--checkpoint scores a split of a run; leave out --watch, --task and --in")
-        _checkpoint(target, checkpoint, split=split, is_json=is_json)
+        _checkpoint(target, checkpoint, split=split, trust_code=trust_code, is_json=is_json)
         return
     if is_watching:
         if task is not None:
             raise typer.BadParameter("--watch scores all tasks of a run; leave out --task")
-        _watch(target, split=split or "validation", data=data, is_json=is_json)
+        _watch(target, split=split or "validation", data=data, trust_code=trust_code, is_json=is_json)
         return
     from burnish.commands.evaluate import evaluate as command
 
     with counting("scoring", is_silent=is_json) as progress:
-        found = command(resolved(target), split=split, data=data, task=task, progress=progress)
+        found = command(resolved(target), split=split, data=data, task=task, trust_code=trust_code, progress=progress)
     for note in found.notes:
         print(f"note: {note}", file=sys.stderr)
     if is_json:
@@ -60,7 +61,7 @@ def evaluate(
         show(scores_table(found.scores, title=_title(found.split, asked=split or data)))
 
 
-def _checkpoint(target: str, checkpoint: str, *, split: str | None, is_json: bool) -> None:
+def _checkpoint(target: str, checkpoint: str, *, split: str | None, trust_code: bool, is_json: bool) -> None:
     words: dict[str, Literal["last", "best"]] = {"last": "last", "best": "best"}
     if checkpoint not in words and not checkpoint.isdecimal():
         raise typer.BadParameter(f"--checkpoint takes a step, like 500, or last or best; got '{checkpoint}'")
@@ -69,7 +70,9 @@ def _checkpoint(target: str, checkpoint: str, *, split: str | None, is_json: boo
 
     which = words.get(checkpoint) or int(checkpoint)
     with counting("scoring", is_silent=is_json) as progress:
-        found = evaluate_checkpoint(find_run(target).path, which=which, split=split, progress=progress)
+        found = evaluate_checkpoint(
+            find_run(target).path, which=which, split=split, trust_code=trust_code, progress=progress
+        )
     if is_json:
         print_document({"target": target, "step": found.step, "split": found.split, "scores": found.scores})
     else:
@@ -82,13 +85,14 @@ def _title(split: str | None, *, asked: str | None) -> str:
     return split or "" if split == "test" else f"{split}, for there is no test split"
 
 
-def _watch(target: str, *, split: str, data: str | None, is_json: bool) -> None:
+def _watch(target: str, *, split: str, data: str | None, trust_code: bool, is_json: bool) -> None:
     if data is not None:
         raise typer.BadParameter("--watch scores the checkpoints of a run on a split; leave out --in")
     from burnish.commands.evaluate import watch
     from burnish.run.directory import find_run
 
-    watch(find_run(target).path, split=split, emit=JsonLines(sys.stdout).watch if is_json else _print_line)
+    emit = JsonLines(sys.stdout).watch if is_json else _print_line
+    watch(find_run(target).path, split=split, trust_code=trust_code, emit=emit)
 
 
 def _print_line(event: Evaluated) -> None:

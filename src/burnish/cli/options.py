@@ -32,6 +32,12 @@ OfSeveral = Annotated[
 ]
 
 
+TrustCode = Annotated[
+    bool,
+    typer.Option("--trust-code", help="Run the code that the run or artifact names; only if you know that code."),
+]
+
+
 def resolved(target: str) -> str:
     """Take a bare name for the run of that name under runs/."""
     named = Path("runs", target)

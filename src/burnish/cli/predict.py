@@ -10,7 +10,7 @@ import typer
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
 from burnish.cli.figures import figure
-from burnish.cli.options import Json, OfSeveral, Target, resolved
+from burnish.cli.options import Json, OfSeveral, Target, TrustCode, resolved
 from burnish.cli.predict_glue import predict_glue
 from burnish.cli.predict_payload import predict_payload
 from burnish.cli.tables import Table, show
@@ -51,6 +51,7 @@ def predict(
         typer.Option("--bad-rows", help="With --format: refuse all, or skip bad rows."),
     ] = "error",
     task: OfSeveral = None,
+    trust_code: TrustCode = False,
     is_json: Json = False,
 ) -> None:
     """Predict from texts, rows or a file, prepared as in training."""
@@ -58,17 +59,17 @@ def predict(
     if format is not None:
         _refuse_texts(given)
         ask = predict_glue if format == "glue" else partial(predict_payload, format=format, bad_rows=bad_rows)
-        ask(resolved(target), source=source, out=out, task=task, is_json=is_json)
+        ask(resolved(target), source=source, out=out, task=task, trust_code=trust_code, is_json=is_json)
         return
     _refuse_format_options(source, out, bad_rows)
     if (source is None) != (out is None):
         raise typer.BadParameter("--in and --out go together: rows come from --in, predictions go to --out")
     if source is not None and out is not None:
         _refuse_texts(given)
-        _predict_file(resolved(target), source=source, out=out, task=task, is_json=is_json)
+        _predict_file(resolved(target), source=source, out=out, task=task, trust_code=trust_code, is_json=is_json)
         return
     asked = _objects(rows) if rows and not texts else _rows(texts or [], pairs or [])
-    _predict_rows(target, asked, task=task, is_json=is_json)
+    _predict_rows(target, asked, task=task, trust_code=trust_code, is_json=is_json)
 
 
 def _refuse_texts(given: Sequence[str]) -> None:
@@ -109,10 +110,12 @@ def _rows(texts: Sequence[str], pairs: Sequence[str]) -> list[dict[str, Any]]:
     return [{"text": text, "pair": pair} for text, pair in zip(texts, pairs, strict=True)]
 
 
-def _predict_rows(target: str, rows: list[dict[str, Any]], *, task: str | None, is_json: bool) -> None:
+def _predict_rows(
+    target: str, rows: list[dict[str, Any]], *, task: str | None, trust_code: bool, is_json: bool
+) -> None:
     from burnish.commands.predict import predict as command
 
-    predictions = command(resolved(target), rows, task=task)
+    predictions = command(resolved(target), rows, task=task, trust_code=trust_code)
     if is_json:
         print_document({"target": target, "predictions": predictions})
         return
@@ -126,11 +129,11 @@ def _told(row: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in row.items())
 
 
-def _predict_file(target: str, *, source: str, out: Path, task: str | None, is_json: bool) -> None:
+def _predict_file(target: str, *, source: str, out: Path, task: str | None, trust_code: bool, is_json: bool) -> None:
     from burnish.commands.predict import predict_file
 
     with counting("predicting", is_silent=is_json) as progress:
-        count = predict_file(resolved(target), source=source, out=out, task=task, progress=progress)
+        count = predict_file(target, source=source, out=out, task=task, trust_code=trust_code, progress=progress)
     if is_json:
         print_document({"target": target, "rows": count, "out": out})
     else:

@@ -9,14 +9,16 @@ from burnish.cli.documents import print_document
 from burnish.cli.tables import Table, show
 
 
-def predict_glue(target: str, *, source: str | None, out: Path | None, task: str | None, is_json: bool) -> None:
+def predict_glue(
+    target: str, *, source: str | None, out: Path | None, task: str | None, trust_code: bool, is_json: bool
+) -> None:
     """Predict the published test files and say what was written."""
     from burnish.commands.glue import predict_glue as command
 
     if source is None or out is None:
         raise typer.BadParameter("--format glue reads the test files in --in DIR and writes to --out DIR; give both")
     with counting("predicting", is_silent=is_json) as progress:
-        written = command(target, source=source, out=out, task=task, progress=progress)
+        written = command(target, source=source, out=out, task=task, trust_code=trust_code, progress=progress)
     if is_json:
         print_document({"target": target, "submissions": written})
     else:

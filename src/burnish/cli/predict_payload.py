@@ -24,6 +24,7 @@ def predict_payload(
     format: FormatName,
     bad_rows: "BadRows",
     task: str | None,
+    trust_code: bool,
     is_json: bool,
 ) -> None:
     """Predict the rows of a payload and put the answers where they are asked for."""
@@ -34,7 +35,16 @@ def predict_payload(
         raise typer.BadParameter("--json prints to standard output, where the answers go; give --out FILE too")
     payload = _payload(source)
     with counting("predicting", is_silent=place is None or is_json) as progress:
-        answered = command(target, payload, format=format, bad_rows=bad_rows, out=place, task=task, progress=progress)
+        answered = command(
+            target,
+            payload,
+            format=format,
+            bad_rows=bad_rows,
+            out=place,
+            task=task,
+            trust_code=trust_code,
+            progress=progress,
+        )
     _tell(answered)
     if place is None:
         sys.stdout.buffer.write(answered.body)

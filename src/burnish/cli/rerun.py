@@ -7,7 +7,7 @@ import typer
 
 from burnish.cli.console import console_for
 from burnish.cli.documents import print_document
-from burnish.cli.options import Json, Processes, Run
+from burnish.cli.options import Json, Processes, Run, TrustCode
 from burnish.cli.outcome import exit_code_of, finish
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def rerun(
     verify: Annotated[
         bool, typer.Option("--verify", help="Compare weights, predictions and scores with those of RUN.")
     ] = False,
+    trust_code: TrustCode = False,
     is_json: Json = False,
 ) -> None:
     """Train the plan of a run again, into another directory."""
@@ -34,7 +35,12 @@ def rerun(
 
     with console_for(is_json=is_json) as console:
         again = command(
-            find_run(run).path, directory=directory, processes=processes, verify=verify, watch=console.watch
+            find_run(run).path,
+            directory=directory,
+            processes=processes,
+            verify=verify,
+            trust_code=trust_code,
+            watch=console.watch,
         )
     finish(again.result, is_json=is_json)
     if again.is_verified:

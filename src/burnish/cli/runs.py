@@ -9,7 +9,7 @@ import typer
 from burnish.cli.console import JsonLines
 from burnish.cli.documents import print_document
 from burnish.cli.figures import duration, figure, moment, score_text
-from burnish.cli.options import Json, Run, print_help
+from burnish.cli.options import Json, Run, TrustCode, print_help
 from burnish.cli.outcome import headline_table, scores_table
 from burnish.cli.progress import Progress, advance, announce, status_line
 from burnish.cli.tables import Table, show
@@ -66,6 +66,7 @@ def compare(
         str | None,
         typer.Option("--split", metavar="SPLIT", help="Which set to compare on; by default test, or validation."),
     ] = None,
+    trust_code: TrustCode = False,
     is_json: Json = False,
 ) -> None:
     """Compare runs: options, scores with intervals, and a paired test.
@@ -74,7 +75,7 @@ def compare(
     """
     from burnish.commands.runs import compare as command
 
-    comparison = command(runs, split=split)
+    comparison = command(runs, split=split, trust_code=trust_code)
     if is_json:
         print_document(comparison)
     else:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from burnish.cli.console import console_for
-from burnish.cli.options import Configs, Experiment, Json, Overrides, Processes, Quiet, Run
+from burnish.cli.options import Configs, Experiment, Json, Overrides, Processes, Quiet, Run, TrustCode
 from burnish.cli.outcome import exit_code_of, finish
 
 
@@ -33,6 +33,7 @@ def train(
     then: Annotated[
         Then | None, typer.Option("--then", metavar="evaluate", help="Score the test split afterwards, or validation.")
     ] = None,
+    trust_code: TrustCode = False,
     is_json: Json = False,
     is_quiet: Quiet = False,
 ) -> None:
@@ -48,6 +49,7 @@ def train(
             directory=directory or default_directory(experiment),
             processes=processes,
             is_calibrated=is_calibrated,
+            trust_code=trust_code,
             watch=console.watch,
         )
     finish(result, is_json=is_json, then=then)
@@ -62,6 +64,7 @@ def resume(
         bool,
         typer.Option("--accept-changed-data", help="Resume although data files changed; the run's events say so."),
     ] = False,
+    trust_code: TrustCode = False,
     is_json: Json = False,
     is_quiet: Quiet = False,
 ) -> None:
@@ -71,7 +74,11 @@ def resume(
 
     with console_for(is_json=is_json, is_quiet=is_quiet) as console:
         result = command(
-            find_run(run).path, processes=processes, accept_changed_data=accept_changed_data, watch=console.watch
+            find_run(run).path,
+            processes=processes,
+            accept_changed_data=accept_changed_data,
+            trust_code=trust_code,
+            watch=console.watch,
         )
     finish(result, is_json=is_json)
     raise typer.Exit(exit_code_of(result))

@@ -44,16 +44,17 @@ class Comparison:
     verdicts: tuple[Verdict, ...]
 
 
-def compare(runs: Sequence[Path | str], *, split: str | None = None) -> Comparison:
+def compare(runs: Sequence[Path | str], *, split: str | None = None, trust_code: bool = False) -> Comparison:
     """Compare runs: options that differ, scores with intervals, and a paired test where predictions allow it.
 
     Scores are those of test and validation and the test is of the first that all have, or both of the split named.
+    Code that their plans name must be trusted.
     """
     splits = _SPLITS if split is None else (split,)
     directories = [find_run(run) for run in runs]
     if len({each.path.resolve() for each in directories}) < len(directories) or len(directories) < 2:
         raise CheckpointError("a comparison needs two runs or more, each named once")
-    found = recipes(dict(zip(_names(directories), directories, strict=True)))
+    found = recipes(dict(zip(_names(directories), directories, strict=True)), trust_code=trust_code)
     sheets = [[sheet_from_json(read_json(run.scores)) for run in each.runs] for each in found]
     known = dict.fromkeys(name for each in sheets for sheet in each if sheet for name in sheet.scores)
     if split is not None and split not in known:
@@ -63,7 +64,7 @@ def compare(runs: Sequence[Path | str], *, split: str | None = None) -> Comparis
     return Comparison(
         names=tuple(each.name for each in found),
         seeds=tuple(len(each.runs) for each in found),
-        differences=tuple(_differences([each.runs[0] for each in found])),
+        differences=tuple(_differences([each.runs[0] for each in found], trust_code=trust_code)),
         scores=tuple(_score_lines(sheets, splits)),
         verdicts=tuple(verdicts(found, [sheet for each in sheets for sheet in each], splits)),
     )
@@ -74,8 +75,8 @@ def _names(directories: Sequence[RunDirectory]) -> tuple[str, ...]:
     return short if len(set(short)) == len(short) else tuple(each.path.as_posix() for each in directories)
 
 
-def _differences(directories: Sequence[RunDirectory]) -> Iterator[Difference]:
-    first, *others = (load(str(each.plan)).experiment for each in directories)
+def _differences(directories: Sequence[RunDirectory], *, trust_code: bool) -> Iterator[Difference]:
+    first, *others = (load(str(each.plan), trust_code=trust_code).experiment for each in directories)
     changes = [{change.path: change for change in diff(first, other)} for other in others]
     for key in dict.fromkeys(key for change in changes for key in change):
         left = next(change[key].left for change in changes if key in change)

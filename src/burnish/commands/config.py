@@ -65,10 +65,13 @@ def check(
     measured: Sequence[str] = (),
     overrides: Sequence[str] = (),
     registry: Registry | None = None,
+    trust_code: bool | None = None,
 ) -> Resolved:
     """Resolve an experiment and see that its parts fit together, or raise one ConfigError with every problem."""
     try:
-        resolved = load(name, configs=configs, measured=measured, overrides=overrides, registry=registry)
+        resolved = load(
+            name, configs=configs, measured=measured, overrides=overrides, registry=registry, trust_code=trust_code
+        )
     except Unsound as error:
         raise ConfigError([*error.problems, *problems(error.part, missing=error.missing)]) from error
     found = problems(resolved)

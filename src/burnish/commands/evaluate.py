@@ -37,11 +37,13 @@ def evaluate(
     split: str | None = None,
     data: str | None = None,
     task: str | None = None,
+    trust_code: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Evaluation:
     """Score an artifact on a file or a split of its own data: by default test, or validation where there is no test.
 
     Of several tasks, all are scored, or the one that is named, for which alone a file can be.
+    Code that it names must be trusted.
     """
     from burnish.artifact.predictor import Predictor, load_all
     from burnish.run.rows import rows_to_score
@@ -51,9 +53,9 @@ def evaluate(
 
     folder = find_artifact(target)
     if task is not None or data is not None:
-        predictors = {ALONE: Predictor.load(folder, task=task)}
+        predictors = {ALONE: Predictor.load(folder, task=task, trust_code=trust_code)}
     else:
-        predictors = load_all(folder)
+        predictors = load_all(folder, trust_code=trust_code)
     recorded = (manifest.read(folder) or {}).get("data")
     trained_on = recorded if isinstance(recorded, dict) else {}  # artifacts of earlier versions do not say
     found = rows_to_score(predictors, split=split, data=data, trained_on=trained_on)
@@ -72,11 +74,12 @@ def evaluate_checkpoint(
     *,
     which: int | Literal["last", "best"] = "last",
     split: str | None = None,
+    trust_code: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Evaluation:
     """Score a checkpoint of a run that need not have ended: that of a step, the newest, or the best so far."""
     directory = RunDirectory(run)
-    experiment, step = read_plan(directory), _chosen_step(directory, which)
+    experiment, step = read_plan(directory, trust_code=trust_code), _chosen_step(directory, which)
     from burnish.run.rescore import Rescorer  # after what may be refused without torch
 
     rescorer = Rescorer(directory, experiment, split)
@@ -86,12 +89,12 @@ def evaluate_checkpoint(
     return Evaluation(rescorer.split, scores, step)
 
 
-def watch(run: Path, *, split: str = "validation", emit: Callable[[Evaluated], None]) -> None:
+def watch(run: Path, *, split: str = "validation", trust_code: bool = False, emit: Callable[[Evaluated], None]) -> None:
     """Score every checkpoint of a run as it appears, until the run has ended."""
     from burnish.run.rescore import Rescorer
 
     directory = RunDirectory(run)
-    rescorer = Rescorer(directory, read_plan(directory), split)
+    rescorer = Rescorer(directory, read_plan(directory, trust_code=trust_code), split)
     for step in _new_checkpoints(directory, rescorer.steps):
         scores = rescorer.scores(step, intervals=False)
         if scores is not None:

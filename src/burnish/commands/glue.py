@@ -36,16 +36,17 @@ def predict_glue(
     source: str,
     out: Path,
     task: str | None = None,
+    trust_code: bool = False,
     progress: _Progress = lambda done, total: None,
 ) -> list[Submission]:
     """Predict the test files in a folder (or one of them) and write one file to hand in for each."""
     from burnish.artifact.predictor import Predictor
     from burnish.data.glue_tests import read_tests
 
-    glue = _trained_on(target, task)
+    glue = _trained_on(target, task, trust_code=trust_code)
     tests = read_tests(glue.set, source)
     paths = _paths(out, tests)
-    predictor = Predictor.load(find_artifact(target), task=task)
+    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     written: list[Submission] = []
     for name, test in tests.items():
         _write(paths[name], _lines(predictor, test, progress=progress))
@@ -53,18 +54,18 @@ def predict_glue(
     return written
 
 
-def _trained_on(target: str, task: str | None) -> "Glue":
+def _trained_on(target: str, task: str | None, *, trust_code: bool) -> "Glue":
     from burnish.artifact.bundle import EXPERIMENT
     from burnish.config import load
     from burnish.data.glue import Glue
     from burnish.run.prepared import PreparedFolder
     from burnish.spec.parts import ALONE, parts_of
 
-    parts = parts_of(load(str(find_artifact(target) / EXPERIMENT)).experiment)
+    parts = parts_of(load(str(find_artifact(target) / EXPERIMENT), trust_code=trust_code).experiment)
     if (task or ALONE) not in parts:
         raise DataError(f"{target} needs --task to say which of its sets is meant: {', '.join(filter(None, parts))}")
     data = parts[task or ALONE].data
-    source = _prepared_from(data, target) if isinstance(data, PreparedFolder) else data
+    source = _prepared_from(data, target, trust_code=trust_code) if isinstance(data, PreparedFolder) else data
     if not isinstance(source, Glue):
         raise DataError(
             f"{target} was not trained on a set of GLUE (data.type: glue), so there are no test files to answer; "
@@ -73,7 +74,7 @@ def _trained_on(target: str, task: str | None) -> "Glue":
     return source
 
 
-def _prepared_from(data: "PreparedFolder", target: str) -> object:
+def _prepared_from(data: "PreparedFolder", target: str, *, trust_code: bool) -> object:
     """Find out which data was prepared, of which the folder keeps a record."""
     from burnish.config import load
     from burnish.run.prepared import EXPERIMENT
@@ -85,7 +86,7 @@ def _prepared_from(data: "PreparedFolder", target: str) -> object:
             f"{target} was trained from {data.dir}, which tells of what data it was prepared and is no whole folder "
             f"of prepared data any more: {wrong}"
         )
-    return load(str(Path(os.path.expanduser(data.dir)) / EXPERIMENT)).experiment.data
+    return load(str(Path(os.path.expanduser(data.dir)) / EXPERIMENT), trust_code=trust_code).experiment.data
 
 
 def _paths(out: Path, tests: "Mapping[str, PublishedTest]") -> dict[str, Path]:

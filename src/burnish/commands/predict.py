@@ -22,14 +22,16 @@ MAX_PAYLOAD_BYTES = 1 << 30
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
 
 
-def predict(target: str, rows: Sequence[Mapping[str, Any]], *, task: str | None = None) -> "list[Prediction]":
+def predict(
+    target: str, rows: Sequence[Mapping[str, Any]], *, task: str | None = None, trust_code: bool = False
+) -> "list[Prediction]":
     """Predict rows given as mappings from column to value; `text` and `pair` may stand for the model's own columns.
 
-    A model that learned several tasks is asked for one of them, `task`.
+    A model that learned several tasks is asked for one of them, `task`. Code that it names must be trusted.
     """
     from burnish.artifact.predictor import Predictor
 
-    predictor = Predictor.load(find_artifact(target), task=task)
+    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     if isinstance(predictor.task, ReadsRows):
         return predictor.predict(rows)
     _refuse_wrong_number(rows, predictor.input_columns, target=target)
@@ -42,6 +44,7 @@ def predict_file(
     source: str,
     out: Path,
     task: str | None = None,
+    trust_code: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> int:
     """Predict every row of a file and write it with the predictions beside its own columns; tell how many."""
@@ -51,7 +54,7 @@ def predict_file(
     from burnish.data.read_one import read_file
 
     _make_room(out)
-    predictor = Predictor.load(find_artifact(target), task=task)
+    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     is_needed = any(spec.must_be_given for spec in columns_of(predictor.task, predictor.profile))
     absent: Literal["error", "default"] = "error" if is_needed else "default"
     rows = read_file(source, columns=predictor.input_columns, like=predictor.experiment.data, absent=absent)
@@ -72,6 +75,7 @@ def predict_payload(
     bad_rows: "BadRows" = "error",
     out: Path | None = None,
     task: str | None = None,
+    trust_code: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> "Answered":
     """Answer rows in a serving format as a server would; with `out`, also write the answer there."""
@@ -81,7 +85,7 @@ def predict_payload(
 
     if out is not None:
         _make_folder(out)
-    predictor = Predictor.load(find_artifact(target), task=task)
+    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     limits = Limits(payload_bytes=MAX_PAYLOAD_BYTES, rows=MAX_PAYLOAD_BYTES)
     answered = answer(predictor, payload, format=format, bad_rows=bad_rows, limits=limits, progress=progress)
     if out is not None:

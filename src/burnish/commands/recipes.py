@@ -18,14 +18,14 @@ class Recipe:
     runs: tuple[RunDirectory, ...]
 
 
-def recipes(runs: Mapping[str, RunDirectory]) -> list[Recipe]:
+def recipes(runs: Mapping[str, RunDirectory], *, trust_code: bool = False) -> list[Recipe]:
     """Sort runs by their recipes, in the order in which they are named; each for itself, if all are of one.
 
     A second run with the same seed is no further try, and stands for itself.
     """
     found: list[tuple[Experiment, dict[int, str]]] = []
     for name, run in runs.items():
-        experiment = load(str(run.plan)).experiment
+        experiment = load(str(run.plan), trust_code=trust_code).experiment
         recipe, seed = _without_seed(experiment), experiment.runtime.seed
         tries = next((tries for known, tries in found if known == recipe and seed not in tries), None)
         if tries is None:

@@ -37,6 +37,7 @@ def rerun(
     directory: Path | None = None,
     processes: int = 1,
     verify: bool = False,
+    trust_code: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
 ) -> RerunResult:
     """Train a run's plan again into another directory; with `verify`, compare weights, predictions and scores."""
@@ -46,7 +47,7 @@ def rerun(
     second = RunDirectory(directory or free_directory(run))
     if second.path.absolute() == run.absolute():
         raise CheckpointError(f"{run} cannot be trained again into itself; name another directory with --dir")
-    result = train(str(first.plan), directory=second.path, processes=processes, watch=watch)
+    result = train(str(first.plan), directory=second.path, processes=processes, trust_code=trust_code, watch=watch)
     if not verify or result.reason not in COMPLETE:
         return RerunResult(result, is_verified=False)
     found = differences(first, second)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from burnish.commands.train import go_on
 from burnish.commands.worker import ACCEPT_CHANGED_DATA
+from burnish.config import trust
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import read_plan
 from burnish.run.result import RunResult
@@ -17,14 +18,18 @@ def resume(
     *,
     processes: int = 1,
     accept_changed_data: bool = False,
+    trust_code: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
 ) -> RunResult:
     """Go on with a run to its end, on any number of processes; a run that has ended is only read.
 
     A plan or data that changed since the checkpoint is refused; changed data may be accepted, and the run says so.
+    With `trust_code`, the code that its plan names may run, and the plan is one that this user trained with.
     """
     directory = RunDirectory(run)
-    read_plan(directory)  # before a lock is put there
+    read_plan(directory, trust_code=trust_code)  # before a lock is put there
+    if trust_code:
+        trust(directory.plan)
     options = [ACCEPT_CHANGED_DATA] if accept_changed_data else []
     settle = partial(read_plan, directory)
     return go_on(directory, settle=settle, processes=processes, watch=watch, options=options)

@@ -33,19 +33,22 @@ def train(
     directory: Path | None = None,
     processes: int = 1,
     is_calibrated: bool = False,
+    trust_code: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
 ) -> RunResult:
     """Train an experiment into a directory; go on where an earlier attempt of the same experiment stopped.
 
     With `is_calibrated`, what the experiment leaves to the machine is measured first, and recorded in the plan.
+    A config of the user's own may name any code; the plan of another run needs `trust_code`.
     """
-    resolved = check(str(experiment), configs=[str(path) for path in configs], overrides=overrides)
+    ask = partial(check, str(experiment), configs=[str(path) for path in configs], overrides=overrides)
+    resolved = ask(trust_code=trust_code)
     run = RunDirectory(directory or default_directory(str(experiment)))
     if is_calibrated:
         files = [str(path) for path in configs]
         measured = _calibrated(resolved.experiment, run, partial(_timed, str(experiment), files, overrides, watch))
         watch(Noted(0, f"taken on this machine: {', '.join(measured) or 'nothing is left to it'}"))
-        resolved = check(str(experiment), configs=files, measured=measured, overrides=overrides)
+        resolved = ask(measured=measured, trust_code=trust_code)
     refuse_unfit(run)  # before a lock is put there
     return go_on(run, settle=partial(settle_plan, run, resolved), processes=processes, watch=watch)
 

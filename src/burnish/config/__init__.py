@@ -3,7 +3,7 @@
 from burnish.config.locate import ExperimentListing, Located, experiments, locate
 from burnish.config.origins import DEFAULT, Origin
 from burnish.config.render import Difference, diff, fingerprint, render
-from burnish.config.resolve import Resolved, Unsound, load
+from burnish.config.resolve import Resolved, Unsound, load, trust
 from burnish.config.schema import schema
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "locate",
     "render",
     "schema",
+    "trust",
 ]

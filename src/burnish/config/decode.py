@@ -12,9 +12,10 @@ from burnish.config.nodes import Branch, Items, Leaf, Node, Path, dotted, find, 
 from burnish.config.origins import DEFAULT
 from burnish.config.shape import Shape, shapes_of
 from burnish.config.suggest import Option, meant_component, strangers, suggestion
+from burnish.config.trust import addresses_in, code_in
 from burnish.errors import ConfigError, Problem
 from burnish.nearest import nearest
-from burnish.registry import Registry
+from burnish.registry import ForeignCode, Registry
 from burnish.spec.component import Component, Slot
 from burnish.spec.experiment import Experiment
 
@@ -33,9 +34,15 @@ class Incomplete(ConfigError):
 
 
 def decode(tree: Branch, *, registry: Registry) -> Experiment:
-    """Build the experiment that a normalised tree describes; raise Incomplete with every problem."""
+    """Build the experiment that a normalised tree describes; raise Incomplete with every problem.
+
+    With a guarded registry, raise ForeignCode with all that would lead to code, and import none of it.
+    """
     decoder = _Decoder(registry, tree)
     experiment = decoder.component(Experiment, tree, ())
+    foreign = [*decoder.foreign, *code_in(decoder.sections)] if registry.is_guarded else []
+    if foreign:
+        raise ForeignCode(foreign)
     if decoder.problems:
         raise Incomplete(decoder.problems, decoder.sections)
     assert isinstance(experiment, Experiment)  # no problems means a value
@@ -51,6 +58,8 @@ class _Decoder:
     problems: list[Problem] = field(default_factory=list)
     sections: dict[str, Any] = field(default_factory=dict)
     """The sections of the experiment that are sound."""
+    foreign: list[str] = field(default_factory=list)
+    """The addresses that a guarded registry refused, and those below them, whatever they mean there."""
 
     def component(self, cls: type[Component], branch: Branch, path: Path) -> Any:
         shapes = shapes_of(cls)
@@ -131,6 +140,9 @@ class _Decoder:
             return self._refuse((*path, "type"), f"is required; choose one of {names}", branch)
         try:
             cls = self.registry.load(slot.kind, name)
+        except ForeignCode:
+            self.foreign += addresses_in(branch, path)
+            return _FAILED
         except ConfigError as error:
             said = meant_component(name, kind=slot.kind, place=self._whole(path), said=error.problems[0].message)
             return self._refuse((*path, "type"), f": {said}", written)

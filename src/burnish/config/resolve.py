@@ -2,18 +2,21 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from burnish.config.decode import Incomplete, decode
 from burnish.config.defaults import defaults_layer
+from burnish.config.locate import locate
 from burnish.config.merge import merge
 from burnish.config.nodes import Branch, Leaf, dotted, find, undotted
 from burnish.config.normalise import normalise
 from burnish.config.origins import DEFAULT, Origin
 from burnish.config.render import document, leaves
 from burnish.config.sources import layers
-from burnish.errors import ConfigError, Problem
-from burnish.registry import Registry, default_registry
+from burnish.config.trust import is_trusted, remember
+from burnish.errors import ConfigError, Problem, UntrustedCode
+from burnish.registry import ForeignCode, Registry, default_registry
 from burnish.spec.experiment import Experiment
 
 
@@ -61,11 +64,37 @@ def load(
     measured: Sequence[str] = (),
     overrides: Sequence[str] = (),
     registry: Registry | None = None,
+    trust_code: bool | None = None,
 ) -> Resolved:
-    """Resolve an experiment by name or path; raise one ConfigError with every problem."""
+    """Resolve an experiment by name or path; raise one ConfigError with every problem.
+
+    What a run or an artifact recorded is refused if it leads to code, unless this user trained with it or says
+    `trust_code`; None where there is no way to say so.
+    """
     registry = registry or default_registry()
     stack = layers(name, configs=configs, measured=measured, overrides=overrides, registry=registry)
-    return resolve(stack, registry=registry)
+    files = [locate(name, registry=registry).path, *map(Path, configs)]
+    strange = [] if trust_code else [path for path in files if not is_trusted(path)]
+    try:
+        return resolve(stack, registry=registry.guarded() if strange else registry)
+    except ForeignCode as error:
+        raise UntrustedCode(_refusal(strange[0], error.code, can_say=trust_code is not None)) from error
+
+
+def trust(config: Path) -> None:
+    """Remember a config that a run of this user has just recorded, if it leads to code."""
+    try:
+        load(str(config))
+    except UntrustedCode as error:
+        remember(config, str(error))
+
+
+def _refusal(path: Path, code: Sequence[str], *, can_say: bool) -> str:
+    how = "add --trust-code (in Python, trust_code=True)" if can_say else "copy that file and name your copy instead"
+    return (
+        f"{path} names code that would run here, and you did not train with it on this machine: {'; '.join(code)}. "
+        f"If you know this code and trust whoever made the file, {how}"
+    )
 
 
 def resolve(stack: Sequence[Branch], *, registry: Registry) -> Resolved:

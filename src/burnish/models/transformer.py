@@ -11,7 +11,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_va
 from burnish.errors import ConfigError
 from burnish.models.place import FORMS, HubCopy, check_name, local_folder
 from burnish.models.positions import read_config, usable_positions
-from burnish.spec.component import Component
+from burnish.spec.component import Component, RunsCode
 
 if TYPE_CHECKING:
     from burnish.data.tokens import TextAssets
@@ -115,9 +115,9 @@ class Transformer(Component):
     layer_decay: Annotated[float, Field(gt=0, le=1)] | None = None
     """Each layer learns at this share of the rate of the layer above it."""
     lora: Lora | None = None
-    trust_remote_code: bool = False
+    trust_remote_code: Annotated[bool, RunsCode()] = False
     """Run Python code that comes with the model."""
-    allow_pickle_weights: bool = False
+    allow_pickle_weights: Annotated[bool, RunsCode()] = False
     """Read pytorch_model.bin where there is no safetensors file."""
 
     @field_validator("name", "tokenizer", "config")

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 
-from burnish.config import diff, load, render
+from burnish.config import diff, load, render, trust
 from burnish.errors import CheckpointError
 from burnish.run.directory import RunDirectory, read_json
 from burnish.spec.experiment import Experiment
@@ -65,6 +65,7 @@ def changed_files(known: Mapping[str, str], found: Mapping[str, str]) -> list[st
 def write_inputs(folder: Path, *, experiment: Experiment, profile: Profile, digests: Mapping[str, str]) -> None:
     """Put the plan, the profile and the digests of the data into the folder of a checkpoint."""
     (folder / PLAN).write_text(render(experiment), encoding="utf-8")
+    trust(folder / PLAN)
     (folder / PROFILE).write_text(json.dumps(asdict(profile)), encoding="utf-8")
     (folder / DATA).write_text(json.dumps(dict(digests), sort_keys=True), encoding="utf-8")
 
@@ -91,7 +92,8 @@ def refuse_changed_plan(
 ) -> None:
     """Refuse a plan that was edited since a checkpoint was saved, with what it says now and said then."""
     path = checkpoint.path / PLAN
-    if not path.exists():
+    # The same text needs no decoding, which for a plan that names code would need the user's trust once more.
+    if not path.exists() or path.read_bytes() == render(experiment).encode():
         return
     free = (*_FREE, "data") if is_data_accepted else _FREE
     changes = [

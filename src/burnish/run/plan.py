@@ -2,7 +2,7 @@
 
 import os
 
-from burnish.config import Resolved, diff, fingerprint, load, render
+from burnish.config import Resolved, diff, fingerprint, load, render, trust
 from burnish.errors import CheckpointError, ConfigError, Problem
 from burnish.run.directory import RunDirectory, write_text
 from burnish.spec.experiment import Experiment
@@ -15,6 +15,7 @@ def settle_plan(directory: RunDirectory, resolved: Resolved) -> None:
         return
     refuse_unfit(directory)
     write_text(directory.plan, render(resolved.experiment, origin=resolved.origin))
+    trust(directory.plan)
 
 
 def refuse_unfit(directory: RunDirectory) -> None:
@@ -29,11 +30,11 @@ def refuse_unfit(directory: RunDirectory) -> None:
         )
 
 
-def read_plan(directory: RunDirectory) -> Experiment:
-    """Read the experiment that a run directory was made for."""
+def read_plan(directory: RunDirectory, *, trust_code: bool = False) -> Experiment:
+    """Read the experiment that a run directory was made for; code that it names must be trusted."""
     if not directory.exists():
         raise CheckpointError(f"{directory.path} is no run: it has no plan.yaml. `burnish runs ls` lists runs")
-    return load(str(directory.plan)).experiment
+    return load(str(directory.plan), trust_code=trust_code).experiment
 
 
 def _has_learned_nothing(directory: RunDirectory) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from burnish import __version__
-from burnish.config import render
+from burnish.config import render, trust
 from burnish.durable import sync_folder
 from burnish.errors import DataError
 from burnish.run.prepare import Prepared
@@ -85,6 +85,7 @@ def _write_folder(folder: Path, content: Content, *, shard_bytes: int) -> None:
         for name in prepared.rows:
             splits[name][f"{_RECORDS}_shards"] = content.write_records(folder / _RECORDS, name)
     manifest.commit(folder, _facts(prepared) | {"splits": splits})
+    trust(folder / EXPERIMENT)
 
 
 def _write_split(folder: Path, prepared: Prepared, split: str, *, shard_bytes: int) -> dict[str, int]:

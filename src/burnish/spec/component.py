@@ -31,6 +31,11 @@ class Component(BaseModel):
 
 
 @dataclass(frozen=True)
+class RunsCode:
+    """Mark an option that makes code from outside run: an address of it, or leave to run what comes with a file."""
+
+
+@dataclass(frozen=True)
 class Slot:
     """Mark a field that takes any registered component of one kind, written as `type:` + options."""
 

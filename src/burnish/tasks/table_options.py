@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from burnish.data.expression import parse
-from burnish.spec.component import Component
+from burnish.spec.component import Component, RunsCode
 
 Kind = Literal["auto", "number", "category", "boolean", "datetime", "hash", "identity", "drop"]
 Scale = Literal["zscore", "robust", "quantile", "log", "none"]
@@ -105,7 +105,7 @@ class Derived(Component):
 
     expression: str | None = None
     """Arithmetic, comparisons and functions over columns."""
-    function: str | None = None
+    function: Annotated[str | None, RunsCode()] = None
     """`package.module:function`; it is given one numpy array a column, and gives one array."""
     inputs: Mapping[str, Reading] = {}
     """What the function is given: columns, each read as number, text or time."""

@@ -72,8 +72,8 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         split = None if arguments.get("data") else arguments.get("split") or HELD_OUT.get(Path(target).name, "test")
         return Evaluation(split, {"accuracy": Score(0.9131, 0.9012, 0.9245), "log_loss": Score(0.21)})
 
-    def watch(target: Path, *, split: str, emit: Callable[[Evaluated], None]) -> None:
-        calls.append({"target": target, "split": split})
+    def watch(target: Path, *, split: str, trust_code: bool, emit: Callable[[Evaluated], None]) -> None:
+        calls.append({"target": target, "split": split, "trust_code": trust_code})
         emit(Evaluated(5, split, {"accuracy": 0.5}, is_best=False))
 
     def evaluate_checkpoint(target: Path, *, progress: Callable[[int, int], None], **arguments: Any) -> Evaluation:
@@ -111,6 +111,7 @@ def test_the_summary_of_a_training(trained: list[dict[str, Any]], golden: Golden
             "directory": Path("runs/demo-reviews"),
             "processes": 1,
             "is_calibrated": False,
+            "trust_code": False,
         }
     ]
 
@@ -140,8 +141,10 @@ def test_a_training_as_json_lines(trained: list[dict[str, Any]], capsys: Capture
 
 def test_resuming_a_run_by_its_name(trained: list[dict[str, Any]], capsys: Captured) -> None:
     make_run(Path("runs/a"))
-    assert run(["resume", "a", "--processes", "2"]) == 0
-    assert trained == [{"experiment": "runs/a", "processes": 2, "accept_changed_data": False}]
+    assert run(["resume", "a", "--processes", "2", "--trust-code"]) == 0
+    assert trained == [
+        {"experiment": "runs/a", "processes": 2, "accept_changed_data": False, "trust_code": True},
+    ]
     assert "test accuracy" in capsys.readouterr().out
 
 
@@ -149,13 +152,13 @@ def test_evaluating(trained: list[dict[str, Any]], golden: Golden, capsys: Captu
     make_run(Path("runs/a"))
     assert run(["evaluate", "a", "--split", "validation"]) == 0
     golden("output/evaluate", capsys.readouterr().out)
-    assert run(["evaluate", "a", "--in", "x.csv", "--json"]) == 0
+    assert run(["evaluate", "a", "--in", "x.csv", "--json", "--trust-code"]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     assert json.loads(out)["scores"]["log_loss"] == {"value": 0.21, "low": None, "high": None, "why": None}
     assert trained == [
-        {"target": "runs/a", "split": "validation", "data": None, "task": None},
-        {"target": "runs/a", "split": None, "data": "x.csv", "task": None},
+        {"target": "runs/a", "split": "validation", "data": None, "task": None, "trust_code": False},
+        {"target": "runs/a", "split": None, "data": "x.csv", "task": None, "trust_code": True},
     ]
 
 
@@ -171,9 +174,10 @@ def test_scoring_a_checkpoint(trained: list[dict[str, Any]], golden: Golden, cap
     make_run(Path("runs/a"))
     assert run(["evaluate", "a", "--checkpoint", "500"]) == 0
     golden("output/evaluate-checkpoint", capsys.readouterr().out)
-    assert run(["evaluate", "a", "--checkpoint", "last", "--split", "validation", "--json"]) == 0
+    assert run(["evaluate", "a", "--checkpoint", "last", "--split", "validation", "--json", "--trust-code"]) == 0
     assert json.loads(capsys.readouterr().out)["step"] == 800
-    assert [(call["which"], call["split"]) for call in trained] == [(500, None), ("last", "validation")]
+    asked = [(call["which"], call["split"], call["trust_code"]) for call in trained]
+    assert asked == [(500, None, False), ("last", "validation", True)]
 
 
 @pytest.mark.parametrize("words", [["500", "--in", "x.csv"], ["500", "--watch"], ["worst"], ["-1"]])
@@ -188,8 +192,9 @@ def test_watching_checkpoints(trained: list[dict[str, Any]], capsys: Captured) -
     make_run(Path("runs/a"))
     assert run(["evaluate", "a", "--watch", "--split", "validation"]) == 0
     assert capsys.readouterr().out == "step 5  validation  accuracy 0.5000\n"
-    assert run(["evaluate", "a", "--watch", "--json"]) == 0
+    assert run(["evaluate", "a", "--watch", "--json", "--trust-code"]) == 0
     assert json.loads(capsys.readouterr().out)["split"] == "validation"
+    assert [call["trust_code"] for call in trained] == [False, True]
 
 
 def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Captured) -> None:
@@ -201,7 +206,7 @@ def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Cap
         Prediction([], None, {}),
         Prediction(None, None, {}, 3.25),
     ]
-    fake = SimpleNamespace(predict=lambda target, rows, task: answers[: len(rows)])
+    fake = SimpleNamespace(predict=lambda target, rows, task, trust_code: answers[: len(rows)])
     monkeypatch.setitem(sys.modules, "burnish.commands.predict", fake)
     texts = ["A fine film.", "long " * 20, "two\nlines", "[bold]x"]
     argv = ["predict", "r", *(word for text in texts for word in ("--text", text))]
@@ -213,14 +218,14 @@ def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Cap
 
 def test_predicting_a_file(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     def predict_file(
-        target: str, *, source: str, out: Path, task: str | None, progress: Callable[[int, int], None]
+        target: str, *, source: str, out: Path, task: str | None, trust_code: bool, progress: Callable[[int, int], None]
     ) -> int:
-        assert task == "mood"
+        assert (task, trust_code) == ("mood", True)
         progress(1200, 1200)
         return 1200
 
     monkeypatch.setitem(sys.modules, "burnish.commands.predict", SimpleNamespace(predict_file=predict_file))
-    assert run(["predict", "r", "--in", "x.csv", "--out", "y.parquet", "--task", "mood"]) == 0
+    assert run(["predict", "r", "--in", "x.csv", "--out", "y.parquet", "--task", "mood", "--trust-code"]) == 0
     assert capsys.readouterr() == ("1,200 predictions in y.parquet\n", "predicting 1,200/1,200\n")
 
 

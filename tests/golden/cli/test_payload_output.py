@@ -58,7 +58,7 @@ class Model:
 @pytest.fixture(autouse=True)
 def _model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "find_artifact", Path)
-    monkeypatch.setattr(module.Predictor, "load", lambda _path, task: Model())
+    monkeypatch.setattr(module.Predictor, "load", lambda _path, task, trust_code: Model())
 
 
 def test_refusals(golden: Callable[[str, str], None], capfd: Captured) -> None:

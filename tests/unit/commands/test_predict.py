@@ -39,7 +39,7 @@ def model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Echo:
     echo = Echo("body")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "find_artifact", Path)
-    monkeypatch.setattr(module.Predictor, "load", lambda _path, task: echo)
+    monkeypatch.setattr(module.Predictor, "load", lambda _path, task, trust_code: echo)
     return echo
 
 
