@@ -1,11 +1,12 @@
-"""Writes files so that a crash at any moment leaves the old content or the new, never half of it."""
+"""Writes files so that a crash leaves the old content or the new, never half of it; reads JSON, whoever wrote it."""
 
 import hashlib
+import json
 import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from burnish.errors import ConfigError, Problem
 
@@ -55,6 +56,14 @@ def sync_file(path: Path) -> None:
 def sync_folder(path: Path) -> None:
     """Force a folder's entries to the disk; without it a rename may be forgotten."""
     sync_file(path)
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file that anybody may have written; whatever is wrong with it is an OSError or a ValueError."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError(f"{path.name} is nested too deeply") from error
 
 
 def sha256_of(path: Path) -> str:

@@ -53,9 +53,9 @@ def _file_of(module: str) -> Path | None:
     return Path(spec.origin) if spec and spec.origin and Path(spec.origin).is_file() else None
 
 
-def missing_code(path: Path, needed: Sequence[Mapping[str, str]], *, why: str) -> CheckpointError:
+def missing_code(path: Path, needed: Sequence[Any], *, why: str) -> CheckpointError:
     """Say what code an artifact was made with and how it is brought here."""
-    named = "; ".join(_told(each) for each in needed)
+    named = "; ".join(_told(each) for each in needed if isinstance(each, Mapping))
     return CheckpointError(
         f"{path} was made with code of its own, which is not in it and could not be used here: {named}. "
         f"Start from the folder of the file, put that folder on PYTHONPATH, or install the package. {why}"

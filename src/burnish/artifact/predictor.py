@@ -1,6 +1,6 @@
 """Loads an artifact, makes it prove itself on its golden vectors, and predicts with it."""
 
-import json
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +16,9 @@ from burnish.data.batches import evaluation_plan, evaluation_size
 from burnish.data.encode import encode_aside
 from burnish.data.grouped import Grouped
 from burnish.data.json_text import column_of
+from burnish.durable import read_json
 from burnish.engine.evaluate import Infer, infer_all
-from burnish.errors import CheckpointError, ConfigError, DataError, ServeError
+from burnish.errors import BurnishError, CheckpointError, ConfigError, DataError, ServeError
 from burnish.nearest import nearest
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, parts_of, profile_from_json, profile_of
@@ -105,10 +106,19 @@ class Predictor:
 def load_all(path: Path, *, trust_code: bool = False) -> dict[str, Predictor]:
     """Load an artifact with a predictor for each of its tasks by name, all of which prove themselves."""
     _verify(path)
-    predictors = _assemble(path, _experiment(path, trust_code=trust_code))
-    golden = json.loads((path / GOLDEN).read_text(encoding="utf-8"))
-    for name, predictor in predictors.items():
-        _replay(predictor, golden["tasks"][name] if name else golden, path)
+    experiment = _experiment(path, trust_code=trust_code)
+    try:
+        predictors = _assemble(path, experiment)
+        golden = read_json(path / GOLDEN)
+        for name, predictor in predictors.items():
+            _replay(predictor, golden["tasks"][name] if name else golden, path)
+    except BurnishError:
+        raise
+    except Exception as error:  # an artifact may come from anybody; its files can be wrong in any way
+        raise CheckpointError(
+            f"{path} cannot be loaded, because its files do not fit one another or this version of Burnish: "
+            f"{textwrap.shorten(f'{type(error).__name__}: {error}', 300)}"
+        ) from error
     return predictors
 
 
@@ -178,18 +188,18 @@ def _plain(value: object) -> object:
 
 
 def _verify(path: Path) -> None:
-    wrong = manifest.fault(path)
+    wrong = manifest.fault(path, needs=[EXPERIMENT, PROFILE, GOLDEN])
     if wrong is not None:
         raise CheckpointError(f"{path} cannot be trusted: {wrong}")
     version = (manifest.read(path) or {}).get("format")
     if version != FORMAT:
-        raise CheckpointError(f"{path} has artifact format {version} and this version of Burnish reads {FORMAT}")
+        raise CheckpointError(f"{path} has artifact format {version!s:.40}; this version of Burnish reads {FORMAT}")
 
 
 def _assemble(path: Path, experiment: Experiment) -> dict[str, Predictor]:
     from burnish.artifact.loading_torch import load_infer
 
-    whole = profile_from_json(json.loads((path / PROFILE).read_text(encoding="utf-8")))
+    whole = profile_from_json(read_json(path / PROFILE))
     # An artifact that does not tell its precision is of a version that left `auto` to the device, as its answers show.
     is_told = "precision" in (manifest.read(path) or {})
     runtime = experiment.settled_runtime if is_told else experiment.runtime
@@ -207,17 +217,23 @@ def _experiment(path: Path, *, trust_code: bool) -> Experiment:
         return load_experiment(str(path / EXPERIMENT), trust_code=trust_code).experiment
     except ConfigError as error:
         needed = (manifest.read(path) or {}).get("code")
-        if not needed:
+        if not needed or not isinstance(needed, list):
             raise
         raise missing_code(path, needed, why=error.problems[0].message) from error
 
 
 def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> None:
-    table = table_of(golden["rows"], predictor.task, profile=predictor.profile)
-    expected: Array = np.array(golden["outputs"])
-    given = predictor.outcome(table).outputs
-    distance = float(np.max(np.abs(given - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0))
-    if given.shape != expected.shape or not distance <= _TOLERANCE:
+    expected: Array = np.array(golden["outputs"], dtype=np.float64)
+    try:
+        given = predictor.outcome(table_of(golden["rows"], predictor.task, profile=predictor.profile)).outputs
+    except DataError as error:
+        raise ServeError(
+            f"{path} does not pass its own test, because its golden rows cannot be read: {error}"
+        ) from error
+    distance = np.inf
+    if given.shape == expected.shape and len(golden["rows"]):
+        distance = float(np.max(np.abs(given - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0))
+    if not distance <= _TOLERANCE:
         raise ServeError(
             f"{path} does not answer as it did when it was saved: its golden rows differ by {distance:.2g}, "
             f"and at most {_TOLERANCE:g} is allowed. A library version, a file of the model or how Burnish answers "

@@ -2,7 +2,9 @@
 
 import json
 import re
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -11,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from burnish.durable import read_json
 from burnish.engine.memory_torch import is_out_of_memory
 from burnish.errors import CheckpointError
 
@@ -103,30 +106,40 @@ def write_learner(learner: Keepsake, folder: Path) -> None:
 
 def read_learner(learner: Keepsake, folder: Path) -> None:
     """Put a learner back to what `write_learner` wrote."""
-    learner.network.load_state_dict(_load(folder / _WEIGHTS))
-    numbers = json.loads((folder / _NUMBERS).read_text())
-    try:
-        learner.optimizer.load_state_dict(_unflatten(_load(folder / _OPTIMIZER), numbers))
-    except ValueError as error:
-        raise CheckpointError(
-            f"{folder / _OPTIMIZER} holds the state of weights that were grouped otherwise ({error}); finish the run "
-            "with the version of Burnish that began it, or start a new one from its weights"
-        ) from error
-    learner.take_numbers(numbers.get("learner", {}))
-    averages = learner.average_tensors()
-    if averages:
-        saved = _load(folder / _AVERAGES)
-        for number, tensor in enumerate(averages):
-            tensor.copy_(saved[f"{number:05d}"])
+    read_weights(learner, folder)
+    with refusing_misfit(folder):
+        numbers = read_json(folder / _NUMBERS)
+        state = _unflatten(_load(folder / _OPTIMIZER), numbers)
+        try:
+            learner.optimizer.load_state_dict(state)
+        except ValueError as error:
+            raise CheckpointError(
+                f"{folder / _OPTIMIZER} holds the state of weights that were grouped otherwise ({error}); finish the "
+                "run with the version of Burnish that began it, or start a new one from its weights"
+            ) from error
+        learner.take_numbers(numbers.get("learner", {}))
 
 
 def read_weights(learner: Keepsake, folder: Path) -> None:
     """Put only the weights back, the averaged ones where the run keeps them."""
-    learner.network.load_state_dict(_load(folder / _WEIGHTS))
-    if learner.average_tensors():
-        saved = _load(folder / _AVERAGES)
-        for number, tensor in enumerate(learner.average_tensors()):
+    with refusing_misfit(folder):
+        learner.network.load_state_dict(_load(folder / _WEIGHTS))
+        averages = learner.average_tensors()
+        saved = _load(folder / _AVERAGES) if averages else {}
+        for number, tensor in enumerate(averages):
             tensor.copy_(saved[f"{number:05d}"])
+
+
+@contextmanager
+def refusing_misfit(folder: Path) -> Iterator[None]:
+    """Say in a sentence that files which are as they were written hold something else than what is read from them."""
+    try:
+        yield
+    except (AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
+        if is_out_of_memory(error):
+            raise
+        said = textwrap.shorten(f"{type(error).__name__}: {error}", 300)
+        raise CheckpointError(f"{folder} does not hold the state of this run: {said}") from error
 
 
 def _load(path: Path) -> dict[str, Tensor]:

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, Protocol
 
+from pydantic import TypeAdapter
+
 from burnish.engine.position import Position
 from burnish.spec.values import StepResult
 
@@ -64,4 +66,4 @@ class TrainState:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "TrainState":
         """Rebuild from plain values."""
-        return cls(**{**values, "position": Position(**values["position"])})
+        return TypeAdapter(cls).validate_python(values)

@@ -10,6 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from burnish.durable import read_json
 from burnish.errors import CheckpointError
 from burnish.spec.values import Head
 
@@ -70,8 +71,8 @@ def write_shape(head: Head, directory: Path) -> None:
 def check_shape(head: Head, directory: Path) -> None:
     """Refuse a folder whose network is fed otherwise than this head says."""
     try:
-        shape = json.loads((directory / _SHAPE).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        shape = dict(read_json(directory / _SHAPE))
+    except (OSError, TypeError, ValueError) as error:
         raise CheckpointError(f"{directory} does not hold a network over a table: {error}") from error
     expected = json.loads(json.dumps(_shape(head)))
     odd = [name for name, value in expected.items() if shape.get(name) != value]

@@ -20,7 +20,7 @@ from burnish.engine.loop import fit
 from burnish.engine.memory_torch import Memory
 from burnish.engine.pace import Pace
 from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
-from burnish.engine.snapshot_torch import Keepsake, read_learner, read_weights, snapshot
+from burnish.engine.snapshot_torch import Keepsake, read_learner, read_weights, refusing_misfit, snapshot
 from burnish.engine.state import TrainState
 from burnish.engine.stop import Stopper, StopRequest
 from burnish.run.directory import RunDirectory
@@ -69,17 +69,19 @@ def train(
 ) -> Trained:
     """Train from the newest good checkpoint, or from the start, until the pace is done or someone asks to stop."""
     store = CheckpointStore(directory.checkpoints, directory.quarantine, tell=sinks.note)
-    checkpoint = newest_checkpoint(store, world)
-    if checkpoint is not None:
-        refuse_changed_plan(checkpoint, directory, experiment, is_data_accepted=is_changed_data_accepted)
-    known = trained_on(checkpoint, directory, is_accepted=is_changed_data_accepted, tell=sinks.note)
+    with refusing_misfit(directory.checkpoints):
+        checkpoint = newest_checkpoint(store, world)
+        if checkpoint is not None:
+            refuse_changed_plan(checkpoint, directory, experiment, is_data_accepted=is_changed_data_accepted)
+        known = trained_on(checkpoint, directory, is_accepted=is_changed_data_accepted, tell=sinks.note)
     prepared = prepare_in_turn(experiment, directory, world=world, tell=sinks.note, trained_on=known)
     scorer = Scorer(experiment, prepared, world)
     stopper = Stopper(world, request, directory.stop_file, max_minutes=experiment.train.max_minutes)
     room = room_of(directory, experiment.train, request)
     with Saver(store, room, experiment.train.keep, directory.events, sinks.emit) as saver:
         scene = Scene(directory, scorer, Ledger(directory.repairs, world.rank == 0), saver, stopper, sinks)
-        scene.ledger.load(checkpoint.state().get("repairs") if checkpoint else None)
+        with refusing_misfit(directory.checkpoints):
+            scene.ledger.load(checkpoint.state().get("repairs") if checkpoint else None)
         while True:
             try:
                 return _attempt(scene, checkpoint)
@@ -260,10 +262,11 @@ def _restore(
     sinks.file.rewind(checkpoint.step if checkpoint else 0)
     if checkpoint is None:
         return
-    saved = checkpoint.state()
     read_learner(learner, checkpoint.path)
-    stream.cursor = saved["cursor"]
-    vars(state).update(vars(TrainState.from_json(saved["train"])))
+    with refusing_misfit(checkpoint.path):
+        saved = checkpoint.state()
+        stream.cursor = saved["cursor"]
+        vars(state).update(vars(TrainState.from_json(saved["train"])))
     told = EventsFile(scene.directory.events).last(Saved)
     if told is None or told.event.step != checkpoint.step:
         # The last attempt was killed when the checkpoint existed and nobody had been told yet.

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
+from burnish import durable
 from burnish.durable import refuse_address, write_durably
 from burnish.errors import CheckpointError
 from burnish.nearest import nearest
@@ -204,7 +205,7 @@ def find_runs(root: Path) -> list[RunDirectory]:
 def read_json(path: Path) -> object | None:
     """Read a small JSON file; None when it is absent or not JSON."""
     try:
-        value: object = json.loads(path.read_text(encoding="utf-8"))
+        value: object = durable.read_json(path)
     except (OSError, ValueError):
         return None
     return value

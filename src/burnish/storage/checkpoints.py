@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from burnish.durable import sync_folder
+from burnish.durable import read_json, sync_folder
 from burnish.errors import CheckpointError
 from burnish.storage import manifest
 
@@ -26,7 +26,9 @@ class Checkpoint:
 
     def state(self) -> dict[str, Any]:
         """Read the plain values that were saved."""
-        content: dict[str, Any] = json.loads((self.path / _STATE).read_text())
+        content = read_json(self.path / _STATE)
+        if not isinstance(content, dict):
+            raise ValueError(f"{_STATE} holds no values by name")
         return content
 
 
@@ -128,7 +130,7 @@ class CheckpointStore:
         return (path for path in self.root.glob("step-*") if path.is_dir() and path.name[5:].isdecimal())
 
     def _fault(self, folder: Path) -> str | None:
-        wrong = manifest.fault(folder)
+        wrong = manifest.fault(folder, needs=[_STATE])
         if wrong is not None:
             return wrong
         version = (manifest.read(folder) or {}).get("format")

@@ -2,11 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from burnish.durable import sha256_of, sync_file, sync_folder, write_durably
+from burnish.durable import read_json, sha256_of, sync_file, sync_folder, write_durably
 
 NAME = "MANIFEST.json"
 
@@ -29,7 +29,7 @@ def commit(folder: Path, facts: Mapping[str, Any]) -> None:
 def read(folder: Path) -> dict[str, Any] | None:
     """Read a folder's manifest; None when there is none, or it cannot be understood, or it was changed."""
     try:
-        content = json.loads((folder / NAME).read_text())
+        content = read_json(folder / NAME)
     except (OSError, ValueError):
         return None
     if not _is_manifest(content):
@@ -41,7 +41,8 @@ def read(folder: Path) -> dict[str, Any] | None:
 def _is_manifest(content: Any) -> bool:
     files = content.get("files") if isinstance(content, dict) else None
     return isinstance(files, dict) and all(
-        isinstance(facts, dict) and {"bytes", "sha256"} <= facts.keys() for facts in files.values()
+        isinstance(facts, dict) and type(facts.get("bytes")) is int and isinstance(facts.get("sha256"), str)
+        for facts in files.values()
     )
 
 
@@ -49,11 +50,17 @@ def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def fault(folder: Path) -> str | None:
-    """Say what is wrong with a folder by its manifest, or None when every file is as it was written."""
+def fault(folder: Path, *, needs: Collection[str] = ()) -> str | None:
+    """Say what is wrong with a folder by its manifest, or None when every file is as it was written.
+
+    A file that the reader needs must be listed, or nothing would vouch for it.
+    """
     content = read(folder)
     if content is None:
         return f"{NAME} is missing, unreadable or changed"
+    unlisted = [name for name in needs if name not in content["files"]]
+    if unlisted or not content["files"]:
+        return f"{NAME} does not list {', '.join(unlisted) or 'any file'}"
     for name, facts in content["files"].items():
         wrong = _file_fault(folder, name, facts)
         if wrong:
@@ -62,16 +69,16 @@ def fault(folder: Path) -> str | None:
 
 
 def _file_fault(folder: Path, name: str, facts: Mapping[str, Any]) -> str | None:
-    path = folder / name
-    if not path.resolve().is_relative_to(folder.resolve()):
-        return f"{name} points outside the folder"
-    if not path.is_file():
-        return f"{name} is missing"
-    size = path.stat().st_size
-    if size != facts["bytes"]:
-        return f"{name} has {size:,} bytes and should have {facts['bytes']:,}"
+    path, shown = folder / name, json.dumps(name)[1:-1][:80]
     try:
+        if not path.resolve().is_relative_to(folder.resolve()):
+            return f"{shown} points outside the folder"
+        if not path.is_file():
+            return f"{shown} is missing"
+        size = path.stat().st_size
+        if size != facts["bytes"]:
+            return f"{shown} has {size:,} bytes and should have {facts['bytes']:,}"
         is_same = sha256_of(path) == facts["sha256"]
-    except OSError as error:
-        return f"{name} cannot be read: {error.strerror or error}"
-    return None if is_same else f"{name} was changed after it was written: its SHA-256 differs"
+    except (OSError, ValueError) as error:  # a name may hold what no file system takes
+        return f"{shown} cannot be read: {getattr(error, 'strerror', None) or error}"
+    return None if is_same else f"{shown} was changed after it was written: its SHA-256 differs"
