@@ -3,7 +3,7 @@
 import json
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -113,7 +113,7 @@ def work(
 def result_of(run: RunDirectory) -> RunResult:
     """Read what a run came to from its files."""
     ending = read_json(run.exit)
-    fields = ending if isinstance(ending, dict) else {}
+    fields = ending if isinstance(ending, dict) and _has_numbers(ending) else {}
     reason = str(fields.get("reason", "interrupted"))
     sheet = sheet_from_json(read_json(run.scores)) if reason in COMPLETE else None
     sheet = sheet or ScoreSheet("", {}, {})
@@ -129,6 +129,11 @@ def result_of(run: RunDirectory) -> RunResult:
         seconds=float(fields.get("seconds", 0.0)),
         is_lower_better=sheet.is_lower_better,
     )
+
+
+def _has_numbers(ending: Mapping[str, object]) -> bool:
+    step, seconds = ending.get("step", 0), ending.get("seconds", 0.0)
+    return isinstance(step, int) and isinstance(seconds, int | float) and abs(seconds) < float("inf")
 
 
 def _hear(line: str, watch: Callable[[Event], None], refuse: Callable[[BurnishError], None]) -> None:

@@ -14,6 +14,7 @@ from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedMode
 
 from burnish.data.tokens import TextAssets
 from burnish.data.vocabulary import Vocabulary
+from burnish.durable import read_json
 from burnish.models import layers_torch
 from burnish.models.attention_torch import asked_of_transformers, settle_attention
 from burnish.models.config_torch import set_head
@@ -32,6 +33,8 @@ from burnish.spec.values import Head
 
 _CLASSIFIES = "sequence_classification"
 _ABOVE = "above.safetensors"
+_ADAPTER = "adapter_config.json"
+_INDEX = "model.safetensors.index.json"
 
 
 def build_network(options: Transformer, head: Head, *, assets: Assets) -> TransformerNetwork:
@@ -107,6 +110,8 @@ def save_network(network: TransformerNetwork, directory: Path) -> None:
 
 def load_network(directory: Path, head: Head, *, options: Transformer) -> TransformerNetwork:
     """Read back what `save_network` wrote."""
+    if (directory / _ADAPTER).exists() and not options.trust_remote_code:
+        raise refusal(f"{directory} holds {_ADAPTER}, which leads to another model; adapters are merged when saved")
     with refusing(f"the config in {directory} could not be loaded"):
         config = AutoConfig.from_pretrained(directory, trust_remote_code=options.trust_remote_code)
     if head.parts:
@@ -217,6 +222,8 @@ def _read(
     folder: Path, config: PretrainedConfig, *, options: Transformer, name: str, auto: Any
 ) -> tuple[PreTrainedModel, set[str]]:
     with refusing(f"model.name: the weights of {name} could not be loaded"):
+        if not options.allow_pickle_weights:
+            _refuse_pickled_shards(folder)
         model, report = auto.from_pretrained(
             folder,
             config=config,
@@ -231,6 +238,14 @@ def _read(
     settle_attention(model, options.attention)
     mismatched = {entry[0] if isinstance(entry, tuple) else entry for entry in report["mismatched_keys"]}
     return model, {*report["missing_keys"], *mismatched}
+
+
+def _refuse_pickled_shards(folder: Path) -> None:
+    """Refuse an index of safetensors that names other files, which would be unpickled."""
+    shards = {*read_json(folder / _INDEX)["weight_map"].values()} if (folder / _INDEX).exists() else set()
+    odd = sorted(str(name) for name in shards if not str(name).endswith(".safetensors"))
+    if odd:
+        raise ValueError(f"{_INDEX} names {odd[0]}, which is no safetensors file and could run code when it is read")
 
 
 def _head_names(model: PreTrainedModel) -> set[str]:

@@ -1,5 +1,6 @@
 """Networks made from folders: the same logits as transformers, saved and loaded bit for bit, refused in sentences."""
 
+import json
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -205,6 +206,31 @@ def test_a_folder_with_pickled_weights_is_refused_until_it_is_trusted(tiny: Tiny
     trusted = _network(Transformer(name=folder, allow_pickle_weights=True), head).state_dict()
     safe = _network(Transformer(name=tiny("bert")), head).state_dict()
     assert all(torch.equal(trusted[name], safe[name]) for name in safe)
+
+
+def test_an_index_cannot_smuggle_a_pickle_in(tiny: Tiny, head: Head, tmp_path: Path) -> None:
+    folder = Path(_copy(tiny("bert"), tmp_path / "m", without="model.safetensors"))
+    weights = load_file(Path(tiny("bert"), "model.safetensors"))
+    torch.save(weights, folder / "weights.json")
+    index = {"metadata": {}, "weight_map": dict.fromkeys(weights, "weights.json")}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert "names weights.json, which is no safetensors file" in _refusal(Transformer(name=str(folder)), head)
+
+
+@pytest.mark.parametrize("key", ["auto_map", "adapter"])
+def test_what_a_saved_model_never_has_is_not_followed(tiny: Tiny, head: Head, tmp_path: Path, key: str) -> None:
+    model = Transformer(name=tiny("bert"))
+    model.save(_network(model, head), tmp_path)
+    trace = tmp_path / "EXECUTED"
+    (tmp_path / "strange.py").write_text(f"open({str(trace)!r}, 'w').close()\n")
+    config = json.loads((tmp_path / "config.json").read_text())
+    odd = {"model_type": "strange", "auto_map": {"AutoConfig": "strange.Config"}} if key == "auto_map" else {}
+    (tmp_path / "config.json").write_text(json.dumps({**config, **odd}))
+    if key == "adapter":
+        (tmp_path / "adapter_config.json").write_text('{"peft_type": "LORA", "base_model_name_or_path": "other/model"}')
+    with pytest.raises(ConfigError, match=r"custom code|leads to another model"):
+        model.load(tmp_path, head)
+    assert not trace.exists()
 
 
 def test_torn_weights_are_refused(tiny: Tiny, head: Head, tmp_path: Path) -> None:
