@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from burnish.bench.pairs import Block
 from burnish.errors import BurnishError
+from burnish.launch.module_path import find_modules_here
 from burnish.run.ending import refusal
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class Referee:
 
 def main(argv: list[str]) -> int:
     """Work as `module:function` of the first argument does, on the request in the second."""
+    find_modules_here()
     # Whatever a library prints goes to standard error; the answers have the old standard output to themselves.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

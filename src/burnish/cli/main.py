@@ -32,6 +32,7 @@ from burnish.cli import (
 from burnish.cli.flags import explain_flags
 from burnish.durable import refuse_address
 from burnish.errors import BurnishError, ConfigError, Problem
+from burnish.launch.module_path import find_modules_here
 from burnish.launch.openmp import openmp_settings
 from burnish.run.provenance import COMMAND
 
@@ -93,7 +94,7 @@ def main() -> NoReturn:
     """Run the command line and leave with its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that knows no ★ must not end a run
-    _find_modules_here()
+    find_modules_here(is_wanted=not sys.flags.safe_path)
     os.environ.update(openmp_settings(os.environ))  # before a verb loads torch into this very process
     os.environ[COMMAND] = shlex.join(["burnish", *sys.argv[1:]])
     code = run(sys.argv[1:])
@@ -132,13 +133,6 @@ def _refuse_broken_words(argv: Sequence[str]) -> None:
             problems.append(Problem(f"{word!a} is not UTF-8; write texts in UTF-8, and rename a file called so"))
     if problems:
         raise ConfigError(problems, subject="the command line")
-
-
-def _find_modules_here() -> None:
-    """Let a component of the user's own be named by a file in this folder; whatever is installed comes first."""
-    here = os.getcwd()
-    if not sys.flags.safe_path and here not in sys.path:
-        sys.path.append(here)
 
 
 @app.callback(invoke_without_command=True)

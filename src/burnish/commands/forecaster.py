@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from burnish.errors import BurnishError
+from burnish.launch.module_path import find_modules_here
 from burnish.run.directory import RunDirectory
 from burnish.run.ending import refusal
 from burnish.run.events_file import to_dict
@@ -16,6 +17,7 @@ from burnish.spec.events import Noted
 
 def main(argv: list[str]) -> int:
     """Print notes on the way as events, and the forecast in the last line."""
+    find_modules_here()
     run, place = RunDirectory(Path(argv[0])), Path(argv[1])
     try:
         from burnish.run.forecast import forecast

@@ -13,6 +13,7 @@ from burnish.dist.affinity import keep_to_own_cores
 from burnish.dist.world import LostPeer, World, place_of, world_from_environment
 from burnish.engine.stop import StopRequest
 from burnish.errors import BurnishError, CheckpointError
+from burnish.launch.module_path import find_modules_here
 from burnish.run.contention import ContentionWatch
 from burnish.run.directory import RunDirectory, write_json
 from burnish.run.ending import COMPLETE, PREEMPTED, record, refusal
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 def main(argv: list[str]) -> int:
     """Train the run in the directory given; as one of several processes when RANK and WORLD_SIZE say so."""
+    find_modules_here()
     run = RunDirectory(Path(argv[0]))
     try:
         keep_to_own_cores()  # before torch starts threads, which stay where they began

@@ -8,14 +8,30 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 _VARIABLE = "PYTHONPATH"
+_HERE = "BURNISH_MODULES_HERE"
+"""Set for a worker whose starter searched the folder it stands in."""
 
 
 def module_path(asked: Mapping[str, str], *, searched: Sequence[str] | None = None) -> dict[str, str]:
-    """Give the variable that makes a new interpreter search where this one does; nothing where it would anyway."""
+    """Give the variables that make a new interpreter search where this one does.
+
+    The folder that one stands in may be a stranger's: a `numpy.py` there must not be taken for numpy. Python would
+    search it first, so it is kept from that, and `find_modules_here` adds it behind everything that is installed.
+    """
     given = [each for each in asked.get(_VARIABLE, "").split(os.pathsep) if each]
     found = [os.path.abspath(each) for each in (sys.path if searched is None else searched) if os.path.isdir(each)]
-    added = [each for each in dict.fromkeys(found) if each not in given and not _is_built_in(each)]
-    return {_VARIABLE: os.pathsep.join([*given, *added])} if added else {}
+    here = os.getcwd()
+    added = [each for each in dict.fromkeys(found) if each not in (*given, here) and not _is_built_in(each)]
+    variables = {"PYTHONSAFEPATH": "1", _HERE: "1" if here in found else ""}
+    return {**variables, _VARIABLE: os.pathsep.join([*given, *added])} if added else variables
+
+
+def find_modules_here(*, is_wanted: bool | None = None) -> None:
+    """Let a component of the user's own be named by a file in this folder; whatever is installed comes first."""
+    here = os.getcwd()
+    is_wanted = os.environ.get(_HERE) == "1" if is_wanted is None else is_wanted
+    if is_wanted and here not in sys.path:
+        sys.path.append(here)
 
 
 def _is_built_in(folder: str) -> bool:

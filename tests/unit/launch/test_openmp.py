@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -18,7 +19,8 @@ def test_what_the_user_chose_is_left_alone(name: str) -> None:
     assert openmp_settings({name: "x"}) == {}
 
 
-def test_a_worker_is_started_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_worker_is_started_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # away from the folder of the tests, which is not searched when a module is started
     for name in ("GOMP_SPINCOUNT", "OMP_WAIT_POLICY"):
         monkeypatch.delenv(name, raising=False)
     worker = start_worker(["tests.unit.launch.show_environment", "GOMP_SPINCOUNT"])
