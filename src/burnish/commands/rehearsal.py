@@ -69,7 +69,7 @@ class Attempt:
 
     def note(self, event: Event, *, now: float) -> None:
         """Remember what an event says."""
-        if isinstance(event, Started):
+        if isinstance(event, Started) and self.started is None:  # one that goes back after a bad step starts again
             self.started, self.first_step = now, event.step
         elif isinstance(event, Stepped):
             self.passed[event.step] = now
