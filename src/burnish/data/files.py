@@ -119,8 +119,9 @@ class Files(Component):
 
 
 def _may_be_read(file: DataFile) -> bool:
-    # a folder inside a package may have any name, and so may one that is there
-    return file.suffix in ("", *SUFFIXES) or file.location.startswith(PACKAGE) or file.is_directory
+    # a folder inside a package may have any name, and so may one that is there, or a file that a pattern finds
+    is_open = file.location.startswith(PACKAGE) or file.is_directory or any(mark in file.suffix for mark in "*?[")
+    return is_open or file.suffix in ("", *SUFFIXES)
 
 
 def unknown_suffix(suffix: str) -> str:
