@@ -10,7 +10,7 @@ from bench.sets import DataSet
 from burnish.commands.config import check
 from burnish.commands.plan import plan
 from burnish.commands.train import train
-from burnish.data.batches import DEFAULT_EXAMPLES
+from burnish.data.batches import examples_of
 from burnish.run.directory import RunDirectory, read_json
 from burnish.spec.events import Ended, Event, Started
 
@@ -46,7 +46,7 @@ def foresight(sets: Sequence[DataSet], *, rounds: int, tell: Callable[[str], Non
 
 def foreseen_and_taken(each: DataSet) -> tuple[tuple[float, float], tuple[float, float]]:
     """Give seconds and bytes: each as foreseen and as they were."""
-    batch = check(each.experiment, overrides=each.overrides).experiment.train.batch.examples or DEFAULT_EXAMPLES
+    batch = examples_of(check(each.experiment, overrides=each.overrides).experiment.train.batch)
     rows = f"data.limit={{train: {_STEPS * batch}, validation: {_VALIDATION_ROWS}}}"
     overrides = (*each.overrides, "train.length=1 epochs", "train.evaluate_every=1 epochs", rows)
     found = plan(each.experiment, overrides=overrides)

@@ -50,8 +50,9 @@ def data_sets(shared: Path, folder: Path) -> list[DataSet]:
 def tiny_sets(model: Path, folder: Path) -> list[DataSet]:
     """Give one small set that needs nothing, for the tests of the measurements themselves."""
     path = stand_in(folder / "tiny.jsonl", lengths=(3, 10, 20), percentiles=(0, 50, 100), rows=96)
-    shape = (f"data.train={path}", f"model={model}", "task.max_length=24", "train.batch=8", "runtime.threads=1")
-    return [DataSet("tiny", "imdb", ("data.type=files", *shape, "task.truncation=head"), rows=24, pad_to=24)]
+    shape = (f"data.train={path}", f"model={model}", "task.max_length=24", "train.batch=8")
+    fixed = ("runtime.threads=1", "runtime.precision=fp32")
+    return [DataSet("tiny", "imdb", ("data.type=files", *shape, *fixed, "task.truncation=head"), rows=24, pad_to=24)]
 
 
 def _sst2(shared: Path, folder: Path) -> DataSet:

@@ -34,7 +34,7 @@ def make_project(root: Path, *, model: Path, rows: int = 352, config: str = "") 
         f"task: {{type: text_classification, max_length: 24}}\n"
         f"data: {{train: {data}, split: {{validation: 32, test: 64}}}}\n"
         f"model: {model}\n"
-        f"runtime: {{threads: 1}}\n"
+        f"runtime: {{threads: 1, precision: fp32}}\n"
         f"{config or DEFAULT}"
     )
     return Project(root, path, data)

@@ -24,21 +24,21 @@ class Tickets(TextClassification):
     """Sort tickets into queues by their subject and their body."""
 
     subject: str = "subject"
-    text: str = "body"
+    text: tuple[str, ...] = ("body",)
     label: tuple[str, ...] = ("queue",)
 
     @property
     def input_columns(self) -> tuple[str, ...]:
         """Name the columns that prediction needs."""
-        return (self.subject, self.text)
+        return (self.subject, *self.text)
 
     def profile(self, rows: Rows) -> Profile:
         """Find the queues; the subject must be text as well."""
-        return super().profile(replace(rows, table=joined(rows.table, self.subject, self.text)))
+        return super().profile(replace(rows, table=joined(rows.table, self.subject, self.text[0])))
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Join subject and body, then encode as any text is."""
-        return JoinedEncoder(super().encoder(profile, assets), self.subject, self.text)
+        return JoinedEncoder(super().encoder(profile, assets), self.subject, self.text[0])
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ train:
   ema: 0.9
   evaluate_every: 4 steps
   checkpoint_every: 3 steps
+  select: f1
   patience: 3
   keep: 2
 """

@@ -85,7 +85,7 @@ def the_warm_up_begins_anew() -> None:
 
 
 def no_checkpoint_is_verified() -> None:
-    setattr(manifest, "fault", lambda folder: None)  # noqa: B010  # as above
+    setattr(manifest, "fault", lambda folder, *, needs=(): None)  # noqa: B010  # as above
 
 
 def dropout_remembers_what_it_drew() -> None:

@@ -13,8 +13,11 @@ from tests.faults.conftest import Scene, Tally, copy_of, whole
 FILES = (
     "MANIFEST.json",
     "averages.safetensors",
+    "data.json",
     "optimizer.json",
     "optimizer.safetensors",
+    "plan.yaml",
+    "profile.json",
     "state.json",
     "weights.safetensors",
 )

@@ -11,6 +11,7 @@ import pytest
 from burnish.commands import worker
 from burnish.commands.config import check
 from burnish.commands.sameness import differences
+from burnish.config import trust
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import settle_plan
 
@@ -57,6 +58,7 @@ def planned(root: Path, name: str, *, every: str) -> RunDirectory:
 def stop_after(run: RunDirectory, step: int) -> int:
     text = run.plan.read_text()
     run.plan.write_text(text.replace("track: []", STOPPING.format(step=step)))
+    trust(run.plan)
     code = worker.main([str(run.path)])
     run.plan.write_text(text)
     return code

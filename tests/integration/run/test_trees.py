@@ -76,8 +76,15 @@ def prepared() -> Prepared:
 
 
 def experiment(model: Any = MODEL) -> Any:
+    runtime = Runtime(threads=1)
     return SimpleNamespace(
-        task=Task(), model=model, optimizer=AdamW(), train=TrainPolicy(), runtime=Runtime(threads=1), data=None
+        task=Task(),
+        model=model,
+        optimizer=AdamW(),
+        train=TrainPolicy(),
+        runtime=runtime,
+        settled_runtime=runtime,
+        data=None,
     )
 
 

@@ -31,7 +31,7 @@ from tests.integration.tasks.examined import Examined, steps_of
 TRAINING = """\
 optimizer: {learning_rate: 3e-3}
 train: {length: 12 steps, batch: 8, evaluate_every: 6 steps, checkpoint_every: 4 steps, keep: 2}
-runtime: {threads: 1}
+runtime: {threads: 1, precision: fp32}
 """
 
 

@@ -26,7 +26,7 @@ data:
 model: {{name: {model}, dropout: 0}}
 optimizer: {{learning_rate: 3e-3}}
 train: {{length: 14 steps, batch: 8, evaluate_every: 7 steps, checkpoint_every: 4 steps, keep: 2}}
-runtime: {{threads: 1}}
+runtime: {{threads: 1, precision: fp32}}
 """
 
 

@@ -154,8 +154,9 @@ class TestTextAndColumns(FusedExam):
         more = ("model.dropout=0.1", "task.dropout=0.1", "task.importance=24")
         run = Examined.read(examined.root, *steps, *more).run("long", server, processes=1)
         assert run.scores["validation"]["accuracy"].value >= 0.95  # the text or the column alone: a half
-        worth = json.loads((run.directory / "insights.json").read_text())["importance"]
-        assert min(worth["text"], worth["place"]) > 0.2 > abs(worth["price"])
+        found = json.loads((run.directory / "insights.json").read_text())["importance"]
+        importance = {name: each["mean"] for name, each in found.items()}
+        assert min(importance["text"], importance["place"]) > 0.2 > abs(importance["price"])
         plain, unseen = predict(str(run.directory), self.asked)
         assert plain.label is not None  # what is not given takes its default
         assert unseen.label in ("good at the town", "good at the coast")
