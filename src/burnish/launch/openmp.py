@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 _SPIN_COUNT = "GOMP_SPINCOUNT"
-_SPINS = "2000"
-"""Some ten microseconds.
+_SPINS = "700"
+"""A few microseconds.
 
 GNU OpenMP spins for milliseconds by default, which is fastest on an idle machine. When another program takes a core,
 the threads that still run burn their time slices at every barrier, waiting for the one that does not: training was

@@ -59,7 +59,7 @@ def test_a_table_is_trained_quiet_and_beside_a_busy_process(tmp_path: Path, monk
     monkeypatch.setattr(contention_script, "_ROWS", 2048)
     lines = list(contention_script.contention([], tmp_path, rounds=1, is_quick=True, tell=lambda _sentence: None))
     assert lines[-1].startswith("| a table, batches of 256 |")
-    assert lines[-1].count(" to ") == 5
+    assert lines[-1].count(" to ") == 4
 
 
 def test_both_answer_the_same_rows_after_the_same_training(sets: list[DataSet]) -> None:
