@@ -16,12 +16,15 @@ COLUMNS = [ColumnSpec("who"), ColumnSpec("fare", "number", is_required=False)]
 SIZE = 1_000_000
 MOST = 16
 """Bytes of memory for a byte of payload."""
+POOLS: list[pa.MemoryPool] = []
+"""Kept to the end: a buffer that outlives its pool, such as one that an error holds, spoils memory when it goes."""
 
 
 def peak_of(payload: bytes, format: FormatName) -> int:
     """Decode, and give the most memory that Python and Arrow held at once for it."""
     decode(b'[{"who": "x"}]', COLUMNS, format="json")  # what is imported at the first call is no part of it
     usual, counted = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    POOLS.append(counted)
     pa.set_memory_pool(counted)
     tracemalloc.start()
     try:
