@@ -71,10 +71,17 @@ def official(golds: Mapping[str, Sequence[str]], said: Mapping[str, str]) -> dic
 def best_with_threshold(
     golds: Mapping[str, Sequence[str]], said: Mapping[str, str], odds: Mapping[str, float], *, score: Any
 ) -> tuple[float, float]:
-    """Find the threshold for no answer that scores best, trying each: questions with higher odds are left open."""
+    """Find the threshold for no answer that scores best, trying each: questions with higher odds are left open.
+
+    As in SQuAD's own search, words said of a question without an answer are wrong, even if they are only an article.
+    """
+
+    def scored(name: str, answer: str) -> float:
+        return score(answer, golds[name]) if golds[name] else float(not answer)
+
     best, threshold = sum(1 for right in golds.values() if not right) / len(golds), 0.0
     for candidate in sorted(set(odds.values())):
-        total = sum(score(said[name] if odds[name] <= candidate else "", right) for name, right in golds.items())
+        total = sum(scored(name, said[name] if odds[name] <= candidate else "") for name in golds)
         if total / len(golds) > best + 1e-12:
             best, threshold = total / len(golds), candidate
     return best, threshold
