@@ -33,7 +33,8 @@ faults: $(VENV)/dev.stamp ## Kill, starve, corrupt and attack runs, and judge wh
 bench: $(VENV)/dev.stamp ## Measure speed and quality as ratios
 	$(BIN)/python -m bench.run
 
-docs: $(VENV)/dev.stamp ## Build the documentation into site/
+docs: $(VENV)/dev.stamp ## Check the spelling, then build the documentation into site/
+	$(BIN)/codespell README.md CONTRIBUTING.md CHANGELOG.md docs examples src
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean: ## Remove what the other targets made, runs excepted

@@ -22,6 +22,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 SKIP = re.compile(r"^<!-- test: skip because \S.* -->$")
 TITLE = re.compile(r'title="([\w./-]+)"')
 NAMED = re.compile(r"^# ([\w./-]+\.ya?ml)\b")
+FILE = re.compile(r"^<!-- file: (\S+) -->$")
 SNIPPET = re.compile(r'^--8<-- "([\w./-]+)"$', re.MULTILINE)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 COMMAND_SECONDS = 120
@@ -130,6 +131,17 @@ def test_what_a_page_shows_runs_from_top_to_bottom(page: Path, small_data: Path)
 def test_a_skipped_block_says_why() -> None:
     comments = [block for block in ALL_BLOCKS if block.above.startswith("<!-- test:")]
     assert [block.place for block in comments if not block.is_skipped] == []
+
+
+SHOWN_FILES = [block for block in ALL_BLOCKS if block.above.startswith("<!-- file:")]
+
+
+@pytest.mark.parametrize("block", SHOWN_FILES, ids=lambda block: block.place)
+def test_a_file_is_shown_as_it_is(block: Block) -> None:
+    """A page holds the text itself and no include, which would show nothing on GitHub."""
+    match = FILE.match(block.above)
+    assert match is not None
+    assert block.text == (ROOT / match[1]).read_text().rstrip("\n")
 
 
 @pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=name_of)

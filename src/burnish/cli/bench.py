@@ -19,13 +19,13 @@ def bench(
     *,
     configs: Configs = None,
     rows: Annotated[
-        int, typer.Option("--rows", metavar="N", min=1, help="How many training rows each stretch of work goes over.")
+        int, typer.Option("--rows", metavar="N", min=1, help="How many training rows each round processes.")
     ] = 256,
-    rounds: Annotated[int, typer.Option("--rounds", metavar="N", min=1, help="How often everyone has a turn.")] = 3,
+    rounds: Annotated[int, typer.Option("--rounds", metavar="N", min=1, help="How many timed rounds.")] = 3,
     is_json: Json = False,
     is_quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the outcome.")] = False,
 ) -> None:
-    """Measure how fast an experiment trains and predicts here, beside Trainer."""
+    """Measure how fast an experiment trains and predicts on this machine, compared with Trainer."""
     from burnish.commands.bench import bench as command
 
     result = command(

@@ -16,14 +16,14 @@ app = typer.Typer(
     callback=print_help,
     invoke_without_command=True,
     rich_markup_mode=None,
-    help="Look into the cache of encoded data, and make room in it.",
+    help="Inspect the cache of encoded data, and free space.",
 )
 _SHOWN_DIGITS = 12
 
 
 @app.command("ls")
 def ls(*, is_json: Json = False) -> None:
-    """List what is kept, most recently used first."""
+    """List cached tables, most recently used first."""
     from burnish.commands.cache import ls as command
     from burnish.data.sizes import written_size
 
@@ -40,11 +40,11 @@ def ls(*, is_json: Json = False) -> None:
     print(f"{written_size(listing.num_bytes)} of {written_size(listing.max_bytes)} in {listing.root}")
 
 
-@app.command("why-miss", short_help="Tell why a split must be encoded again.")
+@app.command("why-miss", short_help="Explain why a split must be encoded again.")
 def why_miss(
     experiment: Experiment, overrides: Overrides = None, *, configs: Configs = None, is_json: Json = False
 ) -> None:
-    """Tell for each split whether it must be encoded, and what differs from the nearest that is kept."""
+    """Show for each split whether it is cached, and if not, how it differs from the closest entry."""
     from burnish.commands.cache import why_miss as command
 
     found = command(experiment, configs=configs or (), overrides=overrides or ())
@@ -60,11 +60,11 @@ def prune(
     *,
     max_size: Annotated[
         str | None,
-        typer.Option("--max", metavar="SIZE", help="What may stay, like 5GB or 0; by default the cache's own bound."),
+        typer.Option("--max", metavar="SIZE", help="How much to keep, like 5GB or 0; default: the cache's limit."),
     ] = None,
     is_json: Json = False,
 ) -> None:
-    """Remove what was not used for longest; what a run has open stays."""
+    """Remove the least recently used entries; those in use stay."""
     from burnish.commands.cache import prune as command
     from burnish.data.sizes import written_size
 
@@ -76,9 +76,9 @@ def prune(
     print(f"removed {entries}, {written_size(sum(entry.num_bytes for entry in removed))}")
 
 
-@app.command("verify", short_help="Remove what changed on the disk since it was written.")
+@app.command("verify", short_help="Read everything and remove damaged entries.")
 def verify(*, is_json: Json = False) -> None:
-    """Read all that is kept, and remove what changed on the disk since it was written."""
+    """Read every cached byte and remove entries that were damaged since they were written."""
     from burnish.commands.cache import verify as command
     from burnish.data.sizes import written_size
 

@@ -24,9 +24,9 @@ def show_experiment(
     overrides: Overrides = None,
     *,
     configs: Configs = None,
-    has_origins: Annotated[bool, typer.Option("--origins", help="Tell after each value where it came from.")] = False,
+    has_origins: Annotated[bool, typer.Option("--origins", help="Show where each value came from.")] = False,
 ) -> None:
-    """Print an experiment in full, as YAML that loads back to the same."""
+    """Print the full experiment as YAML that loads back unchanged."""
     from burnish.commands.config import show as command
 
     files = [str(path) for path in configs or ()]
@@ -41,7 +41,7 @@ def why(
     *,
     configs: Configs = None,
 ) -> None:
-    """Tell where an option's value came from, and what it replaced."""
+    """Show where an option's value came from, and what it replaced."""
     from burnish.commands.config import why as command
 
     files = [str(path) for path in configs or ()]
@@ -51,7 +51,7 @@ def why(
 
 @app.command("diff")
 def diff(left: Either, right: Either, *, is_json: Json = False) -> None:
-    """List the options in which two experiments differ."""
+    """List the options that differ between two experiments."""
     from burnish.commands.config import diff as command
 
     differences = command(left, right)
@@ -66,7 +66,7 @@ def diff(left: Either, right: Either, *, is_json: Json = False) -> None:
 
 @app.command("schema")
 def schema() -> None:
-    """Print the JSON Schema of experiments, for editors."""
+    """Print the JSON Schema of experiments, for editor completion."""
     from burnish.commands.config import schema as command
 
     print_document(command())
@@ -74,7 +74,7 @@ def schema() -> None:
 
 @app.command("check")
 def check(experiment: Experiment, overrides: Overrides = None, *, configs: Configs = None) -> None:
-    """Check an experiment and leave; every problem is told at once."""
+    """Check an experiment and report all problems at once."""
     from burnish.commands.config import check as command
 
     files = [str(path) for path in configs or ()]

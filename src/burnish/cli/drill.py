@@ -22,15 +22,15 @@ def drill(
     configs: Configs = None,
     directory: Annotated[
         Path | None,
-        typer.Option("--dir", metavar="DIR", help="On which disk to rehearse; by default that of temporary files."),
+        typer.Option("--dir", metavar="DIR", help="Which disk to rehearse on; default: the temporary folder."),
     ] = None,
     processes: Processes = 1,
-    minutes: Annotated[float, typer.Option("--minutes", min=0.1, help="How long it may take, roughly.")] = 1.0,
-    keep: Annotated[bool, typer.Option("--keep", help="Leave the two runs on disk.")] = False,
+    minutes: Annotated[float, typer.Option("--minutes", min=0.1, help="Roughly how long it may take.")] = 1.0,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the two runs on disk.")] = False,
     is_json: Json = False,
     is_quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the outcome.")] = False,
 ) -> None:
-    """Rehearse a crash: train a stretch, kill it twice, resume, compare with no crash."""
+    """Rehearse a crash: train briefly, kill it twice, resume, and compare with an undisturbed run."""
     from burnish.commands.drill import drill as command
 
     with console_for(is_json=False, is_quiet=is_quiet or is_json) as console:

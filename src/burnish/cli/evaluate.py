@@ -20,25 +20,23 @@ def evaluate(
     *,
     split: Annotated[
         str | None,
-        typer.Option("--split", metavar="SPLIT", help="train, validation or test; by default test if there is one."),
+        typer.Option("--split", metavar="SPLIT", help="train, validation or test; default: test if there is one."),
     ] = None,
     data: Annotated[
         str | None, typer.Option("--in", metavar="FILE", help="Score this labelled file instead of a split.")
     ] = None,
     task: OfSeveral = None,
-    is_watching: Annotated[
-        bool, typer.Option("--watch", help="Score each new checkpoint of a run until it ends.")
-    ] = False,
+    is_watching: Annotated[bool, typer.Option("--watch", help="Score each new checkpoint until the run ends.")] = False,
     checkpoint: Annotated[
         str | None,
         typer.Option(
-            "--checkpoint", metavar="STEP", help="Score a checkpoint of a run, ended or not: a step, last or best."
+            "--checkpoint", metavar="STEP", help="Score one checkpoint, finished run or not: a step, last or best."
         ),
     ] = None,
     trust_code: TrustCode = False,
     is_json: Json = False,
 ) -> None:
-    """Score a run or an artifact, each score with its 95% interval."""
+    """Score a run or an artifact, with 95% confidence intervals."""
     if checkpoint is not None:
         if is_watching or task is not None or data is not None:
             raise typer.BadParameter("--checkpoint scores a split of a run; leave out --watch, --task and --in")

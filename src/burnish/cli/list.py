@@ -21,7 +21,7 @@ def list_(
     *,
     is_json: Json = False,
 ) -> None:
-    """List experiments and components, and who provides each."""
+    """List experiments and components, and who provides them."""
     from burnish.commands.list import listing
 
     items = listing(None if kind == "all" else kind)

@@ -52,15 +52,15 @@ app.command("list")(list.list_)
 app.command("new")(new.new)
 app.add_typer(prepare.app, name="prepare")
 app.add_typer(config.app, name="config")
-app.command("plan", short_help="Foresee a run: steps, minutes, memory and disk.")(plan.plan)
-app.command("train", short_help="Train an experiment, or go on with it.")(train.train)
+app.command("plan", short_help="Estimate a run: steps, time, memory and disk.")(plan.plan)
+app.command("train", short_help="Train an experiment, or resume it.")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.add_typer(runs.app, name="runs")
-app.command("resume", short_help="Go on with a run that was interrupted.")(train.resume)
+app.command("resume", short_help="Resume an interrupted run.")(train.resume)
 app.command("rerun")(rerun.rerun)
-app.command("drill", short_help="Rehearse a crash, and prove that a resume loses nothing.")(drill.drill)
-app.command("bench", short_help="Measure speed here, beside Trainer's.")(bench.bench)
+app.command("drill", short_help="Rehearse a crash and check that resuming is exact.")(drill.drill)
+app.command("bench", short_help="Measure speed on this machine, compared with Trainer.")(bench.bench)
 app.add_typer(cache.app, name="cache")
 app.add_typer(tokenizer.app, name="tokenizer")
 
@@ -139,9 +139,9 @@ def _refuse_broken_words(argv: Sequence[str]) -> None:
 def burnish(
     context: typer.Context,
     *,
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
-    """Fine-tune transformers and train models on tables, from a config file to an artifact that predicts."""
+    """Fine-tune transformers on text and train models on tables, from one config file."""
     if version:
         print(f"burnish {__version__}")
     elif context.invoked_subcommand is None:

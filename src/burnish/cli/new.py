@@ -8,21 +8,21 @@ import typer
 
 
 def new(
-    data: Annotated[str, typer.Argument(metavar="FILE", help="The data: CSV, TSV, JSON lines, Parquet …")],
+    data: Annotated[str, typer.Argument(metavar="FILE", help="A data file: CSV, TSV, JSON lines, Parquet …")],
     *,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where to write; by default <name of the data>.yaml."),
+        typer.Option("--out", "-o", metavar="FILE", help="Where to write; default: the data file's name with .yaml."),
     ] = None,
     text: Annotated[
-        str | None, typer.Option("--text", metavar="COLUMN", help="The column to read, if the guess is wrong.")
+        str | None, typer.Option("--text", metavar="COLUMN", help="The text column, if the guess is wrong.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option("--label", metavar="COLUMN", help="The column to learn, if the guess is wrong.")
+        str | None, typer.Option("--label", metavar="COLUMN", help="The column to predict, if the guess is wrong.")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Look at a data file and write a commented experiment for it."""
+    """Inspect a data file and write a commented experiment for it."""
     from burnish.commands.new import new as command
 
     written = command(data, out=out, text=text, label=label, force=force)

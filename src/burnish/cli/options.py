@@ -11,30 +11,32 @@ Experiment = Annotated[
 ]
 Overrides = Annotated[
     list[str] | None,
-    typer.Argument(metavar="KEY=VALUE", help='Options to set last, like train.length="3 epochs".'),
+    typer.Argument(metavar="KEY=VALUE", help='Options to override, like train.length="3 epochs".'),
 ]
 Configs = Annotated[
     list[Path] | None,
-    typer.Option("--config", "-c", metavar="FILE", help="A YAML file laid over the experiment; repeatable, in order."),
+    typer.Option(
+        "--config", "-c", metavar="FILE", help="A YAML file layered over the experiment; repeatable, in order."
+    ),
 ]
 Processes = Annotated[
     int,
-    typer.Option("--processes", metavar="N", min=1, help="How many processes of this machine share each batch."),
+    typer.Option("--processes", metavar="N", min=1, help="How many local processes share each batch."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for a program to read.")]
+Json = Annotated[bool, typer.Option("--json", help="Print machine-readable JSON.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the outcome.")]
 Run = Annotated[str, typer.Argument(metavar="RUN", help="A run directory, or its name under runs/.")]
 Target = Annotated[str, typer.Argument(metavar="TARGET", help="A run directory, its name under runs/, or an artifact.")]
 
 OfSeveral = Annotated[
     str | None,
-    typer.Option("--task", metavar="NAME", help="Which task is meant, of a model that learned several."),
+    typer.Option("--task", metavar="NAME", help="Which task to use, for a multi-task model."),
 ]
 
 
 TrustCode = Annotated[
     bool,
-    typer.Option("--trust-code", help="Run the code that the run or artifact names; only if you know that code."),
+    typer.Option("--trust-code", help="Run the code named by the run or artifact; only if you know that code."),
 ]
 
 

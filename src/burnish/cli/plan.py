@@ -22,11 +22,11 @@ def plan(
     *,
     configs: Configs = None,
     directory: Annotated[
-        Path | None, typer.Option("--dir", metavar="DIR", help="Where the run would live; by default runs/<name>.")
+        Path | None, typer.Option("--dir", metavar="DIR", help="Where the run would go; default: runs/<name>.")
     ] = None,
     is_json: Json = False,
 ) -> None:
-    """Foresee a run: rows, tokens, steps, minutes, memory and disk; nothing is kept."""
+    """Estimate a run: rows, tokens, steps, time, memory and disk. Nothing is kept."""
     from burnish.commands.plan import plan as command
 
     with console_for(is_json=False, is_quiet=is_json) as console:

@@ -26,7 +26,7 @@ def predict(
     target: Target,
     *,
     texts: Annotated[
-        list[str] | None, typer.Option("--text", metavar="TEXT", help="A text to predict for; repeatable.")
+        list[str] | None, typer.Option("--text", metavar="TEXT", help="A text to predict; repeatable.")
     ] = None,
     pairs: Annotated[
         list[str] | None, typer.Option("--pair", metavar="TEXT", help="The second text of each --text, in order.")
@@ -36,7 +36,7 @@ def predict(
         typer.Option("--row", metavar="JSON", help="A row of several columns, like '{\"fare\": 12.5}'; repeatable."),
     ] = None,
     source: Annotated[
-        str | None, typer.Option("--in", metavar="FILE", help="A file of rows to predict for; - is standard input.")
+        str | None, typer.Option("--in", metavar="FILE", help="A file of rows to predict; - is standard input.")
     ] = None,
     out: Annotated[
         Path | None,
@@ -44,17 +44,17 @@ def predict(
     ] = None,
     format: Annotated[
         Literal[FormatName, "glue"] | None,
-        typer.Option("--format", help="Read --in in this serving format and answer in kind; glue: GLUE's test files."),
+        typer.Option("--format", help="Read --in in this serving format and reply in it; glue: GLUE's test files."),
     ] = None,
     bad_rows: Annotated[
         Literal["error", "skip"],
-        typer.Option("--bad-rows", help="With --format: refuse all, or skip bad rows."),
+        typer.Option("--bad-rows", help="With --format: what to do about bad rows."),
     ] = "error",
     task: OfSeveral = None,
     trust_code: TrustCode = False,
     is_json: Json = False,
 ) -> None:
-    """Predict from texts, rows or a file, prepared as in training."""
+    """Predict for texts, rows or a file, preprocessed as in training."""
     given = [*(texts or ()), *(rows or ())]
     if format is not None:
         _refuse_texts(given)

@@ -34,26 +34,26 @@ app = typer.Typer(
     callback=print_help,
     invoke_without_command=True,
     rich_markup_mode=None,
-    help="Make data ready: files for train and dev, encoded features.",
+    help="Prepare data: split files, or encode features.",
 )
 
 
-@app.command("features", short_help="Write encoded features; may be left out.")
+@app.command("features", short_help="Write encoded features (the default).")
 def features(
     experiment: Experiment,
     overrides: Overrides = None,
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to make; it must not be there.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to create; it must not exist.")],
     configs: Configs = None,
     has_tfrecord: Annotated[
-        bool, typer.Option("--tfrecord", help="Write texts as TFRecord files of tf.train.Example too.")
+        bool, typer.Option("--tfrecord", help="Also write texts as TFRecord files of tf.train.Example.")
     ] = False,
     shard_size: Annotated[
-        str, typer.Option("--shard-size", metavar="SIZE", help="The most that one file holds, like 100MB.")
+        str, typer.Option("--shard-size", metavar="SIZE", help="The largest size of one file, like 100MB.")
     ] = "256MB",
     is_json: Json = False,
 ) -> None:
-    """Encode every split of an experiment once, into a folder that can be trained from."""
+    """Encode every split of an experiment once, into a folder you can train from."""
     from burnish.commands.prepare import prepare as command
     from burnish.data.sizes import written_size
 
@@ -77,27 +77,32 @@ def features(
     print(f"  burnish train {shlex.quote(experiment)} {shlex.quote(written.override)}")
 
 
-@app.command("split", short_help="Divide one file into train, dev and test files.")
+@app.command("split", short_help="Split one file into train, validation and test files.")
 def split(
     source: Annotated[str, typer.Argument(metavar="FILE", help="CSV, TSV, JSON lines, Parquet or Arrow.")],
     *,
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder that the new files go to.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the new files.")],
     dev: Annotated[
-        str, typer.Option("--dev", metavar="PORTION", help="What dev gets: a share like 10%, or a number of rows.")
+        str,
+        typer.Option(
+            "--dev", metavar="PORTION", help="Size of the validation file: a share like 10%, or a number of rows."
+        ),
     ] = "10%",
-    test: Annotated[str | None, typer.Option("--test", metavar="PORTION", help="What test gets, if any.")] = None,
+    test: Annotated[
+        str | None, typer.Option("--test", metavar="PORTION", help="Size of the test file, if any.")
+    ] = None,
     label: Annotated[
         str | None,
-        typer.Option("--label", metavar="COLUMN", help="Keep its classes in proportion, if the guess is wrong."),
+        typer.Option("--label", metavar="COLUMN", help="The column to stratify by, if the guess is wrong."),
     ] = None,
     group: Annotated[
         list[str] | None,
-        typer.Option("--group", metavar="COLUMN", help="Rows that agree in it stay together; repeatable."),
+        typer.Option("--group", metavar="COLUMN", help="Keep rows with equal values together; repeatable."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Another seed, another choice.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="The random seed of the split.")] = 0,
     is_json: Json = False,
 ) -> None:
-    """Divide one file into train, dev and test files of the same format."""
+    """Split one file into train, validation (dev) and test files of the same format."""
     from burnish.commands.split import split as command
 
     divided = command(source, out=out, dev=dev, test=test, label=label, group=group or (), seed=seed)

@@ -20,7 +20,7 @@ def rerun(
     run: Run,
     *,
     directory: Annotated[
-        Path | None, typer.Option("--dir", metavar="DIR", help="Where the new run lives; by default RUN-rerun.")
+        Path | None, typer.Option("--dir", metavar="DIR", help="Where the new run goes; default: RUN-rerun.")
     ] = None,
     processes: Processes = 1,
     verify: Annotated[
@@ -29,7 +29,7 @@ def rerun(
     trust_code: TrustCode = False,
     is_json: Json = False,
 ) -> None:
-    """Train the plan of a run again, into another directory."""
+    """Train a run's plan again, in another directory."""
     from burnish.commands.rerun import rerun as command
     from burnish.run.directory import find_run
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from burnish.commands.runs import Comparison, RunDetail, RunRow
 
 app = typer.Typer(
-    callback=print_help, invoke_without_command=True, rich_markup_mode=None, help="Look at runs, and compare them."
+    callback=print_help, invoke_without_command=True, rich_markup_mode=None, help="Inspect and compare runs."
 )
 
 
@@ -31,7 +31,7 @@ def ls(
     *,
     is_json: Json = False,
 ) -> None:
-    """List runs, the newest first: how far they are, what they scored."""
+    """List runs, newest first, with progress and scores."""
     from burnish.commands.runs import ls as command
 
     rows = command(root)
@@ -48,7 +48,7 @@ def ls(
 
 @app.command("show")
 def show_run(run: Run, *, is_json: Json = False) -> None:
-    """Show one run: what was asked, how it went, what it left."""
+    """Show one run: its options, progress, scores and files."""
     from burnish.commands.runs import show as command
 
     detail = command(run)
@@ -64,14 +64,14 @@ def compare(
     *,
     split: Annotated[
         str | None,
-        typer.Option("--split", metavar="SPLIT", help="Which set to compare on; by default test, or validation."),
+        typer.Option("--split", metavar="SPLIT", help="Which split to compare on; default: test, else validation."),
     ] = None,
     trust_code: TrustCode = False,
     is_json: Json = False,
 ) -> None:
     """Compare runs: options, scores with intervals, and a paired test.
 
-    Runs that differ in their seed alone are taken together.
+    Runs that differ only in their seed are grouped.
     """
     from burnish.commands.runs import compare as command
 
@@ -86,10 +86,10 @@ def compare(
 def tail(
     run: Run,
     *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the run ends.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing until the run ends.")] = False,
     is_json: Json = False,
 ) -> None:
-    """Print what happened in a run, and with --follow what happens."""
+    """Print the events of a run; --follow waits for new ones."""
     from burnish.commands.runs import show as details
     from burnish.commands.runs import tail as command
 

@@ -14,7 +14,7 @@ app = typer.Typer(
     callback=print_help,
     invoke_without_command=True,
     rich_markup_mode=None,
-    help="Learn tokenizers from your own texts.",
+    help="Train tokenizers on your own texts.",
 )
 
 
@@ -23,44 +23,48 @@ Sources = Annotated[
     typer.Argument(metavar="FILE", help="Text, CSV, JSON lines, Parquet …; globs and package: addresses too."),
 ]
 Kind = Annotated[
-    Literal["wordpiece", "bpe", "unigram"], typer.Option("--kind", help="The algorithm; bpe works on bytes.")
+    Literal["wordpiece", "bpe", "unigram"], typer.Option("--kind", help="The algorithm; bpe is byte-level.")
 ]
-Lower = Annotated[bool | None, typer.Option("--lower/--cased", help="Make letters small; by default unless bpe.")]
+Lower = Annotated[bool | None, typer.Option("--lower/--cased", help="Lowercase the text; the default except for bpe.")]
 Frame = Annotated[
     Literal["encoder", "decoder", "xlnet"] | None,
-    typer.Option("--frame", help="Which special tokens stand around a text; by default decoder for bpe."),
+    typer.Option("--frame", help="Which special tokens surround a text; default for bpe: decoder."),
 ]
 Special = Annotated[
-    list[str] | None, typer.Option("--special", metavar="TOKEN", help="A token that is never cut; repeatable.")
+    list[str] | None, typer.Option("--special", metavar="TOKEN", help="A token that is never split; repeatable.")
 ]
-Seen = Annotated[int, typer.Option("--min-frequency", metavar="N", min=1, help="How often a token must be seen.")]
+Seen = Annotated[int, typer.Option("--min-frequency", metavar="N", min=1, help="How often a token must occur.")]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", metavar="COLUMN", help="The column to read; repeatable. By default text."),
+    typer.Option("--column", metavar="COLUMN", help="The column to read; repeatable; default: text."),
 ]
 Instead = Annotated[
     str | None,
-    typer.Option("--experiment", "-e", metavar="EXPERIMENT", help="Read the training rows of this instead of files."),
+    typer.Option(
+        "--experiment", "-e", metavar="EXPERIMENT", help="Use the training rows of this experiment instead of files."
+    ),
 ]
 
 
-@app.command("train", short_help="Learn a tokenizer and write its folder.")
+@app.command("train", short_help="Train a tokenizer and write it to a folder.")
 def train(
     files: Sources = None,
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder to write.")],
     kind: Kind = "wordpiece",
-    vocab_size: Annotated[int, typer.Option("--size", metavar="N", help="How many tokens, all counted.")] = 30_000,
+    vocab_size: Annotated[
+        int, typer.Option("--size", metavar="N", help="Vocabulary size, special tokens included.")
+    ] = 30_000,
     lowercase: Lower = None,
     frame: Frame = None,
     special: Special = None,
     min_frequency: Seen = 2,
     columns: Columns = None,
     experiment: Instead = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the folder if it is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing folder.")] = False,
     is_json: Json = False,
 ) -> None:
-    """Learn a tokenizer from texts and write a folder that `model.tokenizer` takes and transformers loads."""
+    """Train a tokenizer on texts; the folder works as `model.tokenizer` and in transformers."""
     from burnish.commands.tokenizer import train as command
 
     with counting("reading", is_silent=is_json) as progress:

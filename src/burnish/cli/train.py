@@ -23,21 +23,22 @@ def train(
     *,
     configs: Configs = None,
     directory: Annotated[
-        Path | None, typer.Option("--dir", metavar="DIR", help="Where the run lives; by default runs/<experiment>.")
+        Path | None, typer.Option("--dir", metavar="DIR", help="Where the run goes; default: runs/<experiment>.")
     ] = None,
     processes: Processes = 1,
     is_calibrated: Annotated[
         bool,
-        typer.Option("--calibrate", help="First time what the experiment leaves to the machine, and plan the fastest."),
+        typer.Option("--calibrate", help="Benchmark settings left on auto (attention, threads) and use the fastest."),
     ] = False,
     then: Annotated[
-        Then | None, typer.Option("--then", metavar="evaluate", help="Score the test split afterwards, or validation.")
+        Then | None,
+        typer.Option("--then", metavar="evaluate", help="Then score the test split (validation if there is none)."),
     ] = None,
     trust_code: TrustCode = False,
     is_json: Json = False,
     is_quiet: Quiet = False,
 ) -> None:
-    """Train an experiment; into a directory that holds the same experiment, go on with it."""
+    """Train an experiment. If the directory already holds it, resume."""
     from burnish.commands.train import train as command
     from burnish.run.directory import default_directory
 
@@ -62,13 +63,15 @@ def resume(
     processes: Processes = 1,
     accept_changed_data: Annotated[
         bool,
-        typer.Option("--accept-changed-data", help="Resume although data files changed; the run's events say so."),
+        typer.Option(
+            "--accept-changed-data", help="Resume even though data files changed; this is recorded in the run."
+        ),
     ] = False,
     trust_code: TrustCode = False,
     is_json: Json = False,
     is_quiet: Quiet = False,
 ) -> None:
-    """Go on with a run that was interrupted, from its newest good checkpoint."""
+    """Resume an interrupted run from its newest intact checkpoint."""
     from burnish.commands.resume import resume as command
     from burnish.run.directory import find_run
 

@@ -30,7 +30,7 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 
 
 class Files(Component):
-    """Read CSV, TSV, JSON, Parquet, Arrow, text, CoNLL columns or class folders, and split the rows."""
+    """CSV, TSV, JSON, Parquet, Arrow, plain text, CoNLL files or one folder per class, split as asked."""
 
     shorthand = "train"
 

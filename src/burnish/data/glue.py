@@ -13,7 +13,7 @@ GlueSet = Literal["sst2", "mrpc", "cola", "rte", "stsb", "qnli", "wnli", "mnli",
 
 
 class Glue(Component):
-    """Read one GLUE set under the hub's column names and the published labels; GLUE's dev is validation."""
+    """One GLUE task with the hub's column names and the published labels; GLUE's dev set is validation."""
 
     shorthand = "set"
 

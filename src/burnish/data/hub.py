@@ -10,7 +10,7 @@ from burnish.spec.values import Splits
 
 
 class Hub(Component):
-    """Read a hub data set by name (or a local copy of one), and split the rows."""
+    """A data set from the Hugging Face hub (or a local copy), by name."""
 
     shorthand = "name"
 

@@ -10,7 +10,7 @@ from burnish.spec.protocols import DataSource
 
 
 class Several(Component):
-    """Take the rows of each task of `task: multi` from a source of its own, split as that source says."""
+    """A separate data source for each task of `task: multi`."""
 
     sets: Annotated[Mapping[str, SkipValidation[DataSource]], Slot("data", default="files")]
     """By the names of the tasks."""

@@ -40,7 +40,7 @@ class Tail(Component):
 
 
 class HeadTail(Component):
-    """Keep the beginning and the end, in the proportion `head` to `tail`, and fill the limit exactly."""
+    """Keep the beginning and the end, in the ratio `head` to `tail`, filling the limit exactly."""
 
     is_random: ClassVar[bool] = False
 
@@ -83,7 +83,7 @@ class RandomSpans(Component):
 
 
 class RandomSpansOverlapping(Component):
-    """Keep random spans drawn each on its own: they may overlap or repeat, and stand in draw order."""
+    """Keep random spans drawn independently, in the order drawn; they may overlap or repeat."""
 
     is_random: ClassVar[bool] = True
 
@@ -97,7 +97,7 @@ class RandomSpansOverlapping(Component):
 
 
 class RandomSpansDeleting(Component):
-    """Keep random spans, each taken out of the text before the next is drawn; they stand in draw order."""
+    """Keep random spans without overlap, in the order drawn: each is removed before the next is drawn."""
 
     is_random: ClassVar[bool] = True
 
@@ -111,7 +111,7 @@ class RandomSpansDeleting(Component):
 
 
 class Windows(Component):
-    """Read the whole text through overlapping windows, and pool what the network says of each."""
+    """Read the whole text in overlapping windows and pool their predictions."""
 
     is_random: ClassVar[bool] = False
 

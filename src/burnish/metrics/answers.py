@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class AnswerF1(Component):
-    """How many words an answer shares with the right one it is nearest to."""
+    """SQuAD F1: word overlap with the closest correct answer."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -33,7 +33,7 @@ class AnswerF1(Component):
 
 
 class ExactMatch(Component):
-    """The share of answers that are one of the right ones, but for case, punctuation and articles."""
+    """Share of answers that match a correct one, ignoring case, punctuation and articles."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -54,7 +54,7 @@ class ExactMatch(Component):
 
 
 class Answerability(Component):
-    """Both scores of the questions that have an answer, and the share of the others that were left unanswered."""
+    """Scores of answerable questions, and the share of unanswerable ones left unanswered."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -75,7 +75,7 @@ class Answerability(Component):
 
 
 class BestThreshold(Component):
-    """What the scores would be had the best threshold for leaving a question unanswered been known."""
+    """SQuAD 2.0 scores at the best possible no-answer threshold."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Accuracy(Component):
-    """The share of rows decided rightly; with several labels a row, all of them."""
+    """Share of correct predictions; in multi-label tasks, of rows with every label right."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -35,7 +35,7 @@ class Accuracy(Component):
 
 
 class F1(Averaged):
-    """The harmonic mean of precision and recall."""
+    """Harmonic mean of precision and recall."""
 
     stem: ClassVar[str] = "f1"
 
@@ -45,7 +45,7 @@ class F1(Averaged):
 
 
 class Precision(Averaged):
-    """The share of a class's predictions that are right."""
+    """Share of a class's predictions that are correct."""
 
     stem: ClassVar[str] = "precision"
 
@@ -55,7 +55,7 @@ class Precision(Averaged):
 
 
 class Recall(Averaged):
-    """The share of a class's rows that are found."""
+    """Share of a class's rows that are found."""
 
     stem: ClassVar[str] = "recall"
 
@@ -65,7 +65,7 @@ class Recall(Averaged):
 
 
 class Matthews(Component):
-    """The correlation between decision and truth, from -1 to 1; 0 is chance."""
+    """Matthews correlation coefficient, from -1 to 1; 0 is chance."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -86,7 +86,7 @@ class Matthews(Component):
 
 
 class Confusion(Component):
-    """Rows by truth and decision: the four counts of a label against the rest, of each label when there are more."""
+    """Confusion counts: true and false positives and negatives, per label if there are more than two."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "count"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Rmse(Component):
-    """The square root of the mean squared error, in the unit of the target."""
+    """Root mean squared error, in the unit of the target."""
 
     better: ClassVar[Better] = "lower"
     scale: ClassVar[Scale] = "value"
@@ -35,7 +35,7 @@ class Rmse(Component):
 
 
 class PoissonDeviance(Component):
-    """The mean deviance of counts from their predicted means."""
+    """Mean Poisson deviance, for counts."""
 
     better: ClassVar[Better] = "lower"
     scale: ClassVar[Scale] = "value"
@@ -56,7 +56,7 @@ class PoissonDeviance(Component):
 
 
 class GammaDeviance(Component):
-    """The mean deviance of positive amounts from their predicted means: errors in proportion."""
+    """Mean Gamma deviance, for positive amounts; errors count in proportion."""
 
     better: ClassVar[Better] = "lower"
     scale: ClassVar[Scale] = "value"
@@ -77,7 +77,7 @@ class GammaDeviance(Component):
 
 
 class Pinball(Component):
-    """The loss of a predicted quantile: errors on its two sides weigh differently."""
+    """Pinball (quantile) loss."""
 
     better: ClassVar[Better] = "lower"
     scale: ClassVar[Scale] = "value"

@@ -16,7 +16,7 @@ _KINDS = ("likelihood", _PAIRS)
 
 
 class Perplexity(Component):
-    """Among how many equally likely tokens the model is undecided, on average: exp of the mean loss of a token."""
+    """Exponential of the mean loss per token; lower is better."""
 
     better: ClassVar[Better] = "lower"
     scale: ClassVar[Scale] = "value"
@@ -37,7 +37,7 @@ class Perplexity(Component):
 
 
 class GuessAccuracy(Component):
-    """The share of tokens that the model's first guess gets right."""
+    """Share of tokens whose most likely prediction is correct."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -58,7 +58,7 @@ class GuessAccuracy(Component):
 
 
 class PairAccuracy(Component):
-    """The share of pairs of texts of which the model tells whether they stand in their order, or belong together."""
+    """Share of text pairs classified correctly: sentence order or next sentence."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class LogLoss(Component):
-    """The mean of minus the log of the probability given to the truth."""
+    """Mean negative log-likelihood of the true labels (cross-entropy)."""
 
     better: ClassVar[Better] = "lower"
     scale: ClassVar[Scale] = "value"
@@ -35,7 +35,7 @@ class LogLoss(Component):
 
 
 class CalibrationError(Component):
-    """How far confidence is from accuracy, averaged over bins of confidence."""
+    """Expected calibration error: gap between confidence and accuracy, averaged over bins."""
 
     better: ClassVar[Better] = "lower"
     scale: ClassVar[Scale] = "share"

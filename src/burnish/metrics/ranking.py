@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class RocAuc(Component):
-    """How often a positive row is ranked above a negative one."""
+    """Area under the ROC curve: how often a positive row ranks above a negative one."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -33,7 +33,7 @@ class RocAuc(Component):
 
 
 class PrAuc(Component):
-    """Average precision: the precision at each rank, weighted by the recall gained there."""
+    """Average precision (area under the precision-recall curve)."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"

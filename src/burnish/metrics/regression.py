@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Pearson(Component):
-    """The linear correlation between value and truth."""
+    """Pearson (linear) correlation between prediction and truth."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -33,7 +33,7 @@ class Pearson(Component):
 
 
 class Spearman(Component):
-    """The correlation between the ranks of value and truth."""
+    """Spearman (rank) correlation between prediction and truth."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -54,7 +54,7 @@ class Spearman(Component):
 
 
 class Mse(Component):
-    """The mean squared error."""
+    """Mean squared error."""
 
     better: ClassVar[Better] = "lower"
     scale: ClassVar[Scale] = "value"
@@ -75,7 +75,7 @@ class Mse(Component):
 
 
 class Mae(Component):
-    """The mean absolute error."""
+    """Mean absolute error."""
 
     better: ClassVar[Better] = "lower"
     scale: ClassVar[Scale] = "value"
@@ -96,7 +96,7 @@ class Mae(Component):
 
 
 class R2(Component):
-    """The share of the truth's variance that is explained; 0 is as good as the mean."""
+    """Coefficient of determination (R²): share of variance explained; 0 is no better than the mean."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Mrr(Component):
-    """The mean reciprocal rank: 1 if the right passage always comes first, a half if second."""
+    """Mean reciprocal rank: 1 if the right passage always comes first, 0.5 if always second."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -35,7 +35,7 @@ class Mrr(Component):
 
 
 class RecallAt(Component):
-    """How often the right passage is among the first k."""
+    """Recall at k: how often the right passage is among the first k."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Entities(Component):
-    """Precision, recall and F1 of entities, of all types and of each; bounds and type must be exact."""
+    """Entity precision, recall and F1, overall and per type; span and type must match exactly."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"
@@ -40,7 +40,7 @@ class Entities(Component):
 
 
 class TokenAccuracy(Component):
-    """The share of words that got the right tag."""
+    """Share of words with the correct tag."""
 
     better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "share"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Deep(Layered):
-    """Embed categories and numbers, and pass them through layers."""
+    """A multilayer perceptron over embedded categories and numbers."""
 
     def network(self, head: Head, assets: Assets) -> DeepNetwork:
         """Build the network; its weights are drawn from torch's generator."""

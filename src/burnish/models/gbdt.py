@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Gbdt(Table):
-    """Grow trees, each on what the ones before it left over: trained in seconds, and hard to beat on small tables."""
+    """Gradient-boosted trees (LightGBM): fast and hard to beat on small tables."""
 
     rounds: PositiveInt = 2000
     """Trees at most (for several classes, of each class)."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Linear(Table):
-    """Add up a weight for every number, category and wide id: quick, and easy to read."""
+    """A linear model over numbers, categories and crosses: fast and easy to interpret."""
 
     def network(self, head: Head, assets: Assets) -> LinearNetwork:
         """Build the network; all its weights begin at zero."""

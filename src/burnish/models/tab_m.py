@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class TabM(Layered):
-    """Train many members at once: they share the layers' matrices, and each scales what goes in and out in its own way.
+    """TabM: an ensemble of small neural networks that share most weights.
 
     The defaults are meant to need no search. A prediction is the mean of the members' predictions.
     """

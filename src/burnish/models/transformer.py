@@ -67,7 +67,7 @@ class Lora(Component):
 
 
 class Transformer(Component):
-    """Fine-tune any encoder or decoder that `transformers` knows, or train one from nothing."""
+    """Any encoder or decoder of the `transformers` library, fine-tuned or trained from scratch."""
 
     shorthand = "name"
     heads: ClassVar[tuple[str, ...]] = (

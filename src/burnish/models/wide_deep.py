@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class WideDeep(Layered):
-    """Add a linear model, which remembers single crossings, to layers, which generalise."""
+    """Wide & Deep: a linear model that memorises crosses plus a network that generalises."""
 
     numbers: NumberEmbedding = NumberEmbedding(kind="piecewise_linear")
 

@@ -19,7 +19,7 @@ Beta = Annotated[float, Field(ge=0, lt=1)]
 
 
 class AdamW(Component):
-    """Adam with weight decay apart from the gradient; the usual choice for transformers."""
+    """Adam with decoupled weight decay; the usual choice for transformers."""
 
     shorthand = "learning_rate"
 
@@ -39,7 +39,7 @@ class AdamW(Component):
 
 
 class Adam(Component):
-    """Adam as first published: weight decay, if any, is part of the gradient."""
+    """Adam as first published; weight decay, if any, is L2 regularisation in the gradient."""
 
     shorthand = "learning_rate"
 
@@ -58,7 +58,7 @@ class Adam(Component):
 
 
 class Adafactor(Component):
-    """Keep one number a row and a column instead of one a weight: little memory."""
+    """Adafactor: factored second moments, so it needs little memory."""
 
     shorthand = "learning_rate"
 
@@ -87,7 +87,7 @@ class Adafactor(Component):
 
 
 class Sgd(Component):
-    """Plain gradient descent, with momentum."""
+    """Stochastic gradient descent with momentum."""
 
     shorthand = "learning_rate"
 
@@ -116,7 +116,7 @@ class Sgd(Component):
 
 
 class AdaGrad(Component):
-    """Slow each weight by all of its past gradients: for weights that are seldom touched, like those of rare ids."""
+    """AdaGrad: divides by accumulated squared gradients; good for sparse features such as rare ids."""
 
     shorthand = "learning_rate"
 
@@ -136,7 +136,7 @@ class AdaGrad(Component):
 
 
 class Ftrl(Component):
-    """Follow the regularised leader: AdaGrad's steps, and exact zeros for weights that do not earn their place."""
+    """FTRL-Proximal: AdaGrad-like steps; with L1, unneeded weights become exactly zero."""
 
     shorthand = "learning_rate"
 
@@ -161,7 +161,7 @@ class Ftrl(Component):
 
 
 class Split(Component):
-    """One optimizer for the wide part of a network and another for the rest."""
+    """One optimizer for the wide part of a model and another for the deep part."""
 
     wide: Annotated[SkipValidation[Optimizer], Slot("optimizers", default="ftrl")]
     deep: Annotated[SkipValidation[Optimizer], Slot("optimizers", default="adamw")]
@@ -190,7 +190,7 @@ class Split(Component):
 
 
 class Lamb(Component):
-    """AdamW whose step is scaled to each matrix's size: made for very large batches."""
+    """LAMB: AdamW with a layer-wise trust ratio, for very large batches."""
 
     shorthand = "learning_rate"
 
@@ -209,7 +209,7 @@ class Lamb(Component):
 
 
 class Lion(Component):
-    """Step by the sign of the momentum: half of Adam's memory, a smaller rate, a larger decay."""
+    """Lion: steps by the sign of the momentum; half of Adam's memory, wants a lower rate and more decay."""
 
     shorthand = "learning_rate"
 

@@ -16,7 +16,7 @@ NO_WARMUP = Span(0, "%")
 
 
 class Constant(Component):
-    """Hold the learning rate where it is."""
+    """Constant learning rate."""
 
     warmup: Span = NO_WARMUP
     """How long the rate climbs from zero: "6%" or "100 steps"."""
@@ -29,7 +29,7 @@ class Constant(Component):
 
 
 class Linear(Component):
-    """Fall in a straight line to `end`."""
+    """Linear decay to `end`."""
 
     end: Factor = 0.0
     """The share of the learning rate that is left at the last step."""
@@ -44,7 +44,7 @@ class Linear(Component):
 
 
 class Polynomial(Component):
-    """Fall to `end` along (1 - progress) to a power."""
+    """Polynomial decay to `end`."""
 
     power: PositiveFloat = 2.0
     """1 is linear; more falls faster at first."""
@@ -62,7 +62,7 @@ class Polynomial(Component):
 
 
 class Cosine(Component):
-    """Fall to `end` along half a cosine wave."""
+    """Cosine decay to `end`."""
 
     end: Factor = 0.0
     warmup: Span = NO_WARMUP
@@ -76,7 +76,7 @@ class Cosine(Component):
 
 
 class CosineRestarts(Component):
-    """Fall along half a cosine wave several times, jumping back to the full rate between."""
+    """Cosine decay with warm restarts: several cycles, each from the full rate."""
 
     cycles: PositiveInt = 2
     end: Factor = 0.0
@@ -95,7 +95,7 @@ class CosineRestarts(Component):
 
 
 class Exponential(Component):
-    """Multiply by `rate` every so often, counted from the end of the warm-up."""
+    """Exponential decay: multiply by `rate` at regular intervals after the warm-up."""
 
     rate: Annotated[float, Field(gt=0, le=1)] = 0.5
     every: Span = Span(10, "%")
@@ -121,7 +121,7 @@ class Exponential(Component):
 
 
 class Stepwise(Component):
-    """Drop to the next factor at each of some points of the training."""
+    """Step decay: drop to the next factor at given points of the training."""
 
     at: tuple[Span, ...] = (Span(50, "%"), Span(75, "%"))
     """Points of the whole training, like ["50%", "75%"] or ["1000 steps", "2000 steps"]."""
@@ -159,7 +159,7 @@ class Stepwise(Component):
 
 
 class InverseSqrt(Component):
-    """Fall with the square root of time; needs no end, so it suits open-ended training."""
+    """Inverse square root decay; needs no total length, so it suits open-ended training."""
 
     timescale: PositiveInt | None = None
     """Steps in which the rate falls to 0.71 of itself; by default the warm-up, or 10000 without one."""

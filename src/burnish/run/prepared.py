@@ -11,7 +11,7 @@ EXPERIMENT = "experiment.yaml"
 
 
 class PreparedFolder(Component):
-    """Train from a folder that `burnish prepare` wrote; nothing is tokenised again."""
+    """Features that `burnish prepare` wrote earlier; nothing is tokenised again."""
 
     shorthand = "dir"
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class CausalLm(BlockTask):
-    """Learn to guess each token of texts from those before it; a row with `prompt` is continued."""
+    """Causal language modeling, as in GPT: predict each token from those before it; continues a `prompt`."""
 
     heads: ClassVar[tuple[str, ...]] = ("causal_lm",)
     defaults = fine_tuning("openai-community/gpt2")

@@ -10,7 +10,7 @@ from burnish.tasks.masking import Masking
 
 
 class MaskedLm(BlockTask):
-    """Learn to fill in hidden tokens of texts; a text with mask tokens is filled in when it is predicted."""
+    """Masked language modeling, as in BERT; predicting a text with mask tokens fills them in."""
 
     heads: ClassVar[tuple[str, ...]] = ("masked_lm",)
     defaults = TEXT

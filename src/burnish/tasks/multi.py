@@ -44,7 +44,7 @@ class Sampling(Component):
 
 
 class Multi(Component):
-    """Learn several tasks with one encoder, each batch from one of them."""
+    """Multi-task learning: one encoder with a head per task; each batch comes from one task."""
 
     heads: ClassVar[tuple[str, ...]] = (SEVERAL,)
     defaults = TEXT

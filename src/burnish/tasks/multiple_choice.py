@@ -28,7 +28,7 @@ Columns = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 
 
 class MultipleChoice(Component):
-    """Choose the text that goes with a context, out of as many as a row has."""
+    """Multiple choice: pick the option that fits a context; rows may differ in how many they have."""
 
     heads: ClassVar[tuple[str, ...]] = ("multiple_choice",)
     defaults = TEXT

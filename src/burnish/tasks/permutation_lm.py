@@ -10,7 +10,7 @@ from burnish.tasks.masking import Masking
 
 
 class PermutationLm(BlockTask):
-    """Learn to guess some tokens of texts one after the other in random order, each from all that is known by then."""
+    """Permutation language modeling, as in XLNet: predict some tokens of a text in random order."""
 
     heads: ClassVar[tuple[str, ...]] = ("permutation_lm",)
     defaults = fine_tuning("xlnet/xlnet-base-cased")

@@ -14,7 +14,7 @@ from burnish.tasks.masking import Masking
 
 
 class Pretraining(LanguageTask):
-    """Train BERT as it was made: fill in hidden tokens, and tell whether the second text follows the first.
+    """BERT's pre-training: masked tokens, plus sentence order or next-sentence prediction.
 
     A row is a document: one sentence a line, or running text.
     """

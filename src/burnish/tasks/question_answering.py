@@ -23,7 +23,7 @@ _FITTED, _MAY_BE_OPEN = "null_threshold", "no_answer"
 
 
 class QuestionAnswering(Component):
-    """Answer questions with words of a text that is given beside them."""
+    """Extractive question answering: find the answer to a question in a given text."""
 
     heads: ClassVar[tuple[str, ...]] = (_PLAIN, _BEAM)
     defaults = TEXT

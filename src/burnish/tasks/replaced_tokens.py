@@ -12,7 +12,7 @@ from burnish.tasks.masking import Masking
 
 
 class ReplacedTokens(BlockTask):
-    """Train ELECTRA: a small generator fills in hidden tokens, and the model tells which of them are not the true ones.
+    """Replaced-token detection, as in ELECTRA: a small generator fills in tokens, the model spots the fakes.
 
     The model is what fine-tuning goes on with; scores and predictions are those of the generator.
     """

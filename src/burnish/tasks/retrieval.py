@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Retrieval(Component):
-    """Learn embeddings in which a query lies near its passage, and far from the other passages of its batch."""
+    """Train a bi-encoder for search: a query's embedding is close to its passage, with in-batch negatives."""
 
     heads: ClassVar[tuple[str, ...]] = ("embedding",)
     defaults = EMBEDDING

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Similarity(Component):
-    """Learn embeddings of texts whose cosine says how alike two of them are."""
+    """Train a bi-encoder for similarity: the cosine of two embeddings says how similar the texts are."""
 
     heads: ClassVar[tuple[str, ...]] = ("embedding",)
     defaults = EMBEDDING

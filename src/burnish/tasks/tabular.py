@@ -31,7 +31,7 @@ _OF_NUMBERS: Mapping[str, Literal["mean_squared_error", "poisson", "gamma", "qua
 
 
 class Tabular(Component):
-    """Learn a target from the other columns; what is not stated is found out from the training rows."""
+    """Predict one column of a table from the others; column types are detected unless stated."""
 
     heads: ClassVar[tuple[str, ...]] = ("tabular",)
     defaults = TABLE

@@ -24,7 +24,7 @@ _PLAN = "columns"
 
 
 class TextAndColumns(TextClassification):
-    """Sort texts with numbers and categories beside them into classes, or onto a scale."""
+    """Classification or regression from a text combined with numbers, categories and dates."""
 
     heads: ClassVar[tuple[str, ...]] = ("text_and_columns",)
 

@@ -23,7 +23,7 @@ Kind = Literal["auto", "binary", "multiclass", "multilabel", "regression"]
 
 
 class TextClassification(Component):
-    """Sort texts or pairs of texts into one class, several classes, or onto a scale."""
+    """Classify texts or pairs of texts: one class, several labels, or a number."""
 
     heads: ClassVar[tuple[str, ...]] = ("sequence_classification", "pooled_classification")
     defaults = TEXT

@@ -21,7 +21,7 @@ _TEXT = "text"
 
 
 class TokenClassification(Component):
-    """Tag every word: entities in BIO, IOB1, IOBES or BILOU, or any other label such as a part of speech."""
+    """Tag every word: entities (BIO, IOB1, IOBES, BILOU), parts of speech, or any other label."""
 
     heads: ClassVar[tuple[str, ...]] = ("token_classification",)
     defaults = TEXT

@@ -16,7 +16,7 @@ _FORMAT = "brain.Event:2"  # what a reader needs to see before it honours a sess
 
 
 class TensorBoard(Component):
-    """Write scalars for TensorBoard into the run's `tensorboard/` folder."""
+    """Write TensorBoard event files into the run's `tensorboard/` folder."""
 
     flush_seconds: PositiveFloat = 10.0
     """The longest that a number waits before it is on disk."""
