@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +23,8 @@ from burnish.nearest import nearest
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, parts_of, profile_from_json, profile_of
 from burnish.spec.protocols import Encoder, PutsIntoWords, ReadsRows, Task
-from burnish.spec.values import Draw, Held, Outcome, Profile
+from burnish.spec.values import Array, Draw, Held, Outcome, Profile
 from burnish.storage import manifest
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _TOLERANCE = 1e-3
 """How far probabilities may move between machines; another tokenizer or length moves them much more."""

@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,7 @@ import pyarrow.parquet
 from burnish.data.codecs.answers import dumped
 from burnish.data.codecs.flat import flat
 from burnish.errors import DataError
-from burnish.spec.values import Outcome
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array, Outcome
 
 _BREAK = r"[\t\r\n]"
 _ROWS_AT_ONCE = 10_000

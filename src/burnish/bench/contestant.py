@@ -7,15 +7,13 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 from burnish.bench.pairs import Block
 from burnish.errors import BurnishError
 from burnish.launch.module_path import find_modules_here
 from burnish.run.ending import refusal
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 
 class Referee:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from burnish.artifact.predictor import Predictor
 from burnish.bench.contestant import Referee
@@ -12,10 +12,7 @@ from burnish.bench.sample import sample_of
 from burnish.engine.feed import Feed, Pupil
 from burnish.engine.learner_torch import Learner
 from burnish.run.assemble import build_feed, build_learner, build_stream
-from burnish.spec.values import StepResult
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Batch
+from burnish.spec.values import Batch, StepResult
 
 
 def train(request: Mapping[str, Any], referee: Referee) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,9 +13,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from burnish.bench.contestant import Referee
 from burnish.bench.pairs import Block
 from burnish.models.quiet_torch import quiet
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 TRAINING_PASSES = 3
 """A training step does the work of a forward pass three times: for outputs, and for gradients of inputs and weights."""

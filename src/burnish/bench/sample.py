@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from burnish.run.prepare import Prepared, prepare
 from burnish.run.scoring import Scorer
 from burnish.spec.experiment import Batching, Experiment
 from burnish.spec.parts import ALONE, only_part
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 _SEED = 0
 

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 from burnish.artifact.locate import find_artifact
 from burnish.errors import DataError
+from burnish.spec.values import Outcome
 
 if TYPE_CHECKING:
     from burnish.artifact.predictor import Predictor
     from burnish.data.glue import Glue
     from burnish.data.glue_tests import PublishedTest
     from burnish.run.prepared import PreparedFolder
-    from burnish.spec.values import Outcome
 
 _Progress = Callable[[int, int], None]
 _SCORES = (0.0, 5.0)

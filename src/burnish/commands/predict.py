@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from burnish.artifact.locate import find_artifact
 from burnish.errors import DataError
 from burnish.spec.protocols import ReadsRows
+from burnish.spec.values import Outcome
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from burnish.artifact.answering import Answered, BadRows
     from burnish.artifact.predictor import Prediction
     from burnish.data.codecs.names import FormatName
-    from burnish.spec.values import Outcome
 
 MAX_PAYLOAD_BYTES = 1 << 30
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")

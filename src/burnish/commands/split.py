@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnish.errors import DataError
+from burnish.spec.values import Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -13,7 +14,6 @@ if TYPE_CHECKING:
     from burnish.data.address import DataFile
     from burnish.data.divide import Division
     from burnish.data.options import Portion
-    from burnish.spec.values import Rows
 
 _STEMS = {"train": "train", "validation": "dev", "test": "test"}
 """How the files are called, as data sets are mostly published."""

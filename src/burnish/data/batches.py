@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypedDict
+from typing import Protocol, TypedDict
 
 import numpy as np
 
@@ -14,9 +14,7 @@ from burnish.data.plan import Plan
 from burnish.data.splits import compact
 from burnish.errors import CheckpointError, DataError
 from burnish.spec.experiment import Batching
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 _DEFAULT_EXAMPLES = 32
 _TEXTS_AT_ONCE = 64

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +9,7 @@ import pyarrow.compute as pc
 
 from burnish.data.clock import seconds_of
 from burnish.errors import DataError
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 MISSING = ("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
 """What stands for a missing value, in any case."""

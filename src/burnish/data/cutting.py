@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from burnish.data.draws import generator
 from burnish.data.ragged import Ragged, pack, total_lengths
 from burnish.spec.protocols import Truncation
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,10 @@
 """Random numbers by key: the same key gives the same stream, whoever asks, whenever."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 Purpose = Literal["order", "truncation", "importance", "mask", "offset", "pair", "permutation", "mixture"]
 

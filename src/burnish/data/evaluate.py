@@ -3,7 +3,7 @@
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +11,7 @@ import pyarrow.compute as pc
 
 from burnish.data.clock import part
 from burnish.data.expression import PARTS, Expression, column_of, is_text
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 
 class Columns(Protocol):

@@ -2,16 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.spec.protocols import Encoder, PutsIntoWords
-from burnish.spec.values import Draw, Outcome, RowFault, Rows
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Batch
+from burnish.spec.values import Batch, Draw, Outcome, RowFault, Rows
 
 
 @dataclass(frozen=True)

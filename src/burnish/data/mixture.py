@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,7 @@ from burnish.data.plan import Plan, joined
 from burnish.data.splits import apportion
 from burnish.errors import DataError
 from burnish.spec.experiment import Batching
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 Power = Callable[[int], float]
 """For each epoch, from 0: the power to which the size of a set counts; 1 in proportion, 0 all sets alike."""

@@ -2,7 +2,6 @@
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +12,7 @@ from burnish.data.faults import BadRow
 from burnish.data.rows import from_file
 from burnish.data.scan import decoded, lost_byte
 from burnish.errors import DataError
-from burnish.spec.values import Places, Rows
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array, Places, Rows
 
 _SHOWN = 2000
 

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 
 def windows(starts: Sequence[int], *, width: int) -> list[Array]:

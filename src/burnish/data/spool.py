@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.cache import open_cache
-from burnish.spec.values import Held, Places, Rows
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array, Held, Places, Rows
 
 LARGE_BYTES = 1 << 24
 """A table of fewer bytes stays in memory, where it is quicker at hand."""

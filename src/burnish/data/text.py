@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_lowercase
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,10 +18,7 @@ from burnish.data.template import Template, template_of_columns
 from burnish.data.tokens import TextAssets, tokenize
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Truncation
-from burnish.spec.values import Draw
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array, Draw
 
 VERSION = 1
 """Goes up whenever the same text would give other features."""

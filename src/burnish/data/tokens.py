@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,9 +17,7 @@ from tokenizers import Tokenizer
 
 from burnish.data.ragged import pack
 from burnish.errors import CheckpointError, ConfigError, DataError, Problem
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 DESCRIPTION = "assets.json"
 _TOKENIZER = "tokenizer.json"

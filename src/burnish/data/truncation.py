@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from pydantic import NonNegativeInt, PositiveInt, model_validator
 
 from burnish.spec.component import Component
+from burnish.spec.values import Array
 
 if TYPE_CHECKING:
     import numpy as np
-
-    from burnish.spec.values import Array
 
 
 class Head(Component):

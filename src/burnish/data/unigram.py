@@ -6,12 +6,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 _LONGEST_PIECE = 16
 _LONGEST_WORD = 24

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from burnish.data.tokens import TextAssets
+from burnish.spec.values import Array
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from burnish.spec.values import Array
 
 _CONFIG = "tokenizer_config.json"
 _WORD_STARTS = ("Ġ", "▁", "Ċ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +11,7 @@ from tokenizers import Tokenizer
 
 from burnish.data.ragged import Ragged, pack
 from burnish.data.tokens import TextAssets
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 _PROBE = "the"
 _WORDS_AT_ONCE = 1 << 16

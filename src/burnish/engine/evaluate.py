@@ -1,15 +1,12 @@
 """Runs a network over a whole set of features and collects what it says."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from burnish.dist.world import Solo, World
-from burnish.spec.values import Draw
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
+from burnish.spec.values import Array, Batch, Draw
 
 T = TypeVar("T")
 Collate = Callable[["Array", Draw], "Batch"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -12,10 +12,7 @@ from burnish.dist.world import Solo, World
 from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
 from burnish.engine.state import Taken
 from burnish.spec.interval import Interval
-from burnish.spec.values import Draw, StepResult
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
+from burnish.spec.values import Array, Batch, Draw, StepResult
 
 
 class Pupil(Protocol):

@@ -3,16 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 from torch import Tensor, nn
 
 from burnish.engine.infer_torch import Inference, Precision
 from burnish.engine.state import Taken
-from burnish.spec.values import StepResult
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
+from burnish.spec.values import Array, Batch, StepResult
 
 
 class Grows(Protocol):

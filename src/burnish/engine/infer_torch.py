@@ -3,16 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from burnish.spec.values import Head, Term
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
+from burnish.spec.values import Array, Batch, Head, Term
 
 PrecisionName = Literal["fp32", "bf16", "fp16"]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,10 +15,7 @@ from burnish.engine.loss_scale_torch import LossScale
 from burnish.engine.losses_torch import Losses
 from burnish.engine.memory_torch import Memory, fitting
 from burnish.engine.recovery import BadStep, is_bad
-from burnish.spec.values import Head, Objective, StepResult
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
+from burnish.spec.values import Array, Batch, Head, Objective, StepResult
 
 _LABEL = "label"
 

@@ -4,7 +4,7 @@ import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import torch
@@ -13,9 +13,7 @@ from burnish.dist.world import Solo, World
 from burnish.engine.evaluate import Infer
 from burnish.engine.recovery import Splits, size_limit
 from burnish.errors import BurnishError
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
+from burnish.spec.values import Array, Batch
 
 T = TypeVar("T")
 

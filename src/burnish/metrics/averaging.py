@@ -10,10 +10,10 @@ from pydantic import model_validator
 
 from burnish.metrics.vocabulary import Better, Scale
 from burnish.spec.component import Component
+from burnish.spec.values import Array, Outcome
 
 if TYPE_CHECKING:
     from burnish.metrics.decisions import Counts
-    from burnish.spec.values import Array, Outcome
 
 Average = Literal["auto", "binary", "macro", "micro", "weighted"]
 

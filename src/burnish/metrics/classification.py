@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from burnish.metrics.averaging import Averaged, suffixed
 from burnish.metrics.vocabulary import CELLS, CLASSES, Better, Scale
 from burnish.spec.component import Component
+from burnish.spec.values import Array, Outcome
 
 if TYPE_CHECKING:
     from burnish.metrics.decisions import Counts
-    from burnish.spec.values import Array, Outcome
 
 
 class Accuracy(Component):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from burnish.metrics.vocabulary import CLASSES, Better, Scale
 from burnish.spec.component import Component
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Outcome
+from burnish.spec.values import Array, Outcome
 
 
 class RocAuc(Component):

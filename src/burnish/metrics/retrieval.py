@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field, PositiveInt
 
 from burnish.metrics.vocabulary import Better, Scale
 from burnish.spec.component import Component
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Outcome
+from burnish.spec.values import Array, Outcome
 
 
 class Mrr(Component):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from burnish.metrics.averaging import suffixed
 from burnish.metrics.vocabulary import Better, Scale
 from burnish.spec.component import Component
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Outcome
+from burnish.spec.values import Array, Outcome
 
 
 class Entities(Component):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from burnish.models.table import Layered
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Head
 
 if TYPE_CHECKING:
     from burnish.models.deep_torch import DeepNetwork
-    from burnish.spec.protocols import Assets
-    from burnish.spec.values import Head
 
 
 class Deep(Layered):

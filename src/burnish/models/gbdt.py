@@ -9,13 +9,13 @@ from pydantic import Field, NonNegativeFloat, PositiveInt
 
 from burnish.models.table import Table
 from burnish.spec.interval import Interval
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Head
 
 if TYPE_CHECKING:
     from burnish.models.gbdt_torch import BoostedTrees
     from burnish.models.table_torch import TableNetwork
     from burnish.spec.experiment import TrainPolicy
-    from burnish.spec.protocols import Assets
-    from burnish.spec.values import Head
 
 
 class Gbdt(Table):

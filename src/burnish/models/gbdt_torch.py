@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,10 +13,7 @@ from burnish.extras import require
 from burnish.models.gbdt import Gbdt
 from burnish.models.table import inputs_of
 from burnish.models.table_torch import TableNetwork, check_shape, write_shape
-from burnish.spec.values import Head, Objective
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
+from burnish.spec.values import Array, Batch, Head, Objective
 
 _TREES = "trees.txt"
 _TEXT = "text"

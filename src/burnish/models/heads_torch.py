@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -28,10 +28,7 @@ from burnish.models.place import refusal
 from burnish.models.pooled_torch import PooledNetwork
 from burnish.models.replaced_torch import ReplacedNetwork
 from burnish.models.span_beam_torch import AutoBeam, BeamNetwork
-from burnish.spec.values import Head
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array, Head
 
 _PROBED = 6
 _TOLERANCE = 1e-5

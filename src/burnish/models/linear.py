@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from burnish.models.table import Table
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Head
 
 if TYPE_CHECKING:
     from burnish.models.linear_torch import LinearNetwork
-    from burnish.spec.protocols import Assets
-    from burnish.spec.values import Head
 
 
 class Linear(Table):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import PositiveInt
 
 from burnish.models.table import Dropout, Layered, NumberEmbedding
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Head
 
 if TYPE_CHECKING:
     from burnish.models.tab_m_torch import TabMNetwork
-    from burnish.spec.protocols import Assets
-    from burnish.spec.values import Head
 
 
 class TabM(Layered):

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from burnish.spec.component import Component
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Head, TableInputs
 
 if TYPE_CHECKING:
     from burnish.models.table_torch import TableNetwork
-    from burnish.spec.protocols import Assets
-    from burnish.spec.values import Head, TableInputs
 
 Dropout = Annotated[float, Field(ge=0, lt=1)]
 

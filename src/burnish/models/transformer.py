@@ -12,12 +12,12 @@ from burnish.errors import ConfigError
 from burnish.models.place import FORMS, HubCopy, check_name, local_folder
 from burnish.models.positions import read_config, usable_positions
 from burnish.spec.component import Component, RunsCode
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Head
 
 if TYPE_CHECKING:
     from burnish.data.tokens import TextAssets
     from burnish.models.network_torch import TransformerNetwork
-    from burnish.spec.protocols import Assets
-    from burnish.spec.values import Head
 
 Dropout = Annotated[float, Field(ge=0, lt=1)]
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -22,11 +21,8 @@ from burnish.run.result import sheet_from_json, sheet_to_json
 from burnish.run.scoring import Scorer, scored
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Growing
-from burnish.spec.values import Outcome, Score
+from burnish.spec.values import Array, Outcome, Score
 from burnish.tasks.token_classification import TokenClassification
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _MOST_SCORED = 20_000
 """Rows that baselines are scored on at most; their intervals are narrow enough then."""

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.spool import in_parts
-from burnish.spec.values import Rows
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array, Rows
 
 
 class Texts(Sequence[str]):

@@ -1,17 +1,13 @@
 """The score of boosted trees on the features of a run: what a user would pick instead of its network."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from burnish.errors import ConfigError, MissingExtra
 from burnish.run.prepare import Prepared
 from burnish.spec.protocols import Task
-from burnish.spec.values import Head, Outcome
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
+from burnish.spec.values import Array, Batch, Head, Outcome
 
 MAX_TRAIN = 200_000
 """Training rows used at most, so that a baseline takes seconds."""

@@ -12,11 +12,10 @@ from burnish.data.grouped import Grouped
 from burnish.data.rows import join as join_rows
 from burnish.spec.parts import joined_profile
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Draw, Profile, Rows
+from burnish.spec.values import Array, Batch, Draw, Profile, Rows
 
 if TYPE_CHECKING:
     from burnish.run.prepare import Prepared
-    from burnish.spec.values import Array, Batch
 
 
 @dataclass(frozen=True)

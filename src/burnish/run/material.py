@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Draw, Profile, Rows
+from burnish.spec.values import Array, Batch, Draw, Profile, Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.run.prepare import Prepared
-    from burnish.spec.values import Array, Batch
 
 
 class Material(Protocol):

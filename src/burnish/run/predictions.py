@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 from burnish.errors import CheckpointError, DataError
 from burnish.run.directory import RunDirectory, read_json
 from burnish.spec.parts import ALONE, named, written_profiles
-from burnish.spec.values import Outcome, Profile
+from burnish.spec.values import Array, Outcome, Profile
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from burnish.spec.values import Array
 
 _PLACE = ("file", "file_row")
 

@@ -30,13 +30,11 @@ from burnish.run.selection import refuse_misfits, refuse_unlike
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, joined_profile, named, parts_of
 from burnish.spec.protocols import Assets, Encoder
-from burnish.spec.values import Draw, Profile, RowFault, Rows, Splits
+from burnish.spec.values import Array, Batch, Draw, Profile, RowFault, Rows, Splits
 from burnish.tasks.table_encoder import unseen_cells
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from burnish.spec.values import Array, Batch
 
 
 Encode = Callable[[str, Rows], Stored]

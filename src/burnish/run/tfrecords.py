@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -15,10 +15,7 @@ from burnish.data.tokens import TextAssets
 from burnish.errors import DataError
 from burnish.run.prepare import Prepared
 from burnish.spec.experiment import Experiment
-from burnish.spec.values import Draw
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
+from burnish.spec.values import Array, Batch, Draw
 
 NAMES: Mapping[str, str] = {
     "input_ids": "input_ids",

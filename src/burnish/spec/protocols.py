@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from burnish.spec.events import Event
-from burnish.spec.values import Draw, Head, Outcome, Profile, RowFault, Rows, Score, Splits
+from burnish.spec.values import Array, Batch, Draw, Head, Outcome, Profile, RowFault, Rows, Score, Splits
 
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
     from burnish.spec.experiment import TrainPolicy
-    from burnish.spec.values import Array, Batch
 
 
 @runtime_checkable

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
     Batch = Mapping[str, Array]
     """Arrays that go into a network together, one row an example (or a window of one)."""
+else:
+    Array = Batch = Any  # so that annotations need no block for type checkers, and no import of numpy here
 
 
 @dataclass(frozen=True)

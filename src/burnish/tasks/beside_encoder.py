@@ -2,22 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.ragged import pick
 from burnish.spec.protocols import Encoder
-from burnish.spec.values import Draw, RowFault, Rows
+from burnish.spec.values import Array, Batch, Draw, RowFault, Rows
 from burnish.tasks.table_compact import matrix_column
 from burnish.tasks.table_encoder import refuse_faults
 from burnish.tasks.table_features import HALF, Features
 from burnish.tasks.table_frame import Frame
 from burnish.tasks.table_plan import TablePlan
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 _TYPES = {"numbers": np.float32, "categories": np.int64}
 

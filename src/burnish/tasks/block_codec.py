@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -19,11 +18,8 @@ from burnish.data.tokens import TextAssets, tokenize
 from burnish.data.vocabulary import Vocabulary
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Draw
+from burnish.spec.values import Array, Draw
 from burnish.tasks.column_types import refuse_other_than_text
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 VERSION = 1
 """Goes up whenever the same text would give other features."""

@@ -2,17 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from burnish.metrics.classification import F1, Accuracy, Matthews
 from burnish.metrics.tally import with_weight
 from burnish.spec.protocols import Metric
-from burnish.spec.values import Outcome, Profile
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array, Outcome, Profile
 
 _TINY = 1e-7
 _ROUNDS = 50

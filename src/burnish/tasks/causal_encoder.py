@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.ragged import pack, positions
-from burnish.spec.values import Draw, Outcome, RowFault, Rows
+from burnish.spec.values import Array, Batch, Draw, Outcome, RowFault, Rows
 from burnish.tasks.block_codec import IGNORED, BlockCodec
 from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.guesses import in_words
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 PROMPT = "burnish: prompt"
 """The column that marks texts to continue; no column of the data is called so."""

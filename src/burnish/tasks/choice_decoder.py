@@ -1,18 +1,14 @@
 """Turns the logits of choices into the one that is chosen."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.values import Outcome, Profile
+from burnish.spec.values import Array, Outcome, Profile
 from burnish.tasks.choice_rows import ChoiceColumns
 from burnish.tasks.probabilities import softmax
 from burnish.tasks.tag_rows import Items
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 
 def decode(

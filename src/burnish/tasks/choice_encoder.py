@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,13 +11,10 @@ from burnish.data.padding import pad
 from burnish.data.ragged import Ragged, gather, pack, pick
 from burnish.data.text import TextCodec, padding_of
 from burnish.errors import DataError
-from burnish.spec.values import Draw, Profile, RowFault, Rows
+from burnish.spec.values import Array, Batch, Draw, Profile, RowFault, Rows
 from burnish.tasks.choice_rows import ChoiceColumns, ChoiceLabels
 from burnish.tasks.labels import as_text
 from burnish.tasks.tag_rows import Items
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 VERSION = 1
 """Goes up whenever the same rows would give other features."""

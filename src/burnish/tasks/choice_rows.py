@@ -3,20 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.errors import DataError
-from burnish.spec.values import RowFault, Rows
+from burnish.spec.values import Array, RowFault, Rows
 from burnish.tasks.column_types import is_list
 from burnish.tasks.labels import as_text
 from burnish.tasks.tag_rows import Items, items_of
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 LabelForm = Literal["number", "letter", "text"]
 _FITS = 0.9

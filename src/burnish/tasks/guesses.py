@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from tokenizers import Tokenizer
 
 from burnish.metrics.tokens import RIGHT, TOKENS, UNLIKELIHOOD
-from burnish.spec.values import Outcome
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array, Outcome
 
 
 def decode(outputs: Mapping[str, Array], *, num_rows: int | None) -> Outcome:

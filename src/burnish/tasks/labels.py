@@ -4,18 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.cells import LARGEST, MISSING, numbers
-from burnish.spec.values import RowFault
+from burnish.spec.values import Array, RowFault
 from burnish.tasks.column_types import is_list
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _MANY_NUMBERS = 20
 """More distinct numbers than this are a quantity, not classes."""

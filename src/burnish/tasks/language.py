@@ -9,12 +9,11 @@ from burnish.errors import DataError
 from burnish.metrics.perplexity import GuessAccuracy, Perplexity
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Metric
-from burnish.spec.values import Outcome, Profile, Rows
+from burnish.spec.values import Array, Outcome, Profile, Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from burnish.spec.values import Array
     from burnish.tasks.block_codec import BlockCodec
 
 

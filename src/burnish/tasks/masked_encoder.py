@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -14,14 +13,11 @@ import pyarrow.compute as pc
 from burnish.data.masks import Choice, Fates, Key
 from burnish.data.ragged import Ragged
 from burnish.errors import ConfigError, Problem
-from burnish.spec.values import Draw, Outcome, RowFault, Rows
+from burnish.spec.values import Array, Batch, Draw, Outcome, RowFault, Rows
 from burnish.tasks.block_codec import IGNORED, BlockCodec, Layout, matrix_of, ragged_of, valid_of
 from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.guesses import in_words
 from burnish.tasks.masking import Masking
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,13 @@ from pydantic import BeforeValidator, PositiveInt, SkipValidation, field_validat
 from burnish.errors import DataError
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
-from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.defaults import TEXT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.data.codecs.columns import ColumnSpec
-    from burnish.spec.values import Array
     from burnish.tasks.choice_rows import ChoiceColumns
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -17,14 +17,11 @@ from burnish.data.sentences import split_sentences, stretches
 from burnish.data.template import Template, template_of
 from burnish.data.tokens import tokenize
 from burnish.errors import ConfigError, Problem
-from burnish.spec.values import Draw, Outcome, RowFault, Rows
+from burnish.spec.values import Array, Batch, Draw, Outcome, RowFault, Rows
 from burnish.tasks.block_codec import IGNORED, BlockCodec, Layout, matrix_of, valid_of
 from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.masked_encoder import MaskedEncoder
 from burnish.tasks.masking import Masking
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 Pairing = Literal["sentence_order", "next_sentence"]
 _TRIES = 4

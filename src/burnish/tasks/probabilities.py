@@ -1,11 +1,8 @@
 """Turns logits into probabilities."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 
 def softmax(logits: "Array") -> "Array":

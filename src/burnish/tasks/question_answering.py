@@ -8,14 +8,13 @@ from pydantic import NonNegativeInt, PositiveInt, model_validator
 
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
-from burnish.spec.values import Head, Objective, Outcome, Profile, Rows, Term
+from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows, Term
 from burnish.tasks.defaults import TEXT
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.data.codecs.columns import ColumnSpec
-    from burnish.spec.values import Array
     from burnish.tasks.question_columns import QuestionColumns
 
 _PLAIN, _BEAM = "question_answering", "question_answering_beam"

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.errors import DataError
-from burnish.spec.values import RowFault
+from burnish.spec.values import Array, RowFault
 from burnish.tasks.text_encoder import empty_texts
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _SHOWN = 60
 _STARTS = ("start", "answer_start")

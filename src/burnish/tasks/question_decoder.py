@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.metrics.answer_rules import ANSWERS_JOINED_BY
-from burnish.spec.values import Outcome
+from burnish.spec.values import Array, Outcome
 from burnish.tasks.question_columns import QuestionColumns
 from burnish.tasks.question_spans import Search, Spans, best_scores
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _NO_ANSWER = ""
 

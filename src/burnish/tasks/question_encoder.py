@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,10 @@ from burnish.data.tokens import TextAssets, tokenize
 from burnish.data.truncation import Head as KeepHead
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Draw, RowFault, Rows
+from burnish.spec.values import Array, Batch, Draw, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.question_columns import QuestionColumns
 from burnish.tasks.question_windows import Windows, plan_windows
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 VERSION = 1
 """Goes up whenever the same row would give other features."""

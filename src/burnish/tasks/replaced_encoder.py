@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.values import Draw
+from burnish.spec.values import Array, Batch, Draw
 from burnish.tasks.masked_encoder import MaskedEncoder
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 
 @dataclass(frozen=True)

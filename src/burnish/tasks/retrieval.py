@@ -7,14 +7,12 @@ from pydantic import PositiveFloat, PositiveInt, SkipValidation, model_validator
 
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
-from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, Head, Objective, Outcome, Profile, RowFault, Rows
 from burnish.tasks.defaults import EMBEDDING
 from burnish.tasks.pooling import Pooling
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from burnish.spec.values import Array, RowFault
 
 
 class Retrieval(Component):

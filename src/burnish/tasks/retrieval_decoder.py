@@ -1,18 +1,15 @@
 """Turns embeddings into ranks: at which place of the whole split each query finds a passage of its own."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.ragged import positions
-from burnish.spec.values import Outcome
+from burnish.spec.values import Array, Outcome
 from burnish.tasks.table_compact import matrix_column
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _SCORES_AT_ONCE = 1 << 22
 _NUMBERS_SHOWN = 3

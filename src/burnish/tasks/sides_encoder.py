@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +10,9 @@ from burnish.data.ragged import pick
 from burnish.data.text import TextCodec
 from burnish.data.tokens import demand_tokenizer
 from burnish.spec.protocols import Assets, Truncation
-from burnish.spec.values import Draw, RowFault, Rows
+from burnish.spec.values import Array, Batch, Draw, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.text_encoder import empty_texts
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 Labels = Callable[[pa.Table], "tuple[Array, list[RowFault]]"]
 _SIDES = ("a", "b", "c")

@@ -8,15 +8,13 @@ from pydantic import PositiveInt, SkipValidation, model_validator
 from burnish.errors import DataError
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
-from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.defaults import EMBEDDING
 from burnish.tasks.pooling import Pooling
 from burnish.tasks.retrieval import refuse_windows
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from burnish.spec.values import Array
 
 
 class Similarity(Component):

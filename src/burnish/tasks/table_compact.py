@@ -6,16 +6,14 @@ A network wants float32 and int64; a batch of it is made of these columns, and a
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from burnish.spec.values import Array
 from burnish.tasks.table_features import Features
 from burnish.tasks.table_plan import TablePlan
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 
 @dataclass(frozen=True)

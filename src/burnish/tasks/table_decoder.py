@@ -1,16 +1,13 @@
 """Turns a network's answers about a table into probabilities and decisions, or into numbers in the user's unit."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from burnish.spec.values import Outcome, Profile
+from burnish.spec.values import Array, Outcome, Profile
 from burnish.tasks.calibration import Calibration
 from burnish.tasks.table_target import Measure
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 
 def decode(outputs: "Mapping[str, Array]", profile: Profile, *, threshold: float) -> Outcome:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.picking import Picker
 from burnish.errors import DataError
-from burnish.spec.values import Draw, Profile, RowFault, Rows
+from burnish.spec.values import Array, Batch, Draw, Profile, RowFault, Rows
 from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_compact import Compact, fewest_bytes
 from burnish.tasks.table_features import HALF, Features
@@ -21,9 +21,6 @@ from burnish.tasks.table_frame import Frame
 from burnish.tasks.table_options import Derived
 from burnish.tasks.table_plan import UNSEEN_ID, TablePlan
 from burnish.tasks.table_target import Measure, of_target, read_numbers
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 _VERSION = 2
 _TABLES_KEPT = 4

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -11,14 +10,11 @@ import pyarrow.compute as pc
 from burnish.data.cells import STRAY_SHARE, Numbers, describe_cell, same_words
 from burnish.data.clock import part
 from burnish.data.hashing import bucket, combine, hash_texts
-from burnish.spec.values import RowFault
+from burnish.spec.values import Array, RowFault
 from burnish.tasks.table_fit import turned
 from burnish.tasks.table_frame import Frame
 from burnish.tasks.table_plan import FIRST_ID, MISSING_ID, UNSEEN_ID, ColumnPlan, NumberPlan, TablePlan, WidePlan
 from burnish.tasks.table_scaling import scaled
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 HALF = 0.5
 """The share of unreadable cells that is forgiven in rows with a target: training rows have told what a column is."""

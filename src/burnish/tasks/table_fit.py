@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,14 +10,12 @@ import pyarrow as pa
 from burnish.data.cells import Numbers, Words, describe_cell, numbers, times
 from burnish.data.clock import PERIODS, part
 from burnish.errors import ConfigError, Problem
+from burnish.spec.values import Array
 from burnish.tasks.table_frame import Frame
 from burnish.tasks.table_guess import guess
 from burnish.tasks.table_options import ColumnOptions, Cross
 from burnish.tasks.table_plan import ColumnPlan, NumberPlan, Scaling, TablePlan, WidePlan
 from burnish.tasks.table_scaling import edges, fit_scaling, scaled
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _PARTS = ("elapsed", "month", "weekday", "hour")
 _TOP_SHOWN = 5

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +12,8 @@ from burnish.data.cells import Numbers, Words, flags, numbers, times, words
 from burnish.data.evaluate import evaluate
 from burnish.data.expression import parse
 from burnish.errors import ConfigError, DataError, Problem
-from burnish.spec.values import Rows
+from burnish.spec.values import Array, Rows
 from burnish.tasks.table_options import Derived
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,15 @@
 """Finds columns that give the target away: one of them alone tells it, which a real question hardly ever allows."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.metrics.ranking import RocAuc
 from burnish.metrics.regression import Spearman
-from burnish.spec.values import Outcome
+from burnish.spec.values import Array, Outcome
 from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_frame import Frame
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _MOST_BINS, _ROWS_A_BIN = 256, 10
 _FEWEST_ROWS = 100

@@ -2,17 +2,14 @@
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.cells import EXACT, flags, is_opaque
+from burnish.spec.values import Array
 from burnish.tasks.table_frame import Frame
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _ID = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownum|row_number)$|^unnamed|^column1$", re.IGNORECASE)
 _CODE = re.compile(r"(_id|area|tract|zip|zip_?code|post_?code|code|number_type)$", re.IGNORECASE)

@@ -2,14 +2,11 @@
 
 from functools import cache
 from statistics import NormalDist
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from burnish.spec.values import Array
 from burnish.tasks.table_plan import Scaling
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _MOST_POINTS = 256
 _ROWS_A_POINT = 4

@@ -2,18 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.errors import DataError
+from burnish.spec.values import Array
 from burnish.tasks.table_frame import Frame
 from burnish.tasks.table_options import Derived
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _MOST_VALUES = 12
 _NUM_RANGES = 4

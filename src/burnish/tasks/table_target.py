@@ -2,16 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.values import Profile, RowFault
+from burnish.spec.values import Array, Profile, RowFault
 from burnish.tasks.labels import LabelColumns
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 TARGET = "target"
 """Where a profile keeps the scale of its target."""

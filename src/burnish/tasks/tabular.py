@@ -7,7 +7,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_va
 
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
-from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, weights_of
 from burnish.tasks.defaults import TABLE
 from burnish.tasks.table_options import ColumnOptions, Cross, Derived, Scale
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.data.codecs.columns import ColumnSpec
-    from burnish.spec.values import Array
 
 Loss = Literal["auto", "cross_entropy", "focal", "squared_error", "poisson", "gamma", "quantile"]
 _OF_CLASSES = ("cross_entropy", "focal")

@@ -2,18 +2,14 @@
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.ragged import Ragged, positions
 from burnish.metrics.chunks import Chunks, Marks, chunks_of, marks_of
-from burnish.spec.values import Profile
+from burnish.spec.values import Array, Profile
 from burnish.tasks.tag_rows import Texts, words_of
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 NOTHING = "(none)"
 

@@ -1,18 +1,14 @@
 """Turns logits of words into tags, one list a row, and says them in words."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.ragged import Ragged, pack
-from burnish.spec.values import Outcome, Profile
+from burnish.spec.values import Array, Outcome, Profile
 from burnish.tasks.probabilities import softmax
 from burnish.tasks.tag_answers import Said, answers
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 
 def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | None, *, words: str) -> Outcome:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -16,13 +15,10 @@ from burnish.data.tokens import TextAssets
 from burnish.data.word_pieces import word_pieces
 from burnish.errors import ConfigError
 from burnish.metrics.chunks import BEGIN, INSIDE, marks_of
-from burnish.spec.values import Draw, Profile, RowFault, Rows
+from burnish.spec.values import Array, Batch, Draw, Profile, RowFault, Rows
 from burnish.tasks.tag_reading import TagReading
 from burnish.tasks.tag_rows import items_of, words_of
 from burnish.tasks.tag_windows import Cut, Pieces, cut_pieces, pieces_of
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 VERSION = 1
 """Goes up whenever the same words would give other features."""

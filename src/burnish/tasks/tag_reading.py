@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,12 +11,9 @@ import pyarrow.compute as pc
 
 from burnish.errors import DataError
 from burnish.metrics.chunks import Marks, marks_of
-from burnish.spec.values import Profile, RowFault
+from burnish.spec.values import Array, Profile, RowFault
 from burnish.tasks.tag_rows import Items
 from burnish.tasks.tag_schemes import impossible, rewritten, scheme_of, tags_of
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 _SHOWN = 20
 _MOSTLY = 0.5

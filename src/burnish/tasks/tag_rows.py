@@ -1,7 +1,7 @@
 """Words and tags as they stand in a table: lists of them, or plain text that is split into words."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +9,8 @@ import pyarrow.compute as pc
 
 from burnish.data.words import WORD
 from burnish.errors import DataError
+from burnish.spec.values import Array
 from burnish.tasks.column_types import is_list
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 
 @dataclass(frozen=True)

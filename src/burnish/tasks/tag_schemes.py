@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
 from burnish.metrics.chunks import BEGIN, END, INSIDE, OUTSIDE, SINGLE, Marks, chunks_of, continued, row_starts
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 Scheme = Literal["bio", "iob1", "iobes", "bilou", "none"]
 _LETTERS = {

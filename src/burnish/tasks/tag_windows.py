@@ -1,16 +1,13 @@
 """Cuts sentences that are too long into windows, and tells in which of them each word is answered."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from burnish.data.cutting import cut_texts
 from burnish.data.ragged import Ragged, pack, positions
 from burnish.data.truncation import Windows
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 
 @dataclass(frozen=True)

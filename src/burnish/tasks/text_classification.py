@@ -8,7 +8,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_va
 from burnish.errors import ConfigError, Problem
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
-from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, refuse_odd_classes, unknown_classes, weights_of
 from burnish.tasks.defaults import TEXT
 from burnish.tasks.pooling import Pooling
@@ -16,7 +16,6 @@ from burnish.tasks.pooling import Pooling
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from burnish.spec.values import Array
     from burnish.tasks.labels import LabelColumns
 
 Kind = Literal["auto", "binary", "multiclass", "multilabel", "regression"]

@@ -1,16 +1,12 @@
 """Turns logits of texts, or of windows and views of texts, into decisions."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from burnish.spec.values import Outcome, Profile
+from burnish.spec.values import Array, Outcome, Profile
 from burnish.tasks.probabilities import softmax
 from burnish.tasks.table_target import Measure
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
 
 
 def decode(outputs: "Mapping[str, Array]", profile: Profile, *, pool: str, threshold: float) -> Outcome:

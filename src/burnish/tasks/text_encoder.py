@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -12,14 +11,11 @@ from burnish.data.ragged import pick
 from burnish.data.text import TextCodec
 from burnish.data.tokens import demand_tokenizer
 from burnish.spec.protocols import Assets, Truncation
-from burnish.spec.values import Draw, Profile, RowFault, Rows
+from burnish.spec.values import Array, Batch, Draw, Profile, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_labels, refuse_other_than_text
 from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_compact import matrix_column
 from burnish.tasks.table_target import Measure
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array, Batch
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
-from burnish.spec.values import Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, weights_of
 from burnish.tasks.defaults import TEXT
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.data.codecs.columns import ColumnSpec
-    from burnish.spec.values import Array
 
 _TEXT = "text"
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +9,7 @@ import pyarrow as pa
 from burnish.data.codecs.columns import ColumnSpec, read_columns
 from burnish.data.codecs.convert import Converted, settled
 from burnish.errors import DataError
-
-if TYPE_CHECKING:
-    from burnish.spec.values import Array
+from burnish.spec.values import Array
 
 MAX_ERRORS = 10_000
 _LISTED = 100
