@@ -11,7 +11,7 @@ from burnish.errors import DataError
 from burnish.metrics.classification import Accuracy
 from burnish.metrics.compare import compare
 from burnish.metrics.compare_means import Told, compare_means
-from burnish.metrics.deviance import Rmse
+from burnish.metrics.regression import Rmse
 from burnish.metrics.tally import Tally, mean_score
 from burnish.registry import default_registry
 from burnish.report.classes import class_scores, ranking_curves

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
-from burnish.metrics.vocabulary import CELLS
+from burnish.metrics.classification import CELLS
 from burnish.spec.values import Score
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
-from burnish.metrics.vocabulary import Better, Scale
-from burnish.spec.component import Component
+from burnish.metrics.metric import DECISIONS, FunctionMetric
 from burnish.spec.values import Array, Outcome
-
-if TYPE_CHECKING:
-    from burnish.metrics.decisions import Counts
 
 Average = Literal["auto", "binary", "macro", "micro", "weighted"]
 
 
-class Averaged(Component):
+class Averaged(FunctionMetric):
     """A ratio of counts, averaged over classes."""
 
-    better: ClassVar[Better] = "higher"
-    scale: ClassVar[Scale] = "share"
     stem: ClassVar[str]
+    """The name of the score, and of the ratio among `decisions.Counts`."""
+    kinds = DECISIONS
     shorthand = "average"
 
     average: Average = "auto"
@@ -47,20 +42,17 @@ class Averaged(Component):
         """Score classes and label sets; one label of several only if it is named."""
         if self.average == "binary" and self.positive is None:
             return kind == "binary"
-        return kind in ("binary", "multiclass", "multilabel")
+        return kind in self.kinds
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        from burnish.metrics.decisions import averaged, position  # numpy, which checking a config must not load
+        from burnish.metrics.decisions import Counts, averaged, position  # numpy, which checking a config must not load
 
         label = 1 if outcome.kind == "binary" and self.average in ("auto", "binary") else None
         if self.positive is not None:
             label = position(self.positive, outcome.labels, where=f"metrics.{self.stem}.positive")
-        return {self.names()[0]: averaged(outcome, weights, self.value, average=self.average, label=label)}
-
-    @abstractmethod
-    def value(self, counts: Counts) -> Array:
-        """Make the ratio of counts that this metric is."""
+        ratio = getattr(Counts, self.stem)
+        return {self.names()[0]: averaged(outcome, weights, ratio, average=self.average, label=label)}
 
 
 def suffixed(stem: str, label: str) -> str:

@@ -1,95 +1,95 @@
-"""Scores of decisions: accuracy, precision, recall, F1, Matthews and the confusion matrix."""
+"""Metrics of classes and label sets: decisions, their counts, the order of probabilities and the probabilities."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+from pydantic import PositiveInt
 
 from burnish.metrics.averaging import Averaged, suffixed
-from burnish.metrics.vocabulary import CELLS, CLASSES, Better, Scale
-from burnish.spec.component import Component
+from burnish.metrics.metric import CLASSES, DECISIONS, Better, FunctionMetric, Scale
 from burnish.spec.values import Array, Outcome
 
-if TYPE_CHECKING:
-    from burnish.metrics.decisions import Counts
+CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
 
 
-class Accuracy(Component):
+class Accuracy(FunctionMetric):
     """Share of correct predictions; in multi-label tasks, of rows with every label right."""
 
-    better: ClassVar[Better] = "higher"
-    scale: ClassVar[Scale] = "share"
-
-    def names(self) -> tuple[str, ...]:
-        """Name the score."""
-        return ("accuracy",)
-
-    def applies(self, kind: str) -> bool:
-        """Score classes, label sets and choices."""
-        return kind in (*CLASSES, "multilabel", "choice")
-
-    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Score the whole set once a row of `weights`."""
-        from burnish.metrics.decisions import accuracy  # numpy, which checking a config must not load
-
-        return {"accuracy": accuracy(outcome, weights)}
+    gives = ("accuracy",)
+    kinds = (*DECISIONS, "choice")
+    compute = "decisions:accuracy"
 
 
 class F1(Averaged):
     """Harmonic mean of precision and recall."""
 
-    stem: ClassVar[str] = "f1"
-
-    def value(self, counts: Counts) -> Array:
-        """Twice the hits, of all that was predicted or true."""
-        return counts.f1()
+    stem = "f1"
 
 
 class Precision(Averaged):
     """Share of a class's predictions that are correct."""
 
-    stem: ClassVar[str] = "precision"
-
-    def value(self, counts: Counts) -> Array:
-        """Hits, of all that was predicted."""
-        return counts.precision()
+    stem = "precision"
 
 
 class Recall(Averaged):
     """Share of a class's rows that are found."""
 
-    stem: ClassVar[str] = "recall"
-
-    def value(self, counts: Counts) -> Array:
-        """Hits, of all that was true."""
-        return counts.recall()
+    stem = "recall"
 
 
-class Matthews(Component):
+class Matthews(FunctionMetric):
     """Matthews correlation coefficient, from -1 to 1; 0 is chance."""
 
-    better: ClassVar[Better] = "higher"
-    scale: ClassVar[Scale] = "share"
-
-    def names(self) -> tuple[str, ...]:
-        """Name the score."""
-        return ("matthews",)
-
-    def applies(self, kind: str) -> bool:
-        """Score classes."""
-        return kind in CLASSES
-
-    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Score the whole set once a row of `weights`."""
-        from burnish.metrics.decisions import matthews  # numpy, which checking a config must not load
-
-        return {"matthews": matthews(outcome, weights)}
+    gives = ("matthews",)
+    kinds = CLASSES
+    compute = "decisions:matthews"
 
 
-class Confusion(Component):
+class RocAuc(FunctionMetric):
+    """Area under the ROC curve: how often a positive row ranks above a negative one."""
+
+    gives = ("roc_auc",)
+    kinds = DECISIONS
+    compute = "ranks:roc_auc"
+
+
+class PrAuc(FunctionMetric):
+    """Average precision (area under the precision-recall curve)."""
+
+    gives = ("pr_auc",)
+    kinds = DECISIONS
+    compute = "ranks:pr_auc"
+
+
+class LogLoss(FunctionMetric):
+    """Mean negative log-likelihood of the true labels (cross-entropy)."""
+
+    better: ClassVar[Better] = "lower"
+    scale: ClassVar[Scale] = "value"
+    gives = ("log_loss",)
+    kinds = DECISIONS
+    compute = "confidence:log_loss"
+
+
+class CalibrationError(FunctionMetric):
+    """Expected calibration error: gap between confidence and accuracy, averaged over bins."""
+
+    better: ClassVar[Better] = "lower"
+    gives = ("calibration_error",)
+    kinds = DECISIONS
+    compute = "confidence:calibration_error"
+    shorthand = "bins"
+
+    bins: PositiveInt = 15
+
+
+class Confusion(FunctionMetric):
     """Confusion counts: true and false positives and negatives, per label if there are more than two."""
 
-    better: ClassVar[Better] = "higher"
     scale: ClassVar[Scale] = "count"
+    kinds = DECISIONS
     shorthand = "positive"
 
     positive: str | None = None
@@ -98,10 +98,6 @@ class Confusion(Component):
     def names(self) -> tuple[str, ...]:
         """Name the four counts; of more than two labels, each label's counts end in its name."""
         return CELLS if self.positive is None else tuple(suffixed(cell, self.positive) for cell in CELLS)
-
-    def applies(self, kind: str) -> bool:
-        """Score classes and label sets."""
-        return kind in (*CLASSES, "multilabel")
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Count the whole set once a row of `weights`."""

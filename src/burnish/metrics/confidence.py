@@ -14,9 +14,9 @@ def log_loss(outcome: Outcome, weights: Array | None) -> Array:
     return over_set(outcome, weights, lambda part: mean(part, losses))
 
 
-def calibration_error(outcome: Outcome, weights: Array | None, *, num_bins: int) -> Array:
+def calibration_error(outcome: Outcome, weights: Array | None, *, bins: int) -> Array:
     """Average the gap between confidence and accuracy over bins of confidence."""
-    return over_set(outcome, weights, lambda part: _gap(outcome, part, num_bins=num_bins))
+    return over_set(outcome, weights, lambda part: _gap(outcome, part, num_bins=bins))
 
 
 @dataclass(frozen=True)

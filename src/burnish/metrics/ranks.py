@@ -1,11 +1,12 @@
-"""Areas under curves, from rows ranked by their output."""
+"""Scores of rankings: areas under curves of rows ranked by their output, and the ranks of right passages."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from burnish.metrics.sums import Array, known_truth, over_set, ratio
+from burnish.metrics.sums import Array, known_truth, mean, over_set, ratio
 from burnish.spec.values import Outcome
 
 
@@ -19,6 +20,27 @@ class Ranked:
     def has_both(self) -> Array:
         """Tell for each set whether it holds positives and negatives."""
         return np.asarray((self.positive.sum(axis=1) > 0) & (self.negative.sum(axis=1) > 0))
+
+
+def roc_auc(outcome: Outcome, weights: Array | None) -> Array:
+    """Give the area under the ROC curve, averaged over labels."""
+    return over_labels(outcome, weights, area_under_roc)
+
+
+def pr_auc(outcome: Outcome, weights: Array | None) -> Array:
+    """Give the average precision, averaged over labels."""
+    return over_labels(outcome, weights, average_precision)
+
+
+def mean_reciprocal_rank(outcome: Outcome, weights: Array | None) -> Array:
+    """Average 1 / rank of the right passage."""
+    return over_set(outcome, weights, lambda part: mean(part, 1 / outcome.decisions))
+
+
+def recall_at(outcome: Outcome, weights: Array | None, *, k: tuple[int, ...]) -> tuple[Array, ...]:
+    """Give the share of rows whose right passage is among the first k, once for each k."""
+    found = [(outcome.decisions <= each).astype(float) for each in k]
+    return tuple(over_set(outcome, weights, partial(mean, values=hits)) for hits in found)
 
 
 def area_under_roc(ranked: Ranked) -> Array:

@@ -1,114 +1,85 @@
-"""Scores of numbers: correlations, errors and explained variance."""
+"""Metrics of numbers: correlations, errors in the unit of the target, and the deviances that belong to a loss."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
-from burnish.metrics.vocabulary import Better, Scale
-from burnish.spec.component import Component
-from burnish.spec.values import Array, Outcome
+from pydantic import Field
+
+from burnish.metrics.metric import Better, FunctionMetric, Scale
 
 
-class Pearson(Component):
+class _Correlation(FunctionMetric):
+    kinds = ("regression",)
+
+
+class _Error(FunctionMetric):
+    better: ClassVar[Better] = "lower"
+    scale: ClassVar[Scale] = "value"
+    kinds = ("regression",)
+
+
+class Pearson(_Correlation):
     """Pearson (linear) correlation between prediction and truth."""
 
-    better: ClassVar[Better] = "higher"
-    scale: ClassVar[Scale] = "share"
-
-    def names(self) -> tuple[str, ...]:
-        """Name the score."""
-        return ("pearson",)
-
-    def applies(self, kind: str) -> bool:
-        """Score numbers."""
-        return kind == "regression"
-
-    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Score the whole set once a row of `weights`."""
-        from burnish.metrics.deviations import pearson  # numpy, which checking a config must not load
-
-        return {"pearson": pearson(outcome, weights)}
+    gives = ("pearson",)
+    compute = "deviations:pearson"
 
 
-class Spearman(Component):
+class Spearman(_Correlation):
     """Spearman (rank) correlation between prediction and truth."""
 
-    better: ClassVar[Better] = "higher"
-    scale: ClassVar[Scale] = "share"
-
-    def names(self) -> tuple[str, ...]:
-        """Name the score."""
-        return ("spearman",)
-
-    def applies(self, kind: str) -> bool:
-        """Score numbers."""
-        return kind == "regression"
-
-    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Score the whole set once a row of `weights`; ranks are those within each set."""
-        from burnish.metrics.deviations import spearman  # numpy, which checking a config must not load
-
-        return {"spearman": spearman(outcome, weights)}
+    gives = ("spearman",)
+    compute = "deviations:spearman"
 
 
-class Mse(Component):
-    """Mean squared error."""
-
-    better: ClassVar[Better] = "lower"
-    scale: ClassVar[Scale] = "value"
-
-    def names(self) -> tuple[str, ...]:
-        """Name the score."""
-        return ("mse",)
-
-    def applies(self, kind: str) -> bool:
-        """Score numbers."""
-        return kind == "regression"
-
-    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Score the whole set once a row of `weights`."""
-        from burnish.metrics.deviations import mean_squared  # numpy, which checking a config must not load
-
-        return {"mse": mean_squared(outcome, weights)}
-
-
-class Mae(Component):
-    """Mean absolute error."""
-
-    better: ClassVar[Better] = "lower"
-    scale: ClassVar[Scale] = "value"
-
-    def names(self) -> tuple[str, ...]:
-        """Name the score."""
-        return ("mae",)
-
-    def applies(self, kind: str) -> bool:
-        """Score numbers."""
-        return kind == "regression"
-
-    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Score the whole set once a row of `weights`."""
-        from burnish.metrics.deviations import mean_absolute  # numpy, which checking a config must not load
-
-        return {"mae": mean_absolute(outcome, weights)}
-
-
-class R2(Component):
+class R2(_Correlation):
     """Coefficient of determination (R²): share of variance explained; 0 is no better than the mean."""
 
-    better: ClassVar[Better] = "higher"
-    scale: ClassVar[Scale] = "share"
+    gives = ("r2",)
+    compute = "deviations:explained"
 
-    def names(self) -> tuple[str, ...]:
-        """Name the score."""
-        return ("r2",)
 
-    def applies(self, kind: str) -> bool:
-        """Score numbers."""
-        return kind == "regression"
+class Mse(_Error):
+    """Mean squared error."""
 
-    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Score the whole set once a row of `weights`."""
-        from burnish.metrics.deviations import explained  # numpy, which checking a config must not load
+    gives = ("mse",)
+    compute = "deviations:mean_squared"
 
-        return {"r2": explained(outcome, weights)}
+
+class Rmse(_Error):
+    """Root mean squared error, in the unit of the target."""
+
+    gives = ("rmse",)
+    compute = "deviations:root_mean_squared"
+
+
+class Mae(_Error):
+    """Mean absolute error."""
+
+    gives = ("mae",)
+    compute = "deviations:mean_absolute"
+
+
+class PoissonDeviance(_Error):
+    """Mean Poisson deviance, for counts."""
+
+    gives = ("poisson_deviance",)
+    compute = "deviations:poisson_deviance"
+
+
+class GammaDeviance(_Error):
+    """Mean Gamma deviance, for positive amounts; errors count in proportion."""
+
+    gives = ("gamma_deviance",)
+    compute = "deviations:gamma_deviance"
+
+
+class Pinball(_Error):
+    """Pinball (quantile) loss."""
+
+    gives = ("pinball",)
+    compute = "deviations:pinball"
+    shorthand = "quantile"
+
+    quantile: Annotated[float, Field(gt=0, lt=1)] = 0.5

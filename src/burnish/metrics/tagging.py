@@ -1,31 +1,20 @@
-"""Scores of tagged words: entities by the rules of conlleval, and words one by one."""
+"""Metrics of tagged words: entities by the rules of conlleval, and words one by one."""
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from burnish.metrics.averaging import suffixed
-from burnish.metrics.vocabulary import Better, Scale
-from burnish.spec.component import Component
+from burnish.metrics.metric import FunctionMetric
 from burnish.spec.values import Array, Outcome
 
 
-class Entities(Component):
+class Entities(FunctionMetric):
     """Entity precision, recall and F1, overall and per type; span and type must match exactly."""
 
-    better: ClassVar[Better] = "higher"
-    scale: ClassVar[Scale] = "share"
-
-    def names(self) -> tuple[str, ...]:
-        """Name the scores of all types; each type's scores end in its name."""
-        return ("f1", "precision", "recall")
-
-    def applies(self, kind: str) -> bool:
-        """Score tagged words."""
-        return kind == "tags"
+    gives = ("f1", "precision", "recall")
+    kinds = ("tags",)
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Score the whole set once a row of `weights`."""
+        """Score all types together, and each type under names that end in its own."""
         from burnish.metrics.entities import entity_scores  # numpy, which checking a config must not load
 
         found: dict[str, Array] = {}
@@ -37,22 +26,9 @@ class Entities(Component):
         return found
 
 
-class TokenAccuracy(Component):
+class TokenAccuracy(FunctionMetric):
     """Share of words with the correct tag."""
 
-    better: ClassVar[Better] = "higher"
-    scale: ClassVar[Scale] = "share"
-
-    def names(self) -> tuple[str, ...]:
-        """Name the score."""
-        return ("token_accuracy",)
-
-    def applies(self, kind: str) -> bool:
-        """Score tagged words."""
-        return kind == "tags"
-
-    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Score the whole set once a row of `weights`."""
-        from burnish.metrics.entities import token_accuracy  # numpy, which checking a config must not load
-
-        return {"token_accuracy": token_accuracy(outcome, weights)}
+    gives = ("token_accuracy",)
+    kinds = ("tags",)
+    compute = "entities:token_accuracy"

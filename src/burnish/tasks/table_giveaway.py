@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from burnish.metrics.ranking import RocAuc
+from burnish.metrics.classification import RocAuc
 from burnish.metrics.regression import Spearman
 from burnish.spec.values import Array, Outcome
 from burnish.tasks.labels import LabelColumns

@@ -1,10 +1,7 @@
 """Which scores make sense for a table's target; the first is the one that a run is judged by."""
 
-from burnish.metrics.classification import F1, Accuracy
-from burnish.metrics.deviance import GammaDeviance, Pinball, PoissonDeviance, Rmse
-from burnish.metrics.probabilistic import CalibrationError, LogLoss
-from burnish.metrics.ranking import PrAuc, RocAuc
-from burnish.metrics.regression import R2, Mae
+from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLoss, PrAuc, RocAuc
+from burnish.metrics.regression import R2, GammaDeviance, Mae, Pinball, PoissonDeviance, Rmse
 from burnish.spec.protocols import Metric
 
 _TWO: tuple[Metric, ...] = (RocAuc(), Accuracy(), F1(), PrAuc(), LogLoss(), CalibrationError())

@@ -1,10 +1,7 @@
 """Which scores make sense for which kind of labels; the first is the one that selects."""
 
-from burnish.metrics.classification import F1, Accuracy, Matthews
-from burnish.metrics.deviance import Rmse
-from burnish.metrics.probabilistic import CalibrationError, LogLoss
-from burnish.metrics.ranking import PrAuc, RocAuc
-from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
+from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLoss, Matthews, PrAuc, RocAuc
+from burnish.metrics.regression import R2, Mae, Mse, Pearson, Rmse, Spearman
 from burnish.spec.protocols import Metric
 
 _CLASSES: tuple[Metric, ...] = (Accuracy(), F1(), Matthews(), RocAuc(), LogLoss(), CalibrationError())

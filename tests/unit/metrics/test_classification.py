@@ -7,10 +7,19 @@ import pytest
 from pydantic import ValidationError
 
 from burnish.errors import ConfigError
-from burnish.metrics.classification import F1, Accuracy, Confusion, Matthews, Precision, Recall
+from burnish.metrics.classification import (
+    F1,
+    Accuracy,
+    CalibrationError,
+    Confusion,
+    LogLoss,
+    Matthews,
+    PrAuc,
+    Precision,
+    Recall,
+    RocAuc,
+)
 from burnish.metrics.confidence import bin_of, reliability
-from burnish.metrics.probabilistic import CalibrationError, LogLoss
-from burnish.metrics.ranking import PrAuc, RocAuc
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome

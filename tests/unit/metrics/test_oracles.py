@@ -9,9 +9,18 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from burnish.metrics.classification import F1, Accuracy, Confusion, Matthews, Precision, Recall
-from burnish.metrics.probabilistic import CalibrationError, LogLoss
-from burnish.metrics.ranking import PrAuc, RocAuc
+from burnish.metrics.classification import (
+    F1,
+    Accuracy,
+    CalibrationError,
+    Confusion,
+    LogLoss,
+    Matthews,
+    PrAuc,
+    Precision,
+    Recall,
+    RocAuc,
+)
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
 from burnish.spec.values import Outcome
 

@@ -8,9 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from burnish.errors import ConfigError, DataError
-from burnish.metrics.classification import F1, Accuracy, Confusion, Matthews
-from burnish.metrics.probabilistic import CalibrationError, LogLoss
-from burnish.metrics.ranking import PrAuc, RocAuc
+from burnish.metrics.classification import F1, Accuracy, CalibrationError, Confusion, LogLoss, Matthews, PrAuc, RocAuc
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
 from burnish.metrics.tally import Tally, interval, mean_score, rehearse, resampled
 from burnish.spec.values import Outcome, Score

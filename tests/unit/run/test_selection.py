@@ -2,9 +2,7 @@
 
 import pytest
 
-from burnish.metrics.classification import Accuracy
-from burnish.metrics.probabilistic import LogLoss
-from burnish.metrics.ranking import RocAuc
+from burnish.metrics.classification import Accuracy, LogLoss, RocAuc
 from burnish.metrics.regression import R2, Mae
 from burnish.run.selection import judging, selection
 from burnish.spec.experiment import Select

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as oracle
 
-from burnish.metrics.deviance import GammaDeviance, Pinball, PoissonDeviance, Rmse
+from burnish.metrics.regression import GammaDeviance, Pinball, PoissonDeviance, Rmse
 from burnish.spec.values import Outcome
 
 POSITIVE = st.floats(0.01, 100)
