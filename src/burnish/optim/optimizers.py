@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, SkipValidation, model_validator
 
@@ -16,12 +17,30 @@ if TYPE_CHECKING:
 
 Groups = Sequence[Mapping[str, Any]]
 Beta = Annotated[float, Field(ge=0, lt=1)]
+_TORCH_NAMES = {"learning_rate": "lr", "epsilon": "eps"}
 
 
-class AdamW(Component):
-    """Adam with decoupled weight decay; the usual choice for transformers."""
+class TorchOptimizer(Component):
+    """An optimizer with one learning rate, made from its options under the names that torch gives them."""
 
     shorthand = "learning_rate"
+    maker: ClassVar[str]
+    """`module:function`, imported when it is called."""
+
+    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer for groups of parameters."""
+        module, _, name = self.maker.partition(":")
+        make = getattr(import_module(f"{__package__}.{module}"), name)
+        made: torch.optim.Optimizer = make(
+            groups, **{_TORCH_NAMES.get(field, field): value for field, value in self.model_dump().items()}
+        )
+        return made
+
+
+class AdamW(TorchOptimizer):
+    """Adam with decoupled weight decay; the usual choice for transformers."""
+
+    maker = "optim_torch:adamw"
 
     learning_rate: PositiveFloat = 5e-5
     betas: tuple[Beta, Beta] = (0.9, 0.999)
@@ -29,38 +48,22 @@ class AdamW(Component):
     weight_decay: NonNegativeFloat = 0.01
     """Never applied to biases and norms."""
 
-    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
-        """Make torch's AdamW, fused where the device has it."""
-        from burnish.optim import optim_torch
 
-        return optim_torch.adamw(
-            groups, lr=self.learning_rate, betas=self.betas, eps=self.epsilon, weight_decay=self.weight_decay
-        )
-
-
-class Adam(Component):
+class Adam(TorchOptimizer):
     """Adam as first published; weight decay, if any, is L2 regularisation in the gradient."""
 
-    shorthand = "learning_rate"
+    maker = "optim_torch:adam"
 
     learning_rate: PositiveFloat = 5e-5
     betas: tuple[Beta, Beta] = (0.9, 0.999)
     epsilon: PositiveFloat = 1e-8
     weight_decay: NonNegativeFloat = 0.0
 
-    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
-        """Make torch's Adam, fused where the device has it."""
-        from burnish.optim import optim_torch
 
-        return optim_torch.adam(
-            groups, lr=self.learning_rate, betas=self.betas, eps=self.epsilon, weight_decay=self.weight_decay
-        )
-
-
-class Adafactor(Component):
+class Adafactor(TorchOptimizer):
     """Adafactor: factored second moments, so it needs little memory."""
 
-    shorthand = "learning_rate"
+    maker = "optim_torch:adafactor"
 
     learning_rate: PositiveFloat = 1e-3
     """Relative: each tensor moves by this share of its own size."""
@@ -72,24 +75,11 @@ class Adafactor(Component):
     """The largest root mean square of one update."""
     weight_decay: NonNegativeFloat = 0.0
 
-    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
-        """Make torch's Adafactor."""
-        from burnish.optim import optim_torch
 
-        return optim_torch.adafactor(
-            groups,
-            lr=self.learning_rate,
-            beta2_decay=self.beta2_decay,
-            eps=self.epsilon,
-            clip_threshold=self.clip_threshold,
-            weight_decay=self.weight_decay,
-        )
-
-
-class Sgd(Component):
+class Sgd(TorchOptimizer):
     """Stochastic gradient descent with momentum."""
 
-    shorthand = "learning_rate"
+    maker = "optim_torch:sgd"
 
     learning_rate: PositiveFloat = 1e-2
     momentum: Beta = 0.9
@@ -102,23 +92,11 @@ class Sgd(Component):
             raise ValueError("needs `momentum` above 0 for `nesterov`")
         return self
 
-    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
-        """Make torch's SGD."""
-        from burnish.optim import optim_torch
 
-        return optim_torch.sgd(
-            groups,
-            lr=self.learning_rate,
-            momentum=self.momentum,
-            nesterov=self.nesterov,
-            weight_decay=self.weight_decay,
-        )
-
-
-class AdaGrad(Component):
+class AdaGrad(TorchOptimizer):
     """AdaGrad: divides by accumulated squared gradients; good for sparse features such as rare ids."""
 
-    shorthand = "learning_rate"
+    maker = "optim_torch:adagrad"
 
     learning_rate: PositiveFloat = 0.05
     initial: NonNegativeFloat = 0.1
@@ -126,19 +104,11 @@ class AdaGrad(Component):
     epsilon: PositiveFloat = 1e-10
     weight_decay: NonNegativeFloat = 0.0
 
-    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
-        """Make torch's Adagrad."""
-        from burnish.optim import optim_torch
 
-        return optim_torch.adagrad(
-            groups, lr=self.learning_rate, initial=self.initial, eps=self.epsilon, weight_decay=self.weight_decay
-        )
-
-
-class Ftrl(Component):
+class Ftrl(TorchOptimizer):
     """FTRL-Proximal: AdaGrad-like steps; with L1, unneeded weights become exactly zero."""
 
-    shorthand = "learning_rate"
+    maker = "split_torch:Ftrl"
 
     learning_rate: PositiveFloat = 0.1
     beta: NonNegativeFloat = 0.1
@@ -152,12 +122,6 @@ class Ftrl(Component):
     def weight_decay(self) -> float:
         """Tell that there is none: `l1` and `l2` do it."""
         return 0.0
-
-    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
-        """Make Burnish's FTRL."""
-        from burnish.optim.split_torch import Ftrl
-
-        return Ftrl(groups, lr=self.learning_rate, beta=self.beta, l1=self.l1, l2=self.l2)
 
 
 class Split(Component):
@@ -189,39 +153,25 @@ class Split(Component):
         )
 
 
-class Lamb(Component):
+class Lamb(TorchOptimizer):
     """LAMB: AdamW with a layer-wise trust ratio, for very large batches."""
 
-    shorthand = "learning_rate"
+    maker = "optim_torch:Lamb"
 
     learning_rate: PositiveFloat = 1e-3
     betas: tuple[Beta, Beta] = (0.9, 0.999)
     epsilon: PositiveFloat = 1e-6
     weight_decay: NonNegativeFloat = 0.01
 
-    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
-        """Make Burnish's LAMB."""
-        from burnish.optim import optim_torch
 
-        return optim_torch.Lamb(
-            groups, lr=self.learning_rate, betas=self.betas, eps=self.epsilon, weight_decay=self.weight_decay
-        )
-
-
-class Lion(Component):
+class Lion(TorchOptimizer):
     """Lion: steps by the sign of the momentum; half of Adam's memory, wants a lower rate and more decay."""
 
-    shorthand = "learning_rate"
+    maker = "optim_torch:Lion"
 
     learning_rate: PositiveFloat = 1e-5
     betas: tuple[Beta, Beta] = (0.9, 0.99)
     weight_decay: NonNegativeFloat = 0.1
-
-    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
-        """Make Burnish's Lion."""
-        from burnish.optim import optim_torch
-
-        return optim_torch.Lion(groups, lr=self.learning_rate, betas=self.betas, weight_decay=self.weight_decay)
 
 
 def _part(group: Mapping[str, Any]) -> str:
