@@ -4,8 +4,7 @@ import math
 from collections.abc import Mapping
 from datetime import datetime
 
-from burnish.metrics.classification import CELLS
-from burnish.spec.values import Score
+from burnish.spec.values import CELLS, Score
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 

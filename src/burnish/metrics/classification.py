@@ -8,9 +8,7 @@ from pydantic import PositiveInt
 
 from burnish.metrics.averaging import Averaged, suffixed
 from burnish.metrics.metric import CLASSES, DECISIONS, Better, FunctionMetric, Scale
-from burnish.spec.values import Array, Outcome
-
-CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+from burnish.spec.values import CELLS, Array, Outcome
 
 
 class Accuracy(FunctionMetric):

@@ -229,6 +229,10 @@ class Outcome:
         )
 
 
+CELLS = ("true_positives", "false_positives", "false_negatives", "true_negatives")
+"""The cells of a confusion matrix: scores whose names begin so are counts of rows."""
+
+
 @dataclass(frozen=True)
 class Score:
     """A figure with its 95% interval."""
