@@ -7,8 +7,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pyarrow.parquet as pq
 
+from bench.harness.stage import Stage, staged
 from bench.sets import DataSet
-from burnish.bench.stage import Stage, staged
 from burnish.commands.config import check
 from burnish.commands.train import train
 from burnish.metrics.compare import mcnemar
@@ -55,7 +55,7 @@ def _answers(each: DataSet, *, rows: int, seed: int) -> tuple[Array, Array]:
 
 
 def _trainer_answers(stage: Stage, *, seed: int) -> Array:
-    from burnish.bench.peers_torch import learned
+    from bench.harness.peers_torch import learned
 
     arguments = {
         "num_train_epochs": 1,

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.harness.contest import Contestant, Entrant, started
+from bench.harness.pairs import take_turns
+from bench.harness.stage import Stage, staged
 from bench.sets import DataSet
 from bench.table_synthetic import write_table
 from bench.tables import spread
-from burnish.bench.contest import Contestant, Entrant, started
-from burnish.bench.pairs import Block, Spread, take_turns
-from burnish.bench.stage import Stage, staged
+from burnish.commands.bench import Spread
+from burnish.commands.bench_worker import Block
 from burnish.commands.config import check
 
 _OPENMP_DEFAULT = {"GOMP_SPINCOUNT": "300000"}

@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from bench.harness.contest import Entrant, started
+from bench.harness.pairs import take_turns
+from bench.harness.stage import Stage, staged
 from bench.sets import DataSet
 from bench.tables import RATES_HEAD, rates
 from bench.training import fastest_peer
-from burnish.bench.contest import Entrant, started
-from burnish.bench.pairs import take_turns
-from burnish.bench.stage import Stage, staged
 from burnish.commands.config import check
 
 _BATCHES = (32, 64, 8)

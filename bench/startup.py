@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 
+from bench.harness.pairs import take_turns
 from bench.tables import spread
-from burnish.bench.pairs import Spread, take_turns
+from burnish.commands.bench import Spread
 
 _PYTHON, _TORCH = "`python -c pass`", "`python -c 'import torch'`"
 _BURNISH = [sys.executable, "-m", "burnish"]

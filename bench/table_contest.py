@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench.harness.pairs import take_turns
 from bench.table_turn import experiment_of
-from burnish.bench.pairs import take_turns
 
 ROWS_BY_ROW = 4_000
 """Rows that a loop over single rows is given: enough to tell its pace."""

@@ -13,9 +13,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bench.harness.pairs import take_turns
 from bench.table_synthetic import write_table
 from bench.tables import spread
-from burnish.bench.pairs import Spread, take_turns
+from burnish.commands.bench import Spread
 
 SIZES, QUICK_SIZES = (10_000, 100_000, 1_000_000), (2_000, 20_000)
 LOOP_ROWS, QUICK_LOOP_ROWS = 50_000, 4_000

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from burnish.bench.pairs import Block, Spread
+from burnish.commands.bench import Spread
+from burnish.commands.bench_worker import Block
 
 
 def rates(name: str, results: Mapping[str, Sequence[Block]], *, ours: str) -> list[str]:

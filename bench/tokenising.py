@@ -12,9 +12,10 @@ import datasets
 import pyarrow as pa
 from transformers import AutoTokenizer
 
+from bench.harness.pairs import take_turns
 from bench.sets import DataSet
 from bench.tables import RATES_HEAD, rates
-from burnish.bench.pairs import Block, take_turns
+from burnish.commands.bench_worker import Block
 from burnish.commands.config import check
 from burnish.data.cache import FeatureCache
 from burnish.dist.world import available_cores

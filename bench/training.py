@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from bench.harness.contest import Entrant, started
+from bench.harness.pairs import fastest, take_turns
+from bench.harness.roof_torch import TRAINING_PASSES
+from bench.harness.stage import Stage, staged
 from bench.sets import DataSet
 from bench.tables import RATES_HEAD, rates, spread
-from burnish.bench.contest import Entrant, started
-from burnish.bench.pairs import Block, Spread, fastest, take_turns
-from burnish.bench.roof_torch import TRAINING_PASSES
-from burnish.bench.stage import Stage, staged
+from burnish.commands.bench import Spread
+from burnish.commands.bench_worker import Block
 from burnish.commands.config import check
 
 OURS = "Burnish"

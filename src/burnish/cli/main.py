@@ -60,7 +60,7 @@ app.add_typer(runs.app, name="runs")
 app.command("resume", short_help="Resume an interrupted run.")(train.resume)
 app.command("rerun")(rerun.rerun)
 app.command("drill", short_help="Rehearse a crash and check that resuming is exact.")(drill.drill)
-app.command("bench", short_help="Measure speed on this machine, compared with Trainer.")(bench.bench)
+app.command("bench", short_help="Measure training and prediction speed.")(bench.bench)
 app.add_typer(cache.app, name="cache")
 app.add_typer(tokenizer.app, name="tokenizer")
 

@@ -1,60 +1,64 @@
-"""Measures how fast this machine trains and predicts an experiment, beside its own peak and transformers' Trainer."""
+"""`burnish bench`: how fast this machine trains and predicts an experiment."""
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from burnish.bench.contest import Entrant, started
-from burnish.bench.pairs import Block, Spread, take_turns
-from burnish.bench.stage import Stage, staged
 from burnish.commands.config import check
+from burnish.errors import ConfigError, LaunchError, Problem
+from burnish.launch.local import run_worker
+from burnish.run.directory import RunDirectory
+from burnish.run.ending import error_of
+from burnish.run.plan import settle_plan
+from burnish.spec.protocols import Growing
 
-_TRAIN, _SCORE, _ROOF = "train", "score", "roof"
-_THEIR_TRAIN, _THEIR_SCORE = "trainer train", "trainer predict"
+_WORKER = "burnish.commands.bench_worker"
 
 
 @dataclass(frozen=True)
-class Speed:
-    """How much is done in a second."""
+class Spread:
+    """The median of some figures, with the least and the most."""
 
-    examples: Spread
-    tokens: Spread
+    median: float
+    low: float
+    high: float
 
     @classmethod
-    def of(cls, blocks: Sequence[Block]) -> "Speed":
-        """Summarise stretches of work."""
-        return cls(
-            Spread.of([block.rate for block in blocks]), Spread.of([block.tokens / block.seconds for block in blocks])
-        )
+    def of(cls, values: Sequence[float]) -> "Spread":
+        """Summarise figures; there must be at least one."""
+        return cls(statistics.median(values), min(values), max(values))
 
+    @classmethod
+    def of_ratios(cls, ours: Sequence[float], theirs: Sequence[float]) -> "Spread":
+        """Summarise ours / theirs, each ratio of two figures that were taken in the same round."""
+        return cls.of([mine / other for mine, other in zip(ours, theirs, strict=True)])
 
-@dataclass(frozen=True)
-class Peak:
-    """What the machine does at its best, in operations a second, and the model's share of it; padding does no work."""
-
-    flops_rate: Spread
-    training: Spread
-    training_share: Spread
-    inference_share: Spread
+    def figures(self, digits: int, *, scale: float = 1.0) -> tuple[str, str, str]:
+        """Write median, least and most, each times `scale`."""
+        median, low, high = (f"{value * scale:,.{digits}f}" for value in (self.median, self.low, self.high))
+        return median, low, high
 
 
 @dataclass(frozen=True)
 class BenchResult:
-    """How fast an experiment goes on this machine."""
+    """How fast an experiment goes on this machine: per second, over the rounds."""
 
     examples: int
-    """In each stretch of work: the same for all."""
+    """In each round."""
     rounds: int
     precision: str
     threads: int
-    training: Speed
-    inference: Speed
+    training_examples: Spread
+    training_tokens: Spread
     waited: Spread
     """The share of training time that was spent waiting for data."""
-    peak: Peak | None
-    over_trainer: Mapping[str, Spread]
-    """How many times faster than Trainer with its defaults `training` and `inference` are."""
-    notes: tuple[str, ...]
+    inference_examples: Spread
+    inference_tokens: Spread
 
 
 def bench(
@@ -66,57 +70,47 @@ def bench(
     rounds: int = 3,
     tell: Callable[[str], None] = lambda _sentence: None,
 ) -> BenchResult:
-    """Train and predict the same rows in turn with whatever they are compared to; leave nothing behind."""
+    """Train and predict a sample of the rows in turn, in a worker like any other; leave nothing behind."""
     resolved = check(str(experiment), configs=[str(path) for path in configs], overrides=overrides)
+    if isinstance(resolved.experiment.model, Growing):
+        raise ConfigError([Problem("model: boosted trees have no steps to measure; `burnish train` takes seconds")])
+    heard: list[dict[str, Any]] = []
     tell("preparing the data")
-    with staged(resolved, rows=rows) as stage:
-        tell("loading")
-        with started(_entrants(stage)) as contestants:
-            results = take_turns(contestants, rounds=rounds, tell=tell)
-        return _result(stage, results)
+    with tempfile.TemporaryDirectory(prefix="burnish-bench-") as folder:
+        run = RunDirectory(Path(folder, "run"))
+        settle_plan(run, resolved)
+        argv = [_WORKER, str(run.path), str(rows), str(rounds)]
+        code = run_worker(argv, on_line=lambda line: _hear(line, heard, rounds=rounds, tell=tell))
+    refused = next((error for error in map(error_of, heard) if error is not None), None)
+    if refused is not None:
+        raise refused
+    if code != 0:
+        raise LaunchError(f"the process that measures died with exit code {code}; its last words are above")
+    return _result(heard[0]["settings"], heard[2:])  # the round between them was the warm-up
 
 
-def _entrants(stage: Stage) -> dict[str, Entrant]:
-    ours = {_TRAIN: stage.ours("train"), _SCORE: stage.ours("score")}
-    if stage.no_peers:
-        return ours
-    peers = {_THEIR_TRAIN: stage.peer("train"), _THEIR_SCORE: stage.peer("predict")}
-    return {**ours, **peers, _ROOF: stage.roof(stage.precision)}
+def _hear(line: str, heard: list[dict[str, Any]], *, rounds: int, tell: Callable[[str], None]) -> None:
+    try:
+        values = json.loads(line)
+    except ValueError:
+        sys.stderr.write(line)  # a library's own words, not ours
+        return
+    heard.append(values)
+    done = values.get("round", -1) + 1
+    if "settings" in values or 0 < done <= rounds:
+        tell(f"round {done} of {rounds}" if done else "warming up")
 
 
-def _result(stage: Stage, results: Mapping[str, list[Block]]) -> BenchResult:
-    training, inference = results[_TRAIN], results[_SCORE]
+def _result(settings: dict[str, Any], measured: Sequence[dict[str, Any]]) -> BenchResult:
+    def per_second(part: str, unit: str) -> Spread:
+        return Spread.of([each[part][unit] / each[part]["seconds"] for each in measured])
+
     return BenchResult(
-        examples=stage.num_examples,
-        rounds=len(training),
-        precision=stage.precision,
-        threads=stage.threads,
-        training=Speed.of(training),
-        inference=Speed.of(inference),
-        waited=Spread.of([block.waited_seconds / block.seconds for block in training]),
-        peak=_peak(stage, results),
-        over_trainer=_over_trainer(results),
-        notes=(f"not compared: {stage.no_peers}",) if stage.no_peers else (),
+        **settings,
+        rounds=len(measured),
+        training_examples=per_second("train", "examples"),
+        training_tokens=per_second("train", "tokens"),
+        waited=per_second("train", "waited_seconds"),
+        inference_examples=per_second("score", "examples"),
+        inference_tokens=per_second("score", "tokens"),
     )
-
-
-def _peak(stage: Stage, results: Mapping[str, list[Block]]) -> Peak | None:
-    if stage.forward_flops is None:
-        return None
-    from burnish.bench.roof_torch import TRAINING_PASSES
-
-    roof = [block.flops_rate for block in results[_ROOF]]
-    training = [TRAINING_PASSES * stage.forward_flops / block.seconds for block in results[_TRAIN]]
-    inference = [stage.forward_flops / block.seconds for block in results[_SCORE]]
-    return Peak(
-        Spread.of(roof), Spread.of(training), Spread.of_ratios(training, roof), Spread.of_ratios(inference, roof)
-    )
-
-
-def _over_trainer(results: Mapping[str, list[Block]]) -> dict[str, Spread]:
-    pairs = {"training": (_TRAIN, _THEIR_TRAIN), "inference": (_SCORE, _THEIR_SCORE)}
-    return {
-        name: Spread.of_ratios([block.rate for block in results[ours]], [block.rate for block in results[theirs]])
-        for name, (ours, theirs) in pairs.items()
-        if theirs in results
-    }

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from queue import Queue
 from typing import Any
 
-from burnish.bench.contest import Entrant
-from burnish.bench.pairs import Block
+from bench.harness.contest import Entrant
+from burnish.commands.bench_worker import Block
 
 WAIT_SECONDS = 60
 
@@ -30,14 +30,14 @@ class QueueReferee:
         self.answers.put(block)
 
     def repeat(self, work: Callable[[], object], *, lengths: Any) -> None:
-        from burnish.bench.contestant import Referee
+        from bench.harness.contestant import Referee
 
         Referee.repeat(self, work, lengths=lengths)  # type: ignore[arg-type]  # it is all that a referee is
 
 
 @contextmanager
 def started(entrants: Mapping[str, Entrant]) -> Iterator[dict[str, Callable[[], Block]]]:
-    """Stand in for `burnish.bench.contest.started`."""
+    """Stand in for `bench.harness.contest.started`."""
     referees = {name: _begun(entrant) for name, entrant in entrants.items()}
     yield {name: lambda referee=referee: _turn(referee) for name, (referee, _) in referees.items()}
     for referee, thread in referees.values():

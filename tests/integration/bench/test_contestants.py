@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from burnish.bench.pairs import Block
-from burnish.bench.roof_torch import forward_flops
-from burnish.bench.stage import Stage, staged
+from bench.harness.roof_torch import forward_flops
+from bench.harness.stage import Stage, staged
+from burnish.commands.bench_worker import Block
 from burnish.commands.config import check
 from tests.integration.bench.in_threads import started
 from tests.project import make_project
@@ -81,7 +81,7 @@ def test_a_peer_is_given_nothing_of_ours_but_weights(stage: Stage) -> None:
 
 
 def test_grouping_by_length_pads_less(stage: Stage) -> None:
-    from burnish.bench.peers_torch import _Stretched
+    from bench.harness.peers_torch import _Stretched
 
     lengths = np.random.default_rng(0).integers(3, 24, 64).tolist()
     order = list(_Stretched(8, lengths, multiple=8))

@@ -16,12 +16,12 @@ from bench import foresight as foresight_script
 from bench import sets as sets_script
 from bench import startup as startup_script
 from bench import training as training_script
+from bench.harness import roof_torch
+from bench.harness.peers_torch import learned
+from bench.harness.stage import staged
 from bench.machine import machine
 from bench.sets import DataSet, data_sets, tiny_sets
 from bench.tokenising import tokenising
-from burnish.bench import roof_torch
-from burnish.bench.peers_torch import learned
-from burnish.bench.stage import staged
 from burnish.commands.config import check
 from burnish.run.directory import RunDirectory
 from burnish.run.ending import record

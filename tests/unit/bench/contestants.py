@@ -5,8 +5,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from burnish.bench.contestant import Referee
-from burnish.bench.pairs import Block
+from bench.harness.contestant import Referee
+from burnish.commands.bench_worker import Block
 from burnish.errors import DataError
 
 

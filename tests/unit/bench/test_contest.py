@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from burnish.bench.contest import Entrant, started
+from bench.harness.contest import Entrant, started
 from burnish.errors import DataError, LaunchError
 from burnish.launch.allocator import allocator_settings
 

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.bench.pairs import Block, Spread, fastest, order_of, take_turns
+from bench.harness.pairs import fastest, order_of, take_turns
+from burnish.commands.bench import Spread
+from burnish.commands.bench_worker import Block
 
 
 def test_everyone_has_a_turn_in_every_round_and_what_warms_up_is_not_kept() -> None:

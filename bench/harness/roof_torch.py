@@ -10,8 +10,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
-from burnish.bench.contestant import Referee
-from burnish.bench.pairs import Block
+from bench.harness.contestant import Referee
+from burnish.commands.bench_worker import Block
 from burnish.models.quiet_torch import quiet
 from burnish.spec.values import Array
 

@@ -8,16 +8,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from burnish.bench.contest import Entrant
-from burnish.bench.sample import Sample, num_threads, sample_of
+from bench.harness.contest import Entrant
+from burnish.commands.bench_worker import Sample, num_threads, take_sample
 from burnish.config import Resolved
 from burnish.models.transformer import Freeze, Transformer
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import settle_plan
 from burnish.spec.experiment import Experiment
 
-_OURS = "burnish.bench.ours"
-_PEERS = "burnish.bench.peers_torch"
+_OURS = "bench.harness.ours"
+_PEERS = "bench.harness.peers_torch"
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Stage:
     def roof(self, precision: str) -> Entrant:
         """Multiply matrices, for the peak of this machine."""
         request = {"threads": self.threads, "precision": precision, "device": self.device}
-        return Entrant("burnish.bench.roof_torch:multiply", request)
+        return Entrant("bench.harness.roof_torch:multiply", request)
 
 
 @contextmanager
@@ -58,7 +58,7 @@ def staged(resolved: Resolved, *, rows: int) -> Iterator[Stage]:
         settle_plan(run, resolved)
         experiment = resolved.experiment
         request = {"directory": str(run.path), "rows": rows, "model": str(model)}
-        sample = sample_of(request)
+        sample = take_sample(request)
         no_peers = _why_no_peers(experiment)
         told = environment(experiment.settled_runtime)
         yield Stage(
@@ -73,8 +73,8 @@ def staged(resolved: Resolved, *, rows: int) -> Iterator[Stage]:
 
 
 def _plain_model(sample: Sample, folder: Path) -> float:
-    from burnish.bench.peers_torch import write_plain_model
-    from burnish.bench.roof_torch import forward_flops
+    from bench.harness.peers_torch import write_plain_model
+    from bench.harness.roof_torch import forward_flops
 
     write_plain_model(sample.scorer, folder)
     return forward_flops(folder, sample.lengths)

@@ -22,9 +22,8 @@ from transformers import (
 from transformers.trainer_pt_utils import LengthGroupedSampler, get_length_grouped_indices
 from transformers.utils import logging
 
-from burnish.bench.contestant import Referee
-from burnish.bench.pairs import Block
-from burnish.bench.sample import Sample, num_threads, sample_of
+from bench.harness.contestant import Referee
+from burnish.commands.bench_worker import Block, Sample, num_threads, take_sample
 from burnish.run.assemble import build_stream
 from burnish.run.scoring import Scorer
 from burnish.spec.values import Draw
@@ -93,7 +92,7 @@ def pipe(request: Mapping[str, Any], referee: Referee) -> None:
 def _set_up(request: Mapping[str, Any]) -> Sample:
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # as above
-    sample = sample_of(request)
+    sample = take_sample(request)
     torch.set_num_threads(num_threads(sample.experiment))
     return sample
 

@@ -7,15 +7,17 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from burnish.bench.pairs import Block
+from burnish.commands.bench_worker import Block
 from burnish.errors import LaunchError
 from burnish.launch.local import start_worker
 from burnish.run.ending import error_of
 
-_CHILD = "burnish.bench.contestant"
+_CHILD = "bench.harness.contestant"
 _END_SECONDS = 10.0
+_ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,8 @@ class Contestant:
 @contextmanager
 def _contestant(name: str, entrant: Entrant) -> Iterator[Contestant]:
     argv = [_CHILD, entrant.address, json.dumps(entrant.request)]
-    process = start_worker(argv, env=entrant.env, stdin=subprocess.PIPE) if entrant.is_ours else _plain(argv, entrant)
+    env = {**_searching(_ROOT), **entrant.env}
+    process = start_worker(argv, env=env, stdin=subprocess.PIPE) if entrant.is_ours else _plain(argv, env)
     try:
         contestant = Contestant(name, process)
         contestant.hear()
@@ -81,7 +84,12 @@ def _contestant(name: str, entrant: Entrant) -> Iterator[Contestant]:
         _end(process)
 
 
-def _plain(argv: list[str], entrant: Entrant) -> "subprocess.Popen[str]":
+def _searching(root: Path) -> dict[str, str]:
+    """Let a process import this package, wherever it is started: workers do not search the folder they stand in."""
+    return {"PYTHONPATH": os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(root))))}
+
+
+def _plain(argv: list[str], env: Mapping[str, str]) -> "subprocess.Popen[str]":
     """Start a peer without whatever the launcher sets for our own workers, like memory allocators."""
     return subprocess.Popen(
         [sys.executable, "-m", *argv],
@@ -89,7 +97,7 @@ def _plain(argv: list[str], entrant: Entrant) -> "subprocess.Popen[str]":
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
-        env={**os.environ, **entrant.env},
+        env={**os.environ, **env},
     )
 
 

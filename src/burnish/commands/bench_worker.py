@@ -1,0 +1,193 @@
+"""The process that measures speed: it trains and predicts a sample of the rows in turn, and prints how long it took."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from burnish.data.batches import padded_sizes, plan_epoch, spread
+from burnish.dist.world import available_cores
+from burnish.engine.feed import Feed, Pupil
+from burnish.engine.learner_torch import Learner
+from burnish.errors import BurnishError
+from burnish.launch.module_path import find_modules_here
+from burnish.run.assemble import build_feed, build_learner, build_stream
+from burnish.run.directory import RunDirectory
+from burnish.run.ending import refusal
+from burnish.run.environment_torch import environment
+from burnish.run.plan import read_plan
+from burnish.run.prepare import Prepared, prepare
+from burnish.run.scoring import Scorer
+from burnish.spec.experiment import Batching, Experiment
+from burnish.spec.parts import ALONE, only_part
+from burnish.spec.values import Array, Batch, StepResult
+
+_SEED = 0
+
+
+@dataclass(frozen=True)
+class Block:
+    """One stretch of work: how long it took and how much it was."""
+
+    seconds: float
+    examples: int = 0
+    tokens: int = 0
+    flops: float = 0.0
+    waited_seconds: float = 0.0
+    """The part of it that was spent waiting for data."""
+
+    @property
+    def rate(self) -> float:
+        """Examples per second."""
+        return self.examples / self.seconds
+
+    @property
+    def flops_rate(self) -> float:
+        """Floating-point operations per second."""
+        return self.flops / self.seconds
+
+
+@dataclass(frozen=True)
+class Sample:
+    """An experiment whose training rows are a part of all there are."""
+
+    scorer: Scorer
+    num_rows_of_all: int
+    """How many training rows there are in the whole data set."""
+
+    @property
+    def experiment(self) -> Experiment:
+        """What is trained."""
+        return self.scorer.experiment
+
+    @property
+    def prepared(self) -> Prepared:
+        """The rows and their features."""
+        return self.scorer.prepared.parts[ALONE]
+
+    @property
+    def lengths(self) -> Array:
+        """Tokens of each example, special ones counted."""
+        lengths: Array = self.scorer.prepared.features["train"]["length"].to_numpy()
+        return lengths
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """The columns that a prediction reads, as text."""
+        table = self.scorer.prepared.rows["train"].table
+        rows = self.scorer.prepared.features["train"]["row"].to_numpy()
+        return [table[name].take(rows).to_pylist() for name in self.experiment.task.input_columns]
+
+
+class Timed:
+    """A learner that counts its steps, and the seconds in them: the rest of the time it waited for batches."""
+
+    def __init__(self, learner: Pupil) -> None:
+        self._learner = learner
+        self.steps = 0
+        self.seconds = 0.0
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate of the last step."""
+        return self._learner.learning_rate
+
+    def step(self, batches: Sequence[Batch], *, step: int, factor: float) -> StepResult:
+        """Learn, and count the time."""
+        began = perf_counter()
+        result = self._learner.step(batches, step=step, factor=factor)
+        self.seconds += perf_counter() - began
+        self.steps += 1
+        return result
+
+
+def main(argv: list[str]) -> int:
+    """Measure `rounds` rounds after one to warm up; print a line of JSON for each, and the settings first."""
+    find_modules_here()
+    directory, rows, rounds = argv[0], int(argv[1]), int(argv[2])
+    try:
+        sample = take_sample({"directory": directory, "rows": rows})
+        runtime = environment(sample.experiment.settled_runtime)
+        settings = {"precision": runtime["precision"], "threads": num_threads(sample.experiment)}
+        _say({"settings": {**settings, "examples": len(sample.lengths)}})
+        _measure(sample, rounds)
+    except BurnishError as error:
+        _say(refusal(error))
+        return error.exit_code
+    return 0
+
+
+def _measure(sample: Sample, rounds: int) -> None:
+    scorer = sample.scorer
+    pupil = build_learner(scorer.experiment, scorer.prepared, scorer.world)
+    assert isinstance(pupil, Learner), "boosted trees were refused when the command began"
+    learner = Timed(pupil)
+    stream = build_stream(scorer.experiment, scorer.prepared, scorer.world)
+    with closing(build_feed(scorer, learner, stream=stream)) as feed:
+        for number in range(rounds + 1):
+            trained = train_epoch(feed, learner)
+            began = perf_counter()
+            scorer.outcome("train", pupil.infer)
+            scored = Block(perf_counter() - began, len(sample.lengths), int(sample.lengths.sum()))
+            _say({"round": number, "train": asdict(trained), "score": asdict(scored)})
+
+
+def train_epoch(feed: Feed, learner: Timed) -> Block:
+    """Train one epoch, and tell apart the time in steps from the time spent waiting for batches."""
+    began, worked = perf_counter(), learner.seconds
+    last = feed.cursor()["epoch"] + 1
+    examples = tokens = 0
+    while feed.cursor()["epoch"] < last:
+        taken = feed.advance(learner.steps, 1.0)
+        examples += taken.result.examples
+        tokens += taken.result.tokens
+    seconds = perf_counter() - began
+    return Block(seconds, examples, tokens, waited_seconds=seconds - (learner.seconds - worked))
+
+
+def take_sample(request: Mapping[str, Any]) -> Sample:
+    """Take `rows` of the training rows of the experiment planned in `directory`; always the same ones."""
+    directory = RunDirectory(Path(request["directory"]))
+    experiment = only_part(read_plan(directory), why="speed is measured with one")
+    prepared = prepare(experiment, directory, tell=lambda _sentence: None, is_recorded=False).parts[ALONE]
+    features = prepared.features["train"]
+    lengths = features["length"].to_numpy()
+    chosen = choose_rows(lengths, request["rows"], batching=experiment.train.batch)
+    part = replace(prepared, features={**prepared.features, "train": features.take(chosen)})
+    return Sample(Scorer(experiment, part), len(features))
+
+
+def choose_rows(lengths: Array, rows: int, *, batching: Batching) -> Array:
+    """Choose rows, in their order; all of them when there are no more.
+
+    Whole batches are taken, short and long ones as often as in an epoch of the whole data set: rows drawn one by one
+    would be less alike in length than those that meet in a batch there, and padding would cost more than it does.
+    """
+    if len(lengths) <= rows:
+        return np.arange(len(lengths))
+    random = np.random.default_rng(_SEED)
+    plan = plan_epoch(lengths, seed=_SEED, epoch=0, batching=batching)
+    count = max(1, round(rows * len(plan) / len(lengths)))
+    taken = np.concatenate([plan[which] for which in spread(padded_sizes(plan, lengths), count)])
+    others = np.setdiff1d(np.arange(len(lengths)), taken)
+    return np.sort(np.concatenate([random.permutation(taken), random.permutation(others)])[:rows])
+
+
+def num_threads(experiment: Experiment) -> int:
+    """Count the threads that a run of this experiment gets."""
+    return experiment.runtime.threads or available_cores()
+
+
+def _say(values: Mapping[str, object]) -> None:
+    sys.stdout.write(json.dumps(values) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
