@@ -13,9 +13,9 @@ from burnish.commands.train import result_of
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import settle_plan
 from burnish.run.result import RunResult, sheet_of
-from burnish.testing.fork_server import ForkServer, fork_server
 from burnish.testing.tiny_torch import tiny_model
 from tests.documented import write_documented
+from tests.harness.fork_server import ForkServer, fork_server
 from tests.project import BAD, GOOD, PLAIN
 from tests.test_docs import ALL_BLOCKS, Block
 

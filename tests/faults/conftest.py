@@ -21,9 +21,9 @@ from burnish.run.directory import RunDirectory
 from burnish.run.ending import COMPLETE
 from burnish.run.plan import settle_plan
 from burnish.storage import manifest
-from burnish.testing.faults import Fault, Point, read_trace
-from burnish.testing.fork_server import Attempt, ForkServer, fork_server
 from burnish.testing.tiny_torch import tiny_model
+from tests.harness.faults import Fault, Point, read_trace
+from tests.harness.fork_server import Attempt, ForkServer, fork_server
 from tests.project import BAD, GOOD, PLAIN, make_project
 
 IS_FULL = os.environ.get("BURNISH_FAULTS") == "full"

@@ -6,7 +6,7 @@ A kill cannot show it: what a dead process wrote is still in the system's memory
 import re
 from collections.abc import Iterator, Sequence
 
-from burnish.testing.faults import Point
+from tests.harness.faults import Point
 
 _BUILDING = re.compile(r"(.*/checkpoints)/\.(step-\d+)\.\d+\.building")
 _WRITTEN = ("write", "tensors")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from burnish.run.directory import RunDirectory
-from burnish.testing.faults import Fault
 from tests.faults.conftest import Scene, Tally, copy_of, whole
+from tests.harness.faults import Fault
 
 FILES = (
     "MANIFEST.json",

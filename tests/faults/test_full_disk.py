@@ -7,8 +7,8 @@ import pytest
 
 from burnish.run.directory import RunDirectory
 from burnish.storage import manifest
-from burnish.testing.faults import Action, Fault, Point
 from tests.faults.conftest import IS_FULL, Scene, Tally
+from tests.harness.faults import Action, Fault, Point
 
 NEEDING_SPACE = ("open", "write", "fsync", "tensors")
 EVERY = 1 if IS_FULL else 7

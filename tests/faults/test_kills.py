@@ -9,8 +9,8 @@ import pytest
 from burnish.commands.sameness import digests
 from burnish.commands.train import train
 from burnish.run.directory import RunDirectory
-from burnish.testing.faults import TORN, Fault, Point
 from tests.faults.conftest import IS_FULL, Scene, Tally, is_complete
+from tests.harness.faults import TORN, Fault, Point
 
 SLICES = 12
 CHAINS = 90 if IS_FULL else 14

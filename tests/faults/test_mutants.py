@@ -6,11 +6,11 @@ import pytest
 
 from burnish.commands.sameness import digests
 from burnish.run.directory import RunDirectory
-from burnish.testing.faults import Fault, read_trace
 from tests.faults import mutants
 from tests.faults.conftest import Scene, Tally, copy_of, whole
 from tests.faults.mutants import Mutant, address
 from tests.faults.order import disorder
+from tests.harness.faults import Fault, read_trace
 
 pytestmark = pytest.mark.timeout(900)  # the first to ask for a scene makes it, and a busy machine takes its time
 IN_RESTORING = (

@@ -8,10 +8,10 @@ import pytest
 from burnish.commands.config import check
 from burnish.commands.sameness import digests
 from burnish.run.directory import RunDirectory
-from burnish.testing.faults import Fault, Point
 from tests.faults import mutants
 from tests.faults.conftest import CONFIG, IS_FULL, Scene, Tally, copy_of, undisturbed
 from tests.faulty_model import POISON, poisoned_model
+from tests.harness.faults import Fault, Point
 from tests.project import make_project, write_rows
 
 pytestmark = pytest.mark.timeout(900)  # the first to ask for a scene makes it, and a busy machine takes its time

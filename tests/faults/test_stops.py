@@ -10,8 +10,8 @@ import pytest
 
 from burnish.run.directory import RunDirectory
 from burnish.run.ending import PREEMPTED
-from burnish.testing.fork_server import Attempt
 from tests.faults.conftest import Scene, Tally, whole
+from tests.harness.fork_server import Attempt
 
 ENDLESS = ("train.length=100000 steps", "train.patience=null")
 LONGEST_SECONDS = 120.0

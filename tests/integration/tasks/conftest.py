@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from burnish.testing.fork_server import ForkServer, fork_server
 from burnish.testing.tiny_torch import tiny_model
+from tests.harness.fork_server import ForkServer, fork_server
 from tests.project import BAD, GOOD, PLAIN
 
 

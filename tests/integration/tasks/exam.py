@@ -22,10 +22,10 @@ from burnish.run.prediction_tables import prediction_tables
 from burnish.run.result import RunResult
 from burnish.run.selection import metrics_of
 from burnish.spec.parts import named
-from burnish.testing.faults import Fault
-from burnish.testing.fork_server import ForkServer
 from tests.faults.conftest import Scene, undisturbed
 from tests.faults.conftest import Tally as FaultTally
+from tests.harness.faults import Fault
+from tests.harness.fork_server import ForkServer
 from tests.integration.tasks.examined import Examined, steps_of
 
 TRAINING = """\

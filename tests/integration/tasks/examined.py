@@ -29,7 +29,7 @@ from burnish.run.result import RunResult
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import parts_of
 from burnish.spec.values import Draw, Outcome
-from burnish.testing.fork_server import ForkServer
+from tests.harness.fork_server import ForkServer
 
 CPU = torch.device("cpu")
 

@@ -16,7 +16,7 @@ from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
 from burnish.commands.predict import predict, predict_file
 from burnish.run.result import RunResult
-from burnish.testing.fork_server import ForkServer
+from tests.harness.fork_server import ForkServer
 from tests.integration.tasks.exam import TaskExam
 from tests.integration.tasks.examined import Examined
 from tests.integration.tasks.rows import change_lines, sentence, write_parts

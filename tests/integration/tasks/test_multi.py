@@ -34,9 +34,9 @@ from burnish.spec.experiment import Experiment
 from burnish.spec.parts import parts_of
 from burnish.spec.values import Draw
 from burnish.storage import manifest
-from burnish.testing.faults import Fault
-from burnish.testing.fork_server import fork_server
 from tests.faults.conftest import Tally, undisturbed
+from tests.harness.faults import Fault
+from tests.harness.fork_server import fork_server
 from tests.integration.tasks.several import several
 
 TASKS = ("mood", "alike", "tag")

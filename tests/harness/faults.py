@@ -1,6 +1,6 @@
 """Ends or starves a worker at a chosen write, so that a test can prove what a crash leaves behind.
 
-`python -m burnish.testing.faults --kill-at fsync:7 -- burnish.commands.worker RUN` runs the worker's own `main` in a
+`python -m tests.harness.faults --kill-at fsync:7 -- burnish.commands.worker RUN` runs the worker's own `main` in a
 process that dies at its seventh fsync. Nothing in Burnish knows of it: only a process started this way is patched.
 """
 
@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from burnish.testing import counted_files
+from tests.harness import counted_files
 
 Kind = Literal["open", "write", "fsync", "replace", "unlink", "rmtree", "tensors"]
 Moment = Literal["before", "within", "after"]
@@ -145,7 +145,7 @@ def read_trace(path: Path) -> list[Point]:
 
 def main(argv: Sequence[str]) -> int:
     """Patch this process as the options say, then run a module's `main` with the rest."""
-    parser = argparse.ArgumentParser(prog="python -m burnish.testing.faults")
+    parser = argparse.ArgumentParser(prog="python -m tests.harness.faults")
     parser.add_argument("--kill-at", type=_fault("kill"), dest="fault", metavar="KIND:NUMBER[:MOMENT]")
     parser.add_argument("--full-at", type=_fault("full"), dest="fault", metavar="KIND:NUMBER")
     parser.add_argument("--full-from", type=_fault("full_from"), dest="fault", metavar="KIND:NUMBER")

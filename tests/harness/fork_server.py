@@ -17,9 +17,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
-from burnish.testing.faults import Fault, Injector
+from tests.harness.faults import Fault, Injector
 
-_MODULE = "burnish.testing.fork_server"
+_MODULE = "tests.harness.fork_server"
+_ROOT = Path(__file__).parents[2]
 _IMPORTED = (
     "burnish.commands.worker",
     "burnish.run.assemble",
@@ -104,6 +105,11 @@ class ForkServer:
         return answer
 
 
+def searching_root() -> dict[str, str]:
+    """Give this environment with the root of the repository on the module path, for processes that run from here."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, (os.environ.get("PYTHONPATH"), str(_ROOT))))}
+
+
 @contextmanager
 def fork_server(*, env: Mapping[str, str] | None = None) -> Iterator[ForkServer]:
     """Run a server for a while; one thread, so that a fork is a whole copy of it."""
@@ -113,7 +119,7 @@ def fork_server(*, env: Mapping[str, str] | None = None) -> Iterator[ForkServer]
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, **single, **(env or {})},
+        env={**searching_root(), **single, **(env or {})},
     )
     with process:  # leaving closes its input, at which it ends
         yield ForkServer(process)

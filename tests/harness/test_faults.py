@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from burnish.testing.faults import Fault, read_trace
+from tests.harness.faults import Fault, read_trace
+from tests.harness.fork_server import searching_root
 
 SCRIPT = """
 import os, shutil, sys
@@ -31,8 +32,8 @@ def main(argv):
 def run(root: Path, *options: str) -> int:
     (root / "some_program.py").write_text(SCRIPT)
     (root / "work").mkdir()
-    command = [sys.executable, "-m", "burnish.testing.faults", *options, "--", "some_program", str(root / "work")]
-    return subprocess.run(command, cwd=root, capture_output=True, check=False).returncode
+    command = [sys.executable, "-m", "tests.harness.faults", *options, "--", "some_program", str(root / "work")]
+    return subprocess.run(command, cwd=root, env=searching_root(), capture_output=True, check=False).returncode
 
 
 def test_without_a_fault_it_only_counts(tmp_path: Path) -> None:
@@ -78,6 +79,6 @@ def test_a_fault_that_cannot_be_is_refused_in_a_sentence(text: str) -> None:
 
 
 def test_production_code_has_no_hook() -> None:
-    code = "import burnish.commands.worker, sys; print([m for m in sys.modules if m.startswith('burnish.testing')])"
+    code = "import burnish.commands.worker, sys; print([m for m in sys.modules if 'testing' in m or 'harness' in m])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
