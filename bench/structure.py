@@ -1,0 +1,119 @@
+"""Measures the shape of the source: lines, modules, folders, imports and names. `python -m bench.structure` prints it."""
+
+import ast
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+SOURCE = Path(__file__).parents[1] / "src" / "burnish"
+SMALL_MODULE_LINES = 60
+
+
+@dataclass(frozen=True)
+class Module:
+    """One file, parsed."""
+
+    name: str
+    path: Path
+
+    @cached_property
+    def text(self) -> str:
+        return self.path.read_text(encoding="utf-8")
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.text)
+
+    @property
+    def num_lines(self) -> int:
+        return self.text.count("\n")
+
+    @property
+    def is_package(self) -> bool:
+        return self.path.name == "__init__.py"
+
+    def functions(self) -> Iterator[tuple[str, int]]:
+        """Give each function with its lines."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                yield f"{self.name}:{node.name}", (node.end_lineno or node.lineno) - node.lineno + 1
+
+    def classes(self) -> list[str]:
+        """Name the classes at the top of the file."""
+        return [node.name for node in self.tree.body if isinstance(node, ast.ClassDef)]
+
+    def imported(self, modules: Mapping[str, "Module"]) -> set[str]:
+        """Name the modules that it imports, also inside functions and for type checkers."""
+        found = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                found |= {name for name in inner if name in modules} or {node.module}
+        return {name for name in found if name in modules}
+
+
+@dataclass(frozen=True)
+class Structure:
+    """The figures of one tree."""
+
+    lines: int
+    modules: int
+    lines_by_package: Mapping[str, int] = field(default_factory=dict)
+    largest_folder: tuple[str, int] = ("", 0)
+    """The folder with most modules directly in it."""
+    share_with_one_importer: float = 0.0
+    small_with_one_importer: tuple[str, ...] = ()
+    """Modules of few lines that only one other imports; those on the border to torch are none of them."""
+    classes_named_twice: tuple[str, ...] = ()
+    long_files: tuple[str, ...] = ()
+    long_functions: tuple[str, ...] = ()
+
+
+def measure(source: Path = SOURCE, *, max_file: int = 400, max_function: int = 40) -> Structure:
+    """Read every file below a package and count."""
+    modules = {name: Module(name, path) for name, path in _names(source)}
+    code = {name: module for name, module in modules.items() if not module.is_package}
+    importers = Counter(name for module in modules.values() for name in module.imported(modules))
+    once = [name for name in code if importers[name] == 1]
+    packages: Counter[str] = Counter()
+    for name, module in modules.items():
+        packages[_package(name)] += module.num_lines
+    folders = Counter(module.path.parent.relative_to(source).as_posix() for module in code.values())
+    names = Counter(name for module in modules.values() for name in module.classes())
+    return Structure(
+        lines=sum(module.num_lines for module in modules.values()),
+        modules=len(code),
+        lines_by_package=dict(sorted(packages.items())),
+        largest_folder=folders.most_common(1)[0],
+        share_with_one_importer=len(once) / len(code),
+        small_with_one_importer=tuple(sorted(name for name in once if _should_join(code[name]))),
+        classes_named_twice=tuple(sorted(name for name, number in names.items() if number > 1)),
+        long_files=tuple(sorted(name for name, module in code.items() if module.num_lines > max_file)),
+        long_functions=tuple(
+            sorted(name for module in code.values() for name, lines in module.functions() if lines > max_function)
+        ),
+    )
+
+
+def _names(source: Path) -> Iterator[tuple[str, Path]]:
+    for path in sorted(source.rglob("*.py")):
+        parts = (source.name, *path.relative_to(source).with_suffix("").parts)
+        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+
+
+def _package(name: str) -> str:
+    parts = name.split(".")
+    return parts[1] if len(parts) > 2 else "top level"
+
+
+def _should_join(module: Module) -> bool:
+    return module.num_lines < SMALL_MODULE_LINES and not module.name.endswith("_torch")
+
+
+if __name__ == "__main__":
+    print(json.dumps(asdict(measure()), indent=2))
