@@ -1,4 +1,4 @@
-"""What `burnish plan` foresees, against what the same run takes."""
+"""What `burnish plan` estimates, against what the same run takes."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -36,16 +36,16 @@ class Watch:
 
 def foresight(sets: Sequence[DataSet], *, rounds: int, tell: Callable[[str], None]) -> Iterator[str]:
     """Plan, then train, as often as asked: an epoch of few rows."""
-    yield "| set | foreseen, s | took, s | took / foreseen | memory foreseen, GB | held, GB | held / foreseen |"
+    yield "| set | estimate, s | actual, s | actual / estimate | memory estimate, GB | actual, GB | actual / estimate |"
     yield "| --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for each in sets:
         for number in range(rounds):
             tell(f"foresight on {each.name}, round {number + 1} of {rounds}")
-            yield f"| {each.name} | {' | '.join(_cells(*foreseen_and_taken(each)))} |"
+            yield f"| {each.name} | {' | '.join(_cells(*estimate_and_actual(each)))} |"
 
 
-def foreseen_and_taken(each: DataSet) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Give seconds and bytes: each as foreseen and as they were."""
+def estimate_and_actual(each: DataSet) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Give seconds and bytes: each as estimated and as they were."""
     batch = examples_of(check(each.experiment, overrides=each.overrides).experiment.train.batch)
     rows = f"data.limit={{train: {_STEPS * batch}, validation: {_VALIDATION_ROWS}}}"
     overrides = (*each.overrides, "train.length=1 epochs", "train.evaluate_every=1 epochs", rows)
