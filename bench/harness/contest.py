@@ -68,7 +68,7 @@ class Contestant:
         return values
 
     def _death(self) -> LaunchError:
-        return LaunchError(f"the process that measures {self.name} died; its last words are above")
+        return LaunchError(f"the process that measures {self.name} died; its output is above")
 
 
 @contextmanager

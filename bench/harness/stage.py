@@ -85,7 +85,7 @@ def _why_no_peers(experiment: Experiment) -> str | None:
     if not isinstance(model, Transformer):
         return "Trainer has no model of this kind"
     if model.lora is not None or model.freeze != Freeze():
-        return "Trainer would train all weights, and this experiment trains a part of them"
+        return "Trainer would train all weights, but this experiment trains only some of them"
     if find_spec("accelerate") is None:
         return "Trainer needs the package accelerate: pip install accelerate"
     return None

@@ -24,7 +24,7 @@ def test_a_refusal_in_a_sentence_passes() -> None:
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        (70, "error: burnish met a bug"),
+        (70, "error: this is a bug in burnish"),
         (99, "error: nobody knows this code"),
         (5, "Traceback (most recent call last)\nerror: and so on and on"),
         (5, ""),

@@ -166,7 +166,7 @@ def test_the_refusal_lists_all_code_at_once_and_says_what_to_type(copy: Callable
         f"error: {run}/artifact/experiment.yaml names code that would run here, and you did not train with it on this "
         "machine: task.type: strange_code:Thing; task.inner[0].type: strange_code:Deep; "
         "metrics[1].type: strange_code:Thing; model.trust_remote_code: true. "
-        "If you know this code and trust whoever made the file, add --trust-code (in Python, trust_code=True)\n"
+        "If you know this code and trust the author of the file, add --trust-code (in Python, trust_code=True)\n"
     )
     said = judge(VERBS["config check"](run), canary=canary)
     assert "copy that file and name your copy instead" in said.err

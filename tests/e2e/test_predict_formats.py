@@ -33,7 +33,7 @@ def burnish(*words: str, directory: Path, given: bytes = b"") -> subprocess.Comp
 def test_json_and_examples_get_the_same_answers(trained: Path) -> None:
     rows = [{"text": text, "id": number} for number, text in enumerate(TEXTS)]
     answer = burnish("predict", "run", "--format", "json", directory=trained, given=json.dumps(rows).encode())
-    assert (answer.returncode, answer.stderr) == (0, b"not used, for the model has no such column: id\n")
+    assert (answer.returncode, answer.stderr) == (0, b"ignored, because the model has no such column: id\n")
     expected = json.loads(answer.stdout)["predictions"]
     assert [set(each) for each in expected] == [{"predicted", "confidence", "probabilities"}] * 3
 

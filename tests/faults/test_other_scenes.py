@@ -87,7 +87,7 @@ def test_memory_that_runs_out_where_nothing_can_be_cut_ends_it_with_a_sentence(s
     run = scene.plan("no-memory")
     change = "tests.faulty_model:leave_the_optimizer_no_memory"
     assert scene.start(run, tally, change=change).wait() == 1
-    assert "memory ran out where no batch could be cut" in json.loads(run.exit.read_text())["message"]
+    assert "out of memory where a smaller batch does not help" in json.loads(run.exit.read_text())["message"]
     assert "Traceback" not in (run.path / "output.txt").read_text()
 
 

@@ -100,7 +100,7 @@ class ForkServer:
         self._requests.write(json.dumps({verb: value}) + "\n")
         self._requests.flush()
         line = self._answers.readline()
-        assert line, "the fork server died; its last words are on standard error"
+        assert line, "the fork server died; its output is on standard error"
         answer: int = json.loads(line)[verb]  # a KeyError here means that an answer was left unread
         return answer
 

@@ -57,7 +57,7 @@ def missing_code(path: Path, needed: Sequence[Any], *, why: str) -> CheckpointEr
     """Say what code an artifact was made with and how it is brought here."""
     named = "; ".join(_told(each) for each in needed if isinstance(each, Mapping))
     return CheckpointError(
-        f"{path} was made with code of its own, which is not in it and could not be used here: {named}. "
+        f"{path} was made with custom code that it does not contain and that cannot be used here: {named}. "
         f"Start from the folder of the file, put that folder on PYTHONPATH, or install the package. {why}"
     )
 

@@ -113,7 +113,7 @@ def load_all(path: Path, *, trust_code: bool = False) -> dict[str, Predictor]:
         raise
     except Exception as error:  # an artifact may come from anybody; its files can be wrong in any way
         raise CheckpointError(
-            f"{path} cannot be loaded, because its files do not fit one another or this version of Burnish: "
+            f"{path} cannot be loaded, because its files do not match each other or this version of Burnish: "
             f"{textwrap.shorten(f'{type(error).__name__}: {error}', 300)}"
         ) from error
     return predictors
@@ -122,13 +122,13 @@ def load_all(path: Path, *, trust_code: bool = False) -> dict[str, Predictor]:
 def _chosen(predictors: Mapping[str, Predictor], task: str | None, path: Path) -> Predictor:
     there = ", ".join(predictors)
     if ALONE in predictors and task is not None:
-        raise DataError(f"{path} learned one task, which has no name; leave --task {task} out")
+        raise DataError(f"{path} was trained on a single task, which has no name; leave out --task {task}")
     if ALONE not in predictors and task is None:
-        raise DataError(f"{path} learned several tasks; say which to ask with --task: {there}")
+        raise DataError(f"{path} was trained on several tasks; choose one with --task: {there}")
     if (task or ALONE) not in predictors:
         close = nearest(task or "", predictors)
         hint = f"Did you mean `{close}`?" if close else f"There are {there}."
-        raise DataError(f"{path} learned no task called {task!r}. {hint}")
+        raise DataError(f"{path} has no task called {task!r}. {hint}")
     return predictors[task or ALONE]
 
 
@@ -143,7 +143,7 @@ def table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile)
     try:
         return _table_of(rows, task, profile=profile)
     except UnicodeEncodeError as error:
-        raise DataError(f"{error.object!a} holds half of a surrogate pair, which is no character") from error
+        raise DataError(f"{error.object!a} contains half of a surrogate pair, which is not a character") from error
 
 
 def _table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile) -> pa.Table:
@@ -221,7 +221,7 @@ def _experiment(path: Path, *, trust_code: bool) -> Experiment:
 
 def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> None:
     if not golden["rows"]:
-        raise ServeError(f"{path} has no golden rows, so nothing proves that it answers as it did when it was saved")
+        raise ServeError(f"{path} has no golden rows, so nothing shows that it predicts as it did when it was saved")
     expected: Array = np.array(golden["outputs"], dtype=np.float64)
     try:
         given = predictor.outcome(table_of(golden["rows"], predictor.task, profile=predictor.profile)).outputs
@@ -234,7 +234,7 @@ def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> None
         distance = float(np.max(np.abs(given - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0))
     if not distance <= _TOLERANCE:
         raise ServeError(
-            f"{path} does not answer as it did when it was saved: its golden rows differ by {distance:.2g}, "
-            f"and at most {_TOLERANCE:g} is allowed. A library version, a file of the model or how Burnish answers "
+            f"{path} does not predict as it did when it was saved: its golden rows differ by {distance:.2g}, "
+            f"and at most {_TOLERANCE:g} is allowed. A library version, a file of the model or Burnish itself "
             "(see CHANGELOG.md) must have changed"
         )

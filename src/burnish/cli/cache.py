@@ -88,7 +88,7 @@ def verify(*, is_json: Json = False) -> None:
     for entry in () if is_json else removed:
         print(f"{entry.digest[:_SHOWN_DIGITS]}  {entry.what}, {written_size(entry.num_bytes)}: damaged, removed")
     if not is_json and not removed:
-        print("every entry is as it was written")
+        print("all entries are intact")
 
 
 def _told(lookup: "Lookup") -> str:

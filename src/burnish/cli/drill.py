@@ -54,7 +54,7 @@ def _print(result: "DrillResult", *, is_json: bool) -> None:
         assert isinstance(fields, dict)
         print_document({"is_exact": result.is_exact, "lost_seconds": result.lost_seconds, **fields})
         return
-    print(f"undisturbed: {result.steps:,} steps in {result.seconds:.1f} s")
+    print(f"uninterrupted: {result.steps:,} steps in {result.seconds:.1f} s")
     for interruption in result.interruptions:
         print(_told(interruption))
     for note in result.notes:
@@ -65,13 +65,11 @@ def _print(result: "DrillResult", *, is_json: bool) -> None:
 
 
 def _told(interruption: "Interruption") -> str:
-    where = f"{interruption.signal} at step {interruption.step:,}: went on from step {interruption.resumed_step:,}"
+    where = f"{interruption.signal} at step {interruption.step:,}: resumed from step {interruption.resumed_step:,}"
     return f"{where}, lost {interruption.lost_seconds:.1f} s"
 
 
 def _verdict(result: "DrillResult") -> str:
     if result.is_exact:
         return f"exact; lost {result.lost_seconds:.1f} s of work"
-    return "\n".join(
-        ["not exact; what differs, the first place in each file:", *(f"  {x}" for x in result.differences)]
-    )
+    return "\n".join(["not exact; the first difference in each file:", *(f"  {x}" for x in result.differences)])

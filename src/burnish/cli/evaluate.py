@@ -80,7 +80,7 @@ def _checkpoint(target: str, checkpoint: str, *, split: str | None, trust_code: 
 def _title(split: str | None, *, asked: str | None) -> str:
     if asked is not None:
         return asked
-    return split or "" if split == "test" else f"{split}, for there is no test split"
+    return split or "" if split == "test" else f"{split} (there is no test split)"
 
 
 def _watch(target: str, *, split: str, data: str | None, trust_code: bool, is_json: bool) -> None:

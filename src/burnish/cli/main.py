@@ -130,7 +130,9 @@ def _refuse_broken_words(argv: Sequence[str]) -> None:
         try:
             word.encode()
         except UnicodeEncodeError:
-            problems.append(Problem(f"{word!a} is not UTF-8; write texts in UTF-8, and rename a file called so"))
+            problems.append(
+                Problem(f"{word!a} is not UTF-8; write text as UTF-8, and rename files whose names are not")
+            )
     if problems:
         raise ConfigError(problems, subject="the command line")
 
@@ -165,8 +167,8 @@ def _unheard(error: OSError) -> int:
     if error.errno == errno.EPIPE:
         return 1  # whoever read the output, like `head`, has had enough
     return _refuse(
-        f"standard output could not be written: {error.strerror}; what was done is done, and only the words about it "
-        "are lost",
+        f"standard output could not be written: {error.strerror}; the command has finished, and only its output "
+        "is lost",
         code=1,
     )
 
@@ -186,7 +188,7 @@ def _confess(error: Exception) -> int:
     if os.environ.get("BURNISH_DEBUG") == "1":
         print_exception(error)
     told = " ".join(f"{type(error).__name__}: {error}".split())
-    print(f"burnish met a bug: {told}; the traceback is in {_written_traceback(error)}", file=sys.stderr)
+    print(f"this is a bug in burnish: {told}; the traceback is in {_written_traceback(error)}", file=sys.stderr)
     return BUG
 
 

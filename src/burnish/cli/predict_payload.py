@@ -32,7 +32,7 @@ def predict_payload(
 
     place = None if out is None or str(out) == _STANDARD else out
     if is_json and place is None:
-        raise typer.BadParameter("--json prints to standard output, where the answers go; give --out FILE too")
+        raise typer.BadParameter("--json prints to standard output, where the predictions go; give --out FILE too")
     payload = _payload(source)
     with counting("predicting", is_silent=place is None or is_json) as progress:
         answered = command(
@@ -52,7 +52,7 @@ def predict_payload(
     elif is_json:
         print_document({"target": target, "rows": answered.num_rows, "out": place, "errors": answered.errors})
     else:
-        print(f"{answered.num_rows:,} answers in {place}")
+        print(f"{answered.num_rows:,} predictions in {place}")
 
 
 def _payload(source: str | None) -> bytes:
@@ -65,6 +65,6 @@ def _payload(source: str | None) -> bytes:
 
 def _tell(answered: "Answered") -> None:
     if answered.unused:
-        print(f"not used, for the model has no such column: {', '.join(answered.unused)}", file=sys.stderr)
+        print(f"ignored, because the model has no such column: {', '.join(answered.unused)}", file=sys.stderr)
     for error in answered.errors:
         print(f"skipped {error}", file=sys.stderr)

@@ -57,7 +57,7 @@ def _tell(again: "RerunResult", *, is_json: bool) -> None:
     if again.is_exact:
         print("exact: the same weights, predictions and scores")
         return
-    print("not exact; what differs, the first place in each file:")
+    print("not exact; the first difference in each file:")
     for difference in again.differences:
         print(f"  {difference}")
     print("\n".join(["what differs in the environment:", *(f"  {each}" for each in again.environment or ("nothing",))]))

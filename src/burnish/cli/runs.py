@@ -36,7 +36,7 @@ def ls(
 
     rows = command(root)
     if not rows and root != RUNS and not root.is_dir():
-        raise CheckpointError(f"there is no folder {root}; runs are looked for in {RUNS} unless another is named")
+        raise CheckpointError(f"there is no folder {root}; by default, runs are in {RUNS}")
     if is_json:
         print_document(rows)
     elif not rows:
@@ -165,7 +165,7 @@ def _print_comparison(comparison: "Comparison") -> None:
     )
     _print_section(Table(("score", *comparison.names), lines))
     if max(comparison.seeds) > 1:
-        print("\nof several seeds: the mean (the least to the most)")
+        print("\nof several seeds: mean (lowest to highest)")
     for verdict in comparison.verdicts:
         print(f"\n{verdict.sentence}")
 

@@ -87,5 +87,6 @@ def train(
         return
     print(
         f"wrote {learned.path}: {learned.vocab_size:,} tokens from {learned.num_texts:,} texts, "
-        f"{learned.tokens_per_word:.2f} tokens a word\nuse it with\n  model.tokenizer={shlex.quote(str(learned.path))}"
+        f"{learned.tokens_per_word:.2f} tokens per word\nuse it with\n  "
+        f"model.tokenizer={shlex.quote(str(learned.path))}"
     )

@@ -107,7 +107,7 @@ def _length(resolved: Resolved, notes: list[str]) -> list[str]:
     if resolved.experiment.train.length.unit != "minutes":
         return []
     notes.append(
-        "train.length is by the clock, so learning rates depend on the speed of each attempt, and no resume of it can "
+        "train.length is in minutes, so learning rates depend on the speed of each attempt, and no resume can "
         "be exact; the drill counted steps instead"
     )
     return [f"train.length={_BY_THE_CLOCK}"]
@@ -117,7 +117,7 @@ def _checkpoints(first: Attempt, steps: int, notes: list[str]) -> list[str]:
     if first.num_saves > _FEWEST_SAVES:
         return []
     every = max(1, steps // 4)
-    notes.append(f"train.checkpoint_every is longer than the stretch; the drill saved every {every} steps")
+    notes.append(f"train.checkpoint_every is longer than the drill; it saved every {every} steps")
     return [f"train.checkpoint_every={every} steps"]
 
 

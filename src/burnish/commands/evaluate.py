@@ -109,7 +109,9 @@ def _chosen_step(directory: RunDirectory, which: int | Literal["last", "best"]) 
         return steps[-1]
     step = read_history(directory).best_step if which == "best" else which
     if step is None:
-        raise CheckpointError(f"{directory.path} was not evaluated yet, so none is best; `last` is step {steps[-1]}")
+        raise CheckpointError(
+            f"{directory.path} has not been evaluated yet, so no checkpoint is best; `last` is step {steps[-1]}"
+        )
     if step not in steps:
         there = ", ".join(map(str, steps))
         raise CheckpointError(f"{directory.path} has no checkpoint of step {step}; it has those of steps {there}")

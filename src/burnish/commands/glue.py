@@ -68,7 +68,7 @@ def _trained_on(target: str, task: str | None, *, trust_code: bool) -> "Glue":
     source = _prepared_from(data, target, trust_code=trust_code) if isinstance(data, PreparedFolder) else data
     if not isinstance(source, Glue):
         raise DataError(
-            f"{target} was not trained on a set of GLUE (data.type: glue), so there are no test files to answer; "
+            f"{target} was not trained on a set of GLUE (data.type: glue), so it has no GLUE test files; "
             f"predict other files without --format glue"
         )
     return source
@@ -83,8 +83,8 @@ def _prepared_from(data: "PreparedFolder", target: str, *, trust_code: bool) -> 
     wrong = manifest.fault(Path(os.path.expanduser(data.dir)))
     if wrong is not None:
         raise DataError(
-            f"{target} was trained from {data.dir}, which tells of what data it was prepared and is no whole folder "
-            f"of prepared data any more: {wrong}"
+            f"{target} was trained from {data.dir}, which records what data it was prepared from and is no longer "
+            f"a complete folder of prepared data: {wrong}"
         )
     return load(str(Path(os.path.expanduser(data.dir)) / EXPERIMENT), trust_code=trust_code).experiment.data
 

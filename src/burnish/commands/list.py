@@ -56,4 +56,4 @@ def _reason(error: BurnishError) -> str:
 def _unknown(kind: str, kinds: list[str]) -> ConfigError:
     close = nearest(kind, kinds)
     hint = f"Did you mean `{close}`?" if close else f"Known are {', '.join(kinds)}."
-    return ConfigError([Problem(f"no kind of thing is called '{kind}'. {hint}")], subject="the command line")
+    return ConfigError([Problem(f"no kind of component is called '{kind}'. {hint}")], subject="the command line")

@@ -63,9 +63,9 @@ def _died(code: int) -> BurnishError:
     if code == -signal.SIGKILL:
         return LaunchError(
             "the largest batch does not fit into this machine's memory: the process that tried it was killed; "
-            "raise train.accumulate, lower task.max_length or take a smaller model"
+            "raise train.accumulate, lower task.max_length or use a smaller model"
         )
-    return LaunchError(f"the process that tried a few steps died with exit code {code}; its last words are above")
+    return LaunchError(f"the process that tried a few steps died with exit code {code}; its output is above")
 
 
 def _rebuilt(values: Mapping[str, Any]) -> Forecast:

@@ -123,9 +123,11 @@ def _make_folder(out: Path) -> None:
 
 def _refuse_wrong_number(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, target: str) -> None:
     if len(columns) == 1 and any("pair" in row and "pair" not in columns for row in rows):
-        raise DataError(f"{target} reads single texts, and a pair was given; leave the second text out")
+        raise DataError(f"{target} takes single texts, but a pair was given; leave out the second text")
     if len(columns) > 1 and any("text" in row and not {"pair", columns[1]} & set(row) for row in rows):
-        raise DataError(f"{target} reads pairs of texts, and one text was given alone; give its pair too (--pair)")
+        raise DataError(
+            f"{target} takes pairs of texts, but one text was given alone; give its second text with --pair"
+        )
 
 
 def _renamed(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any]:

@@ -43,7 +43,9 @@ def rerun(
     """Train a run's plan again into another directory; with `verify`, compare weights, predictions and scores."""
     first = RunDirectory(run)
     if verify and result_of(first).reason not in COMPLETE:
-        raise CheckpointError(f"{run} has not ended, so there is nothing to verify; `burnish resume {run}` ends it")
+        raise CheckpointError(
+            f"{run} has not finished, so there is nothing to verify; finish it with `burnish resume {run}`"
+        )
     second = RunDirectory(directory or free_directory(run))
     if second.path.absolute() == run.absolute():
         raise CheckpointError(f"{run} cannot be trained again into itself; name another directory with --dir")

@@ -98,10 +98,10 @@ def _first(name: str, left: Path | None, right: Path | None) -> str:
         if ours is None or theirs is None:
             return f"{(ours or theirs)[0]} is only in the {'first' if theirs is None else 'second'} run"
         if ours[0] != theirs[0]:
-            return f"{ours[0]} stands where the second run has {theirs[0]}"
+            return f"the first run has {ours[0]} where the second has {theirs[0]}"
         if ours[1] != theirs[1]:
             return f"{ours[0]}{_shown(name, ours[1], theirs[1])}"
-    raise AssertionError(f"{name} differs in its digest and in no part")
+    raise AssertionError(f"{name} differs in its digest but in no part")
 
 
 def _mapping(path: Path) -> dict[str, str]:

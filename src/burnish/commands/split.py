@@ -68,7 +68,7 @@ def _portion(option: str, written: str) -> "Portion":
     try:
         return Portion.parse(written)
     except ValueError as error:
-        raise DataError(f"{option}: {error}, and not {written!r}") from None
+        raise DataError(f"{option}: {error}, got {written!r}") from None
 
 
 def _kind(file: "DataFile") -> str:
@@ -77,7 +77,7 @@ def _kind(file: "DataFile") -> str:
 
     kind = format_of(file, Files(train=(file.location,)))
     if kind not in (*_LINES, *_TABLES):
-        raise DataError(f"{file.name} is {kind}, and only CSV, TSV, JSON lines, Parquet and Arrow files are split")
+        raise DataError(f"{file.name} is {kind}; only CSV, TSV, JSON lines, Parquet and Arrow files can be split")
     return kind
 
 

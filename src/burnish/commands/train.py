@@ -47,7 +47,7 @@ def train(
     if is_calibrated:
         files = [str(path) for path in configs]
         measured = _calibrated(resolved.experiment, run, partial(_timed, str(experiment), files, overrides, watch))
-        watch(Noted(0, f"taken on this machine: {', '.join(measured) or 'nothing is left to it'}"))
+        watch(Noted(0, f"chosen on this machine: {', '.join(measured) or 'nothing was left on auto'}"))
         resolved = ask(measured=measured, trust_code=trust_code)
     refuse_unfit(run)  # before a lock is put there
     return go_on(run, settle=partial(settle_plan, run, resolved), processes=processes, watch=watch)

@@ -96,7 +96,8 @@ def _refuse_other_places(pair: Pair, *, split: str, task: str) -> None:
         if _files(places) == _files(first_places) and not places.equals(first_places):
             raise DataError(
                 f"{first.name} and {run.name} were not scored on the same rows of {split}; where it is a part of the "
-                "training files, runtime.seed decides which: keep it in a file of its own, or compare runs of one seed"
+                "training files, runtime.seed decides which: keep it in a separate file, or compare runs "
+                "with the same seed"
             )
 
 

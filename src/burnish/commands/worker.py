@@ -79,7 +79,8 @@ def _in_a_sentence(run: RunDirectory) -> Iterator[None]:
         if not is_full(error):
             raise
         raise CheckpointError(
-            f"{error.filename or run.path} could not be written, for the disk is full; make room and go on with "
+            f"{error.filename or run.path} could not be written because the disk is full; free some space "
+            "and continue with "
             f"`burnish resume {run.path}`"
         ) from error
     except (RuntimeError, MemoryError) as error:
@@ -89,8 +90,8 @@ def _in_a_sentence(run: RunDirectory) -> Iterator[None]:
             raise
         first = str(error).strip().partition("\n")[0] or type(error).__name__
         raise BurnishError(
-            f"memory ran out where no batch could be cut to save it ({first}); take a smaller model, an optimizer "
-            "with less state, or a machine with more memory. `burnish resume` goes on from the newest checkpoint"
+            f"out of memory where a smaller batch does not help ({first}); use a smaller model, an optimizer "
+            "with less state, or a machine with more memory. `burnish resume` continues from the newest checkpoint"
         ) from error
 
 

@@ -96,7 +96,7 @@ def _directory(point: EntryPoint) -> Path:
         ) from error
     directory = Path(str(files(target))) if isinstance(target, ModuleType) else Path(str(target))
     if not directory.is_dir():
-        raise _refusal(f"the experiments of {_provider(point)} cannot be loaded: {point.value} names no directory")
+        raise _refusal(f"the experiments of {_provider(point)} cannot be loaded: {point.value} is not a directory")
     return directory
 
 
@@ -123,7 +123,7 @@ def _unknown(name: str, registry: Registry) -> str:
     close = nearest(name, names) or nearest(name, [each.rpartition("/")[2] for each in names])
     meant = next((each for each in names if close and each.endswith(close)), None)
     hint = f" Did you mean `{meant}`?" if meant else ""
-    known = f"There are {', '.join(names)}; a file of your own is named by its path, ending in .yaml."
+    known = f"There are {', '.join(names)}; name your own file by its path, ending in .yaml."
     return f"no experiment is called '{name}'.{hint} {known}"
 
 

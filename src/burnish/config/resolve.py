@@ -93,7 +93,7 @@ def _refusal(path: Path, code: Sequence[str], *, can_say: bool) -> str:
     how = "add --trust-code (in Python, trust_code=True)" if can_say else "copy that file and name your copy instead"
     return (
         f"{path} names code that would run here, and you did not train with it on this machine: {'; '.join(code)}. "
-        f"If you know this code and trust whoever made the file, {how}"
+        f"If you know this code and trust the author of the file, {how}"
     )
 
 

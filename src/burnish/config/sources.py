@@ -53,10 +53,12 @@ def override(text: str, *, said: str = "on the command line") -> Branch:
     path, equals, value = text.partition("=")
     keys = [key.strip() for key in spread(path).split(".")]
     if not equals or not all(keys):
-        raise ConfigError([Problem(f"'{one_line(text)}' is no override; {_rather(text)}")])
+        raise ConfigError([Problem(f"'{one_line(text)}' is not an override; {_rather(text)}")])
     words = _joined(text)
     if words:
-        raise ConfigError([Problem(f"'{_shown(text)}' joins several overrides; write them apart: {' '.join(words)}")])
+        raise ConfigError(
+            [Problem(f"'{_shown(text)}' joins several overrides; write them separately: {' '.join(words)}")]
+        )
     node = read_value(value.strip(), source=f"{_shown(text)} {said}")
     for key in reversed(keys):
         node = Branch({key: node}, node.origin)

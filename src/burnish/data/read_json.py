@@ -145,7 +145,7 @@ def _refuse_half_characters(value: object, *, written: bytes) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
-        raise ValueError("holds half of a surrogate pair, which is no character") from error
+        raise ValueError("contains half of a surrogate pair, which is not a character") from error
 
 
 def _reason(error: Exception) -> str:

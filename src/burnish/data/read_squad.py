@@ -107,7 +107,7 @@ def _member(value: Any, key: str, kind: Any, place: str, **default: Any) -> Any:
     if not isinstance(found, kind) or (kind is not bool and isinstance(found, bool)):
         raise Misshapen(f"{place}.{key}", f"is not {_KINDS.get(kind, 'text or a number')}", found)
     if isinstance(found, str) and not _is_text(found):
-        raise Misshapen(f"{place}.{key}", "holds half of a surrogate pair, which is no character", ascii(found))
+        raise Misshapen(f"{place}.{key}", "contains half of a surrogate pair, which is not a character", ascii(found))
     if isinstance(found, int) and abs(found) >= _TOO_MUCH:
         raise Misshapen(f"{place}.{key}", f"is {found}, far behind the end of any text", found)
     return found

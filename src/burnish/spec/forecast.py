@@ -52,7 +52,7 @@ def _memory_problem(footprint: Footprint) -> str | None:
         return None
     return (
         f"training takes {size(footprint.memory_bytes)} of memory and this machine has "
-        f"{size(footprint.memory_limit)}; raise train.accumulate, lower task.max_length or take a smaller model"
+        f"{size(footprint.memory_limit)}; raise train.accumulate, lower task.max_length or use a smaller model"
     )
 
 

@@ -152,7 +152,7 @@ def test_a_bug_is_told_in_one_line_and_its_traceback_written_down(
     assert run(["train", "x", "--quiet"]) == 70
     [line] = capsys.readouterr().err.splitlines()
     [path] = tmp_path.glob("burnish-bug-*.txt")
-    assert line == f"burnish met a bug: RuntimeError: two lines; the traceback is in {path}"
+    assert line == f"this is a bug in burnish: RuntimeError: two lines; the traceback is in {path}"
     assert "Traceback (most recent call last)" in path.read_text()
 
 

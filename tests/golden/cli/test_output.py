@@ -165,7 +165,7 @@ def test_evaluating(trained: list[dict[str, Any]], golden: Golden, capsys: Captu
 def test_evaluating_without_a_test_split_says_so(trained: list[dict[str, Any]], capsys: Captured) -> None:
     make_run(Path("runs/untested"))
     assert run(["evaluate", "untested"]) == 0
-    assert capsys.readouterr().out.startswith("validation, for there is no test split\n")
+    assert capsys.readouterr().out.startswith("validation (there is no test split)\n")
     assert run(["evaluate", "untested", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["split"] == "validation"
 

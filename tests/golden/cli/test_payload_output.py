@@ -79,7 +79,7 @@ def test_rows_from_standard_input_are_answered_on_standard_output(
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(body := io.BytesIO()))
     assert run(["predict", "r", "--format", "csv", "--in", "-", "--out", "-"]) == 0
     assert body.getvalue() == b'"predicted"\n1.5\n9.5\n'
-    assert capfdbinary.readouterr().err == b"not used, for the model has no such column: id\n"
+    assert capfdbinary.readouterr().err == b"ignored, because the model has no such column: id\n"
 
 
 def test_skipped_rows_are_listed_and_stand_in_the_answers(capfd: Captured) -> None:
@@ -88,7 +88,7 @@ def test_skipped_rows_are_listed_and_stand_in_the_answers(capfd: Captured) -> No
     assert run(argv) == 0
     said = "row 2 (line 2), company: is missing and has no default; a text is right"
     answer = capfd.readouterr()
-    assert answer.out == "2 answers in deep/out.jsonl\n"
+    assert answer.out == "2 predictions in deep/out.jsonl\n"
     assert answer.err.splitlines()[-1] == f"skipped {said}"
     assert list(map(json.loads, Path("deep/out.jsonl").read_text().splitlines())) == [
         {"predicted": 9.5},
@@ -102,7 +102,7 @@ def test_skipped_rows_are_listed_and_stand_in_the_answers(capfd: Captured) -> No
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--format", "json", "--json"], 2, "--json prints to standard output, where the answers go"),
+        (["--format", "json", "--json"], 2, "--json prints to standard output, where the predictions go"),
         (["--format", "json", "--text", "x"], 2, "predict takes rows from one place"),
         (["--in", "-", "--out", "x.csv"], 2, "- needs --format, which says how the rows are written: json, jsonl"),
         (["--bad-rows", "skip", "--in", "a", "--out", "b"], 2, "--bad-rows goes with --format"),

@@ -50,5 +50,5 @@ def test_a_run_from_prepared_features_answers_too(trained: Path, tiny_bert: Path
     made = predict_glue(str(trained / "again"), source=str(trained), out=trained / "others")
     assert [(each.name, each.num_rows) for each in made] == [("MNLI-m", 3), ("MNLI-mm", 1)]
     (written.path / "MANIFEST.json").unlink()
-    with pytest.raises(DataError, match=r"was trained from .* is no whole folder of prepared data any more"):
+    with pytest.raises(DataError, match=r"was trained from .* is no longer a complete folder of prepared data"):
         predict_glue(str(trained / "again"), source=str(trained), out=trained / "none")

@@ -142,7 +142,7 @@ def test_an_artifact_that_answers_otherwise_is_refused_even_when_its_manifest_ag
     path = copied / "experiment.yaml"
     path.write_text(path.read_text().replace("max_length: 24", "max_length: 6"))
     manifest.commit(copied, {"format": 1})
-    with pytest.raises(ServeError, match="does not answer as it did"):
+    with pytest.raises(ServeError, match="does not predict as it did"):
         Predictor.load(copied)
 
 

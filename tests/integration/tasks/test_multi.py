@@ -177,7 +177,7 @@ def test_one_task_can_be_scored_apart_and_on_a_file(result: RunResult, resolved:
     for asked in ({"split": "validation"}, {"data": file}):
         found = evaluate(str(result.directory), task="alike", **asked).scores
         assert found == {name: whole[f"alike/{name}"] for name in found}
-    with pytest.raises(DataError, match="say which to ask with --task: mood, alike, tag"):
+    with pytest.raises(DataError, match="choose one with --task: mood, alike, tag"):
         evaluate(str(result.directory), data=file)
 
 
@@ -200,7 +200,7 @@ def test_the_artifact_answers_for_every_task_and_proves_itself_on_each(result: R
         golden["tasks"][name]["outputs"] = (np.array(golden["tasks"][name]["outputs"]) + 1).tolist()
         (spoilt / "golden.json").write_text(json.dumps(golden))
         manifest.commit(spoilt, {"format": 1})
-        with pytest.raises(ServeError, match="does not answer as it did"):
+        with pytest.raises(ServeError, match="does not predict as it did"):
             Predictor.load(spoilt, task="mood")
 
 

@@ -35,4 +35,4 @@ def test_what_is_missing_is_told_by_package_or_file() -> None:
     ]
     sentence = str(missing_code(Path("runs/x/artifact"), needed, why="No module named 'mine'."))
     assert "tickets:Tickets (package burnish-tickets 0.1.0); mine:Model (file mine.py)" in sentence
-    assert sentence.startswith("runs/x/artifact was made with code of its own")
+    assert sentence.startswith("runs/x/artifact was made with custom code")

@@ -35,5 +35,5 @@ def test_a_component_that_cannot_be_imported_says_so_and_hides_nobody() -> None:
 
 
 def test_a_misspelt_kind_gets_a_suggestion() -> None:
-    with pytest.raises(ConfigError, match=r"no kind of thing is called 'modles'. Did you mean `models`\?"):
+    with pytest.raises(ConfigError, match=r"no kind of component is called 'modles'. Did you mean `models`\?"):
         listing("modles")

@@ -50,13 +50,13 @@ def test_text_and_pair_stand_for_the_models_own_columns(model: Echo) -> None:
 
 
 def test_a_pair_for_single_texts_is_refused(model: Echo) -> None:
-    with pytest.raises(DataError, match="m reads single texts, and a pair was given"):
+    with pytest.raises(DataError, match="m takes single texts, but a pair was given"):
         command.predict("m", [{"text": "x", "pair": "y"}])
 
 
 def test_a_lone_text_for_pairs_is_refused(model: Echo) -> None:
     model.input_columns = ("body", "more")
-    with pytest.raises(DataError, match=r"m reads pairs of texts, and one text was given alone; .*--pair"):
+    with pytest.raises(DataError, match=r"m takes pairs of texts, but one text was given alone; .*--pair"):
         command.predict("m", [{"text": "x"}])
 
 

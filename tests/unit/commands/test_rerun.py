@@ -39,7 +39,9 @@ def test_a_folder_that_is_no_run_is_not_taken(tmp_path: Path) -> None:
 @pytest.mark.parametrize("reason", [None, "preempted", "failed"])
 def test_a_run_that_has_not_ended_cannot_be_verified(tmp_path: Path, reason: str | None) -> None:
     run = run_in(tmp_path / "sst2", reason=reason)
-    with pytest.raises(CheckpointError, match="has not ended, so there is nothing to verify; `burnish resume"):
+    with pytest.raises(
+        CheckpointError, match="has not finished, so there is nothing to verify; finish it with `burnish resume"
+    ):
         rerun(run, verify=True)
 
 

@@ -76,7 +76,7 @@ def test_the_place_in_the_data_is_compared(pair: tuple[RunDirectory, RunDirector
     ("events", "told"),
     [
         ([STEPS[0], {**STEPS[1], "loss": 0.26}, STEPS[2]], "stepped 2: loss is 0.25 and 0.26"),
-        ([STEPS[0], STEPS[2]], "stepped 2: loss stands where the second run has stepped 3: loss"),
+        ([STEPS[0], STEPS[2]], "the first run has stepped 2: loss where the second has stepped 3: loss"),
         ([*STEPS, STEPS[2]], "stepped 3: loss is only in the second run"),
     ],
 )

@@ -113,7 +113,7 @@ def test_nothing_is_overwritten(csv: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"dev": "all"}, r"--dev: must be a share like .*, and not 'all'"),
+        ({"dev": "all"}, r"--dev: must be a share like .*, got 'all'"),
         ({"test": "-3"}, r"--test: must be a share like"),
         ({"dev": "200"}, "train has 200 rows, too few to take 200 for validation"),
         ({"label": "lable"}, r"--label: there is no column `lable`. Did you mean `label`\?"),
@@ -136,5 +136,5 @@ def test_broken_rows_are_told_by_line(tmp_path: Path) -> None:
 
 def test_a_format_without_rows_of_its_own_is_refused(tmp_path: Path) -> None:
     (tmp_path / "all.json").write_text('[{"text": "a", "label": 1}]')
-    with pytest.raises(DataError, match="is json, and only CSV, TSV, JSON lines, Parquet and Arrow files are split"):
+    with pytest.raises(DataError, match="is json; only CSV, TSV, JSON lines, Parquet and Arrow files can be split"):
         split(str(tmp_path / "all.json"), out=tmp_path / "parts")

@@ -37,7 +37,7 @@ def test_an_override_is_its_own_origin() -> None:
 
 @pytest.mark.parametrize("text", ["a.b", "=3", "a..b=3", ".a=3", "a.=3", "--lr"])
 def test_what_is_no_override_is_refused(text: str) -> None:
-    with pytest.raises(ConfigError, match=r"is no override; write key\.path=value"):
+    with pytest.raises(ConfigError, match=r"is not an override; write key\.path=value"):
         override(text)
 
 
@@ -77,7 +77,7 @@ def test_everything_that_cannot_be_read_is_told_at_once() -> None:
 def test_joined_overrides_are_refused_with_how_to_write_them(text: str, words: str) -> None:
     with pytest.raises(ConfigError) as caught:
         override(text)
-    assert caught.value.problems[0].message == f"'{text}' joins several overrides; write them apart: {words}"
+    assert caught.value.problems[0].message == f"'{text}' joins several overrides; write them separately: {words}"
 
 
 @given(value=st.text(st.characters(codec="utf-8", exclude_characters="="), max_size=20))

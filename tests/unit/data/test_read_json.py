@@ -57,7 +57,7 @@ def test_lines_that_hold_no_object_are_named() -> None:
         (4, "is not JSON: Expecting value at column 6"),
         (6, "byte 0xff is not UTF-8; save the file as UTF-8"),
         (7, "the key `a` is given more than once"),
-        (8, "holds half of a surrogate pair, which is no character"),
+        (8, "contains half of a surrogate pair, which is not a character"),
     ]
 
 
@@ -141,5 +141,5 @@ def test_a_number_of_too_many_digits_is_refused(whole: bool) -> None:
 
 
 def test_half_a_surrogate_pair_is_refused_in_a_document_too() -> None:
-    with pytest.raises(DataError, match=r"a\.json: holds half of a surrogate pair"):
+    with pytest.raises(DataError, match=r"a\.json: contains half of a surrogate pair"):
         document(b'[{"t": "\\ud800"}]')

@@ -70,8 +70,8 @@ def test_a_file_without_answers_can_be_predicted() -> None:
         ),
         (
             QUESTION | {"question": "\ud800"},
-            "a.json: data[0].paragraphs[0].qas[0] (question q1).question holds half of a surrogate pair, "
-            "which is no character",
+            "a.json: data[0].paragraphs[0].qas[0] (question q1).question contains half of a surrogate pair, "
+            "which is not a character",
         ),
     ],
 )

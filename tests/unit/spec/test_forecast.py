@@ -22,7 +22,7 @@ def test_everything_that_does_not_fit_is_told_at_once_with_what_would_help() -> 
     memory, disk = _forecast(replace(FITS, memory_bytes=9 * 10**9, disk_bytes=6 * 10**9)).problems
     assert memory == (
         "training takes 9.0 GB of memory and this machine has 8.0 GB; "
-        "raise train.accumulate, lower task.max_length or take a smaller model"
+        "raise train.accumulate, lower task.max_length or use a smaller model"
     )
     assert "6.0 GB and the disk has 5.0 GB free" in disk
 

@@ -242,7 +242,7 @@ def _text(value: object) -> str:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise Unfit("holds half of a surrogate pair, which is no character") from error
+            raise Unfit("contains half of a surrogate pair, which is not a character") from error
         return value
     if isinstance(value, int | float):  # as a CSV file would hold it
         return json.dumps(value)
