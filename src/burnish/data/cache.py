@@ -119,8 +119,8 @@ class FeatureCache:
             self.prune(self.max_bytes, spare=folder.name)
         if found is None:
             raise DataError(
-                f"{folder} vanished as soon as it was written, so another process empties this cache; "
-                f"set BURNISH_CACHE to a folder that this run has to itself"
+                f"{folder} vanished as soon as it was written, so another process is emptying this cache; "
+                f"set BURNISH_CACHE to a folder that only this run uses"
             )
         return found
 

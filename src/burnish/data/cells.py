@@ -106,7 +106,7 @@ def times(column: pa.ChunkedArray | pa.Array) -> Numbers:
     if not (pa.types.is_string(whole.type) or pa.types.is_large_string(whole.type)):
         read = numbers(whole) if not pa.types.is_temporal(whole.type) else None
         if read is None:
-            raise DataError(f"a column holds {whole.type}, and a date or a time stamp is needed")
+            raise DataError(f"a column holds {whole.type}; a date or a time stamp is needed")
         return Numbers(_as_seconds(read.values), read.is_wrong)
     read = _odd_numbers(whole)
     encoded = _encoded(whole)
@@ -205,4 +205,4 @@ def is_opaque(kind: pa.DataType) -> bool:
 
 def _refuse_nested(kind: pa.DataType) -> None:
     if is_opaque(kind):
-        raise DataError(f"a column holds {kind}, and a table is made of single words, numbers and times")
+        raise DataError(f"a column holds {kind}; a table consists of single words, numbers and times")

@@ -94,7 +94,7 @@ def mapped(path: Path) -> pa.Buffer:
 
 def _cause(error: OSError, file: DataFile) -> str:
     if error.errno is None and file.compression:
-        return f"it is not a whole {file.compression} file ({error})"
+        return f"it is not a complete {file.compression} file ({error})"
     return error.strerror or str(error)
 
 

@@ -40,7 +40,7 @@ def only_file(source: str) -> DataFile:
     """Find the one file that is meant."""
     found = find(source, option="the file to split")
     if len(found) > 1:
-        raise DataError(f"{source} means {len(found)} files, like {found[0].name}, and one is split at a time")
+        raise DataError(f"{source} means {len(found)} files, like {found[0].name}; split one at a time")
     return found[0]
 
 

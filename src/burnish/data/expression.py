@@ -57,9 +57,9 @@ def parse(text: str) -> Expression:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except SyntaxError as error:
-        raise ValueError(f"is no expression: {error.msg} at character {error.offset or 1} of {text!r}") from None
+        raise ValueError(f"is not an expression: {error.msg} at character {error.offset or 1} of {text!r}") from None
     except (ValueError, MemoryError, RecursionError) as error:
-        raise ValueError(f"is no expression that can be read: {error}") from None
+        raise ValueError(f"is not an expression that can be read: {error}") from None
     _check(tree, text, depth=0)
     return Expression(text, tree, tuple(dict.fromkeys(_columns(tree))))
 
@@ -104,7 +104,7 @@ def _check_call(node: ast.Call, text: str) -> None:
     name = node.func.id if isinstance(node.func, ast.Name) else None
     if name not in FUNCTIONS and name not in PARTS:
         known = ", ".join(sorted([*FUNCTIONS, *PARTS]))
-        what = f"`{name}` is no function" if name else "only a function may be called"
+        what = f"`{name}` is not a function" if name else "only a function may be called"
         raise ValueError(f"{what}{_place(node, text)}; there are {known}")
     fewest, most = FUNCTIONS.get(name or "", (1, 1))
     if node.keywords or not fewest <= len(node.args) <= most:

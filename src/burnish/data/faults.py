@@ -112,8 +112,11 @@ def _way_out(bad: Sequence[BadRow], total: int, split: str, share: float) -> lis
     if split not in _SPLITS:
         return []
     if len(bad) <= share * total:
-        return ["mend them, or set data.bad_rows: skip to go on without them"]
-    return [f"mend them; data.bad_rows: skip would not do, for data.max_bad_share allows {share:.2%} of the rows"]
+        return ["fix them, or set data.bad_rows: skip to train without them"]
+    return [
+        f"fix them; skipping is not possible, because at most {share:.2%} of the rows may be skipped "
+        "(data.max_bad_share)"
+    ]
 
 
 def _too_many(bad: Sequence[BadRow], *, total: int, share: float, split: str, quarantine: Path | None) -> str:
@@ -121,9 +124,9 @@ def _too_many(bad: Sequence[BadRow], *, total: int, share: float, split: str, qu
     return "\n".join(
         [
             f"{len(bad):,} of {total:,} rows of {_called(split)} cannot be used: {len(bad) / total:.2%}, "
-            f"and data.max_bad_share allows {share:.2%}",
+            f"but data.max_bad_share allows {share:.2%}",
             *_listed(bad),
-            f"mend them, or raise data.max_bad_share if you can do without them{written}",
+            f"fix them, or raise data.max_bad_share if you can do without them{written}",
         ]
     )
 

@@ -85,12 +85,10 @@ class Files(Component):
         for name in ("validation", "test"):
             if getattr(self, name) and getattr(self.split, name) is not None:
                 raise ValueError(
-                    f"takes `{name}` (files) or `split.{name}` (a part of train), not both; null takes the part away"
+                    f"takes `{name}` (files) or `split.{name}` (a part of train), not both; null removes the part"
                 )
             if getattr(self, name) and self.split.by is not None:
-                raise ValueError(
-                    f"takes `{name}` (files) or `split.by` (a column), not both; null takes the column away"
-                )
+                raise ValueError(f"takes `{name}` (files) or `split.by` (a column), not both; null removes the column")
         return self
 
     @model_validator(mode="after")
@@ -107,7 +105,8 @@ class Files(Component):
         for option, written in ((option, path) for option, paths in options.items() for path in paths):
             file = DataFile(written, os.path.join(self.dir or "", os.path.expanduser(written)))
             if "${" in file.location:
-                yield option, f"{written} holds a variable, and variables are not replaced here; write the path itself"
+                yield option, f"{written} contains a variable, and variables are not expanded here; write the "
+                "path itself"
             elif self.format == "auto" and not self.layout and not _may_be_read(file):
                 yield option, f"{written} {unknown_suffix(file.suffix)}"
 
@@ -128,4 +127,4 @@ def unknown_suffix(suffix: str) -> str:
     """Say that a suffix, or none, tells no format, and which do."""
     found = f"the suffix {suffix}" if suffix else "no suffix"
     known = ", ".join(SUFFIXES)
-    return f"has {found}, which tells no format; set data.format, like csv or jsonl. Known suffixes are {known}"
+    return f"has {found}, which is not a known format; set data.format, like csv or jsonl. Known suffixes are {known}"

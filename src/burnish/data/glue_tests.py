@@ -58,7 +58,9 @@ def _indices(rows: Rows) -> pa.ChunkedArray:
     values = rows.table.column(column)
     odd = pc.index(pc.match_substring_regex(values, r"\A[0-9]+\z"), False).as_py()
     if odd >= 0:
-        raise DataError(f"{rows.places.describe(odd)}: the {column} is {values[odd].as_py()!r}, and a number is right")
+        raise DataError(
+            f"{rows.places.describe(odd)}: the {column} is {values[odd].as_py()!r}, but a number is expected"
+        )
     if pc.count_distinct(values).as_py() < len(values):
         raise DataError(f"{rows.places.files[0]}: the column `{column}` holds a number twice")
     return values

@@ -27,7 +27,7 @@ def parse_json(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | Non
         if "integer string conversion" not in str(error):
             raise  # what `pairs` refused
         most = sys.get_int_max_str_digits()
-        raise ValueError(f"holds a number of more digits than are read; at most {most:,} are right") from error
+        raise ValueError(f"has a number with too many digits; at most {most:,} are read") from error
 
 
 def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -66,7 +66,7 @@ def _chosen(found: Mapping[str, Any], options: Hub) -> dict[str, Any]:
         option = f"data.also.{name}" if name in also else f"data.{name}"
         _demand(split, found, option=option, source=options.name)
     if len(set(asked.values())) < len(asked):
-        raise DataError(f"data: {options.name} must give each of {', '.join(asked)} from a split of its own")
+        raise DataError(f"data: {options.name} must give each of {', '.join(asked)} from a different split")
     for name, usual in _USUAL.items():
         free = [split for split in usual if split in found and split not in asked.values()]
         if name not in asked and free and not _is_carved(name, options):

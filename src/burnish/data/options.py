@@ -67,7 +67,9 @@ def _portion(value: object) -> Portion:
 def _further(value: Mapping[str, T]) -> Mapping[str, T]:
     odd = [name for name in value if not name.isidentifier() or name in NAMES]
     if odd:
-        raise ValueError(f"names a further set {odd[0]!r}; a name is a word like validation_de, and none of {_KNOWN}")
+        raise ValueError(
+            f"names an additional set {odd[0]!r}; a name is a word like validation_de, and none of {_KNOWN}"
+        )
     return value
 
 

@@ -43,7 +43,7 @@ def read(file: DataFile, options: Files) -> Reading:
             before = _state(path)
             reading = _read(path, file, kind, options=options)
             if _state(path) != before:  # its digest may be that of other bytes than were read
-                raise DataError(f"{file.name} changed while it was read; start again when nobody writes it")
+                raise DataError(f"{file.name} changed while it was being read; start again when nothing writes to it")
             return reading
     except OSError as error:
         raise DataError(f"{file.name} could not be read: {error.strerror or error}") from error
@@ -71,7 +71,7 @@ def format_of(file: DataFile, options: Files) -> str:
     """Tell a file's format by what it is, by the options, or by its suffix."""
     if file.is_directory or options.format == "folders":
         if not file.is_directory:
-            raise DataError(f"data.format: folders needs a local directory, and {file.name} is none")
+            raise DataError(f"data.format: folders needs a local directory, but {file.name} is not one")
         return "folders"
     if options.layout:
         return "json" if options.layout == "squad" else "tsv"

@@ -21,7 +21,7 @@ def read_parquet(buffer: pa.Buffer, *, name: str) -> Rows:
         refuse_twins(pa.parquet.read_schema(pa.BufferReader(buffer)).names, name=name)
         return _rows(parquet_table(buffer), name=name)
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{name} is not a whole Parquet file: {error}") from error
+        raise DataError(f"{name} is not a complete Parquet file: {error}") from error
 
 
 def read_arrow(buffer: pa.Buffer, *, name: str) -> Rows:
@@ -29,7 +29,7 @@ def read_arrow(buffer: pa.Buffer, *, name: str) -> Rows:
     try:
         return _rows(arrow_table(buffer), name=name)
     except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{name} is not a whole Arrow file: {error}") from error
+        raise DataError(f"{name} is not a complete Arrow file: {error}") from error
 
 
 def parquet_table(buffer: pa.Buffer) -> pa.Table:

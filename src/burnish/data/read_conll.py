@@ -82,7 +82,7 @@ def _fault(sentence: _Sentence, *, name: str, width: int) -> BadRow | None:
     for place, (cells, written) in enumerate(zip(sentence.cells, sentence.written, strict=True)):
         why = None if written.isascii() else lost_byte(written)
         if len(cells) != width:
-            why = f"has {len(cells)} {'column' if len(cells) == 1 else 'columns'}, and {width} are right here"
+            why = f"has {len(cells)} {'column' if len(cells) == 1 else 'columns'}, but {width} are expected here"
         if why:
             return BadRow(name, sentence.line + place, why, "\n".join(sentence.written)[:_SHOWN])
     return None

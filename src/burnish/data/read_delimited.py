@@ -106,7 +106,7 @@ def _fitted(dialect: Dialect, *, num_fields: int, name: str) -> tuple[str, ...]:
     num_extra = num_fields - len(dialect.columns)
     if num_extra < 0 or (num_extra and not dialect.is_ragged):
         raise DataError(
-            f"{name}: the first row has {num_fields} fields, and {len(dialect.columns)} columns are named: "
+            f"{name}: the first row has {num_fields} fields, but {len(dialect.columns)} columns are named: "
             f"{', '.join(dialect.columns)}"
         )
     return (*dialect.columns, *(f"extra{at}" for at in range(num_extra)))
@@ -213,4 +213,4 @@ def _exact(body: pa.Buffer, dialect: Dialect, *, shape: Shape, name: str) -> tup
 def _misfit(num_fields: int, wanted: int, *, is_ragged: bool) -> str | None:
     if num_fields == wanted or (is_ragged and num_fields > wanted):
         return None
-    return f"has {num_fields} field{'s' * (num_fields != 1)}, and {wanted} are right here"
+    return f"has {num_fields} field{'s' * (num_fields != 1)}, but {wanted} are expected here"

@@ -134,7 +134,7 @@ def _one(text: str) -> dict[str, Any]:
         raise ValueError(lost)
     value = parse_json(text, pairs=distinct_keys)
     if not isinstance(value, dict):
-        raise ValueError(f'holds {_kind(value)} where an object like {{"text": …}} is right')
+        raise ValueError(f'holds {_kind(value)} where an object like {{"text": …}} is expected')
     _refuse_half_characters(value, written=text.encode())
     return value
 
@@ -196,10 +196,10 @@ def _document_table(document: object, *, name: str) -> pa.Table:
         elif lists and len(lists) == len(document) and len({len(value) for value in lists.values()}) == 1:
             return _checked(pa.table({key: column_of(value) for key, value in lists.items()}), name=name)
     if not isinstance(document, list):
-        raise DataError(f"{name} holds no table: a list of objects is right, or one list of objects under a key")
+        raise DataError(f"{name} holds no table: expected a list of objects, or one list of objects under a key")
     strangers = [at for at, row in enumerate(document, start=1) if not isinstance(row, dict)]
     if strangers:
-        raise DataError(f"{name} row {strangers[0]} is {_kind(document[strangers[0] - 1])} where an object is right")
+        raise DataError(f"{name} row {strangers[0]} is {_kind(document[strangers[0] - 1])} where an object is expected")
     return _checked(_table(document), name=name)
 
 

@@ -55,7 +55,7 @@ class Misshapen(Exception):
 def questions_of(document: object, *, name: str) -> Iterator[dict[str, Any] | Misshapen]:
     """Give the questions of a document in order, each with its context; in their places, what is broken."""
     if not isinstance(document, dict) or not isinstance(document.get("data"), list):
-        raise DataError(f"{name} is no SQuAD file: an object with a list of articles under `data` is right")
+        raise DataError(f"{name} is not a SQuAD file: expected an object with a list of articles under `data`")
     for place, article in _each(document["data"], "data"):
         try:
             title = _member(article, "title", str, place, default="")
@@ -109,7 +109,7 @@ def _member(value: Any, key: str, kind: Any, place: str, **default: Any) -> Any:
     if isinstance(found, str) and not _is_text(found):
         raise Misshapen(f"{place}.{key}", "contains half of a surrogate pair, which is not a character", ascii(found))
     if isinstance(found, int) and abs(found) >= _TOO_MUCH:
-        raise Misshapen(f"{place}.{key}", f"is {found}, far behind the end of any text", found)
+        raise Misshapen(f"{place}.{key}", f"is {found}, far beyond the end of any text", found)
     return found
 
 

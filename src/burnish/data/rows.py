@@ -128,9 +128,9 @@ def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _hints(there: Sequence[str]) -> list[str]:
     if len(there) == 1 and (found := next((each for each in _DELIMITERS if each in there[0]), None)):
-        return [f"  if {_DELIMITERS[found]} stands between its fields, set data.delimiter: {json.dumps(found)}"]
+        return [f"  if its fields are separated by {_DELIMITERS[found]}, set data.delimiter: {json.dumps(found)}"]
     if any(len(name) > _LONG_NAME or name.isnumeric() for name in there):
-        return ["  if its first line is a row and no header, set data.header: false and data.columns"]
+        return ["  if its first line is a row, not a header, set data.header: false and data.columns"]
     return []
 
 
@@ -145,11 +145,13 @@ def _missing(name: str, there: Sequence[str], *, why: str) -> str:
 
 def _holds(column: pa.ChunkedArray, values: tuple[str, ...], *, option: str) -> _Mask:
     if pa.types.is_nested(column.type):
-        raise DataError(f"{option}: the column holds {column.type}, and only plain values can be filtered by")
+        raise DataError(f"{option}: the column holds {column.type}; only plain values can be used in a filter")
     try:
         wanted = pa.array(values, type=pa.string()).cast(column.type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-        raise DataError(f"{option}: the column holds {column.type}, and {', '.join(values)} is not that") from error
+        raise DataError(
+            f"{option}: the column holds {column.type}, and {', '.join(values)} is not of that type"
+        ) from error
     found: _Mask = pc.is_in(column, value_set=wanted).to_numpy()
     return found.astype(bool)
 

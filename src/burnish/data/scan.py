@@ -105,8 +105,8 @@ def _tail_fault(text: str, start: int, *, line: int, quoted: re.Match[str]) -> s
     num_lines = text.count("\n", start, quoted.end(1))
     where = f" on line {line + num_lines}" if num_lines else ""
     return (
-        f"text follows a closing quote{where}: `{quoted[2][:_SHOWN_TAIL]}`; a quote inside a quoted field is "
-        f"written twice, and a quote that is only text stands in an unquoted field"
+        f"text follows a closing quote{where}: `{quoted[2][:_SHOWN_TAIL]}`; write a quote inside a "
+        f"quoted field twice, or leave the field unquoted if the quote is only text"
     )
 
 

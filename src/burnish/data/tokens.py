@@ -91,7 +91,7 @@ _OPTIONS = ("pad_id", "pad_type_id", "padding_side", "max_positions", "uses_segm
 def demand_tokenizer(assets: object) -> TextAssets:
     """Give what a model brings to read text with; refuse one that brings nothing."""
     if not isinstance(assets, TextAssets):
-        raise ConfigError([Problem("model must bring a tokenizer to read text; this one does not")])
+        raise ConfigError([Problem("model needs a tokenizer to read text, and this one has none")])
     return assets
 
 

@@ -31,7 +31,7 @@ class HubCopy:
 def check_name(name: str) -> str:
     """Give the name back, or raise ValueError if it could never be found anywhere."""
     if "://" in name or "${" in name:
-        why = "only data is read from addresses" if "://" in name else "variables are not replaced here"
+        why = "only data is read from addresses" if "://" in name else "variables are not expanded here"
         raise ValueError(f"must be {FORMS}: {why}")
     if name.startswith(PACKAGE):
         module, _, inside = name.removeprefix(PACKAGE).partition("/")

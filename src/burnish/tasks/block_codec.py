@@ -57,7 +57,7 @@ class BlockCodec:
     def build(cls, assets: Assets, *, text: str, max_length: int, is_packed: bool, join: str) -> BlockCodec:
         """Put a tokenizer and a task's options together."""
         if not isinstance(assets, TextAssets):
-            raise ConfigError([Problem("model must bring a tokenizer to read text; this one does not")])
+            raise ConfigError([Problem("model needs a tokenizer to read text, and this one has none")])
         codec = cls(Vocabulary(assets), text, max_length, is_packed, join)
         least, most = codec.template.num_special + 2, assets.max_positions
         if max_length < least:

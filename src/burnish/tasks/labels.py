@@ -82,7 +82,7 @@ class LabelColumns:
             return values, []
         parsed = [_number(value) for value in column.to_pylist()]
         wrong = {
-            row: "is not a number" if value is None else f"is too large to be learned; at most {LARGEST:g} is right"
+            row: "is not a number" if value is None else f"is too large to be learned; at most {LARGEST:g} is allowed"
             for row, value in enumerate(parsed)
             if value is None or abs(value) > LARGEST
         }

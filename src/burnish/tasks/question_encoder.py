@@ -53,7 +53,7 @@ class QuestionEncoder:
     def build(cls, assets: Assets, columns: QuestionColumns, reading: Reading, **flags: bool) -> QuestionEncoder:
         """Put a tokenizer and a task's options together."""
         if not isinstance(assets, TextAssets):
-            raise ConfigError([Problem("model must bring a tokenizer to read text; this one does not")])
+            raise ConfigError([Problem("model needs a tokenizer to read text, and this one has none")])
         encoder = cls(assets, columns, reading, **flags)
         least = encoder._template.num_special + reading.max_question + 1
         if reading.max_length < least:

@@ -18,7 +18,7 @@ from burnish.tasks.table_scaling import scaled
 
 HALF = 0.5
 """The share of unreadable cells that is forgiven in rows with a target: training rows have told what a column is."""
-_WANTED = {"number": "no number", "datetime": "no date or time", "boolean": "neither yes nor no"}
+_WANTED = {"number": "no number", "datetime": "not a date or time", "boolean": "neither yes nor no"}
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,7 @@ def test_skipped_rows_are_listed_and_stand_in_the_answers(capfd: Captured) -> No
     Path("rows.jsonl").write_text('{"company": "x"}\n{"fare": 1}\n')
     argv = ["predict", "r", "--format", "jsonl", "--in", "rows.jsonl", "--bad-rows", "skip", "--out", "deep/out.jsonl"]
     assert run(argv) == 0
-    said = "row 2 (line 2), company: is missing and has no default; a text is right"
+    said = "row 2 (line 2), company: is missing and has no default; expected text"
     answer = capfd.readouterr()
     assert answer.out == "2 predictions in deep/out.jsonl\n"
     assert answer.err.splitlines()[-1] == f"skipped {said}"

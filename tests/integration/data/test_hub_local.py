@@ -81,7 +81,7 @@ def test_options_shape_the_rows_and_the_fingerprint(shelf: Path) -> None:
 def test_a_split_serves_one_purpose(shelf: Path) -> None:
     splits = hub(shelf, validation="test").load(Asked(columns=("text",)))
     assert (len(splits.validation), splits.test) == (6, None)
-    with pytest.raises(DataError, match="must give each of train, validation from a split of its own"):
+    with pytest.raises(DataError, match="must give each of train, validation from a different split"):
         hub(shelf, validation="train").load(Asked())
 
 

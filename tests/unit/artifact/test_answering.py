@@ -64,5 +64,5 @@ def test_a_model_is_not_asked_about_nothing(payload: bytes) -> None:
 
 
 def test_a_limit_holds() -> None:
-    with pytest.raises(DataError, match="9 bytes, and 8 are read at once"):
+    with pytest.raises(DataError, match="9 bytes, but only 8 are read at once"):
         answered(b'[{"a":1}]', limits=Limits(payload_bytes=8))

@@ -99,7 +99,7 @@ def test_a_complaint_tells_where_the_options_it_names_were_set_and_no_others(tmp
     with pytest.raises(ConfigError) as caught:
         config.check(str(path), overrides=["data.test=b.csv"])
     assert str(caught.value).splitlines()[2:] == [
-        "data takes `test` (files) or `split.test` (a part of train), not both; null takes the part away",
+        "data takes `test` (files) or `split.test` (a part of train), not both; null removes the part",
         "  `test` set by data.test=b.csv on the command line",
         f"  `split.test` set by {path}:7",
     ]

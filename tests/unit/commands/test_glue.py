@@ -133,7 +133,7 @@ def test_a_model_of_other_data_is_refused(run: Path) -> None:
     [
         (None, r"given has no test\.tsv \(nor \.gz, \.zst\), which GLUE's sst2 is tested on"),
         ("index\ttext\n0\ta\n", "there is no column `sentence`"),
-        ("index\tsentence\n0\ta\nx\tb\n", r"test\.tsv:3: the index is 'x', and a number is right"),
+        ("index\tsentence\n0\ta\nx\tb\n", r"test\.tsv:3: the index is 'x', but a number is expected"),
         ("index\tsentence\n0\ta\n0\tb\n", "the column `index` holds a number twice"),
         ("index\tsentence\n0\ta\tb\n", r"test\.tsv:2: has 3 fields"),
     ],

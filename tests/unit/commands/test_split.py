@@ -130,7 +130,7 @@ def test_what_cannot_be_done_is_refused_and_leaves_nothing(
 
 def test_broken_rows_are_told_by_line(tmp_path: Path) -> None:
     (tmp_path / "all.csv").write_text("text,label\na b c,0\na b c,1,2\n")
-    with pytest.raises(DataError, match=r"all\.csv:3: has 3 fields, and 2 are right here"):
+    with pytest.raises(DataError, match=r"all\.csv:3: has 3 fields, but 2 are expected here"):
         split(str(tmp_path / "all.csv"), out=tmp_path / "parts")
 
 

@@ -93,8 +93,8 @@ def test_text_is_compared_as_text_and_times_come_apart() -> None:
         ("1 + a[0]", "an index in brackets at character 5"),
         ("[x for x in a]", "ListComp"),
         ("(lambda: 1)()", "only a function may be called"),
-        ("eval('1')", "`eval` is no function at character 1"),
-        ("a if b", "is no expression"),
+        ("eval('1')", "`eval` is not a function at character 1"),
+        ("a if b", "is not an expression"),
         ("f'{a}'", "a formatted text"),
         ("(a := 1)", "an assignment"),
         ("log(a, b)", "`log` takes 1 value at character 1"),
@@ -108,7 +108,7 @@ def test_text_is_compared_as_text_and_times_come_apart() -> None:
         ("-" * 200 + "a", "nested more than"),
         ("(" * 300 + "a" + ")" * 300, ""),
         ("a\0b", ""),
-        ("é + zählen(a)", "`zählen` is no function at character 5"),
+        ("é + zählen(a)", "`zählen` is not a function at character 5"),
     ],
 )
 def test_anything_else_is_refused_with_its_place(text: str, words: str) -> None:

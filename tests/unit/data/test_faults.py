@@ -32,7 +32,7 @@ def test_errors_are_listed_with_place_and_reason() -> None:
         "2 of 40 rows of the train split cannot be used",
         "  a.csv:3: label 'x' is not one of a, b",
         "  a.csv:5: empty text",
-        "mend them, or set data.bad_rows: skip to go on without them",
+        "fix them, or set data.bad_rows: skip to train without them",
     ]
 
 
@@ -69,7 +69,7 @@ def test_skip_drops_them_and_writes_them_down(tmp_path: Path) -> None:
 
 
 def test_skip_refuses_past_the_share() -> None:
-    with pytest.raises(DataError, match=r"2 of 10 rows .*: 20\.00%, and data\.max_bad_share allows 10\.00%"):
+    with pytest.raises(DataError, match=r"2 of 10 rows .*: 20\.00%, but data\.max_bad_share allows 10\.00%"):
         settled(10, [RowFault(0, "x"), RowFault(5, "x")], policy="skip", share=0.1)
 
 
@@ -87,7 +87,7 @@ def test_several_splits_share_one_quarantine(tmp_path: Path) -> None:
 
 def test_skipping_is_not_offered_where_it_would_not_help() -> None:
     with pytest.raises(
-        DataError, match=r"mend them; data.bad_rows: skip would not do, for .* allows 1.00% of the rows"
+        DataError, match=r"fix them; skipping is not possible, because at most 1\.00% of the rows may be skipped"
     ):
         settled(40, [RowFault(3, "empty text")], share=0.01)
 

@@ -73,7 +73,11 @@ def test_a_column_can_name_the_splits(reviews: Path) -> None:
 
 
 def test_a_column_that_names_something_else_is_refused(reviews: Path) -> None:
-    with pytest.raises(DataError, match=r"the column `label` holds 'pos', 'neg', which names no split; train, valid"):
+    with pytest.raises(
+        DataError,
+        match=r"the column `label` holds 'pos', 'neg', which is not a split; use "
+        r"train, valid",
+    ):
         Files(train=str(reviews), split={"by": "label"}).load(ASKED)
 
 
@@ -194,8 +198,8 @@ def test_broken_rows_of_all_splits_are_told_together(reviews: Path, tmp_path: Pa
     reviews.write_text(reviews.read_text() + "only,three,fields\n")
     with pytest.raises(DataError) as caught:
         Files(train=str(reviews), test=f"{tmp_path}/test.csv").load(ASKED)
-    assert f"{reviews}:102: has 3 fields, and 4 are right here" in str(caught.value)
-    assert "test.csv:2: has 1 field, and 2 are right here" in str(caught.value)
+    assert f"{reviews}:102: has 3 fields, but 4 are expected here" in str(caught.value)
+    assert "test.csv:2: has 1 field, but 2 are expected here" in str(caught.value)
 
 
 def test_beside_broken_rows_the_rest_can_be_asked_for(reviews: Path) -> None:
@@ -203,7 +207,7 @@ def test_beside_broken_rows_the_rest_can_be_asked_for(reviews: Path) -> None:
     with pytest.raises(BrokenRows) as caught:
         Files(train=str(reviews)).load(ASKED)
     assert [str(row).partition(":")[2] for row in caught.value.broken["train"]] == [
-        "102: has 3 fields, and 4 are right here"
+        "102: has 3 fields, but 4 are expected here"
     ]
     assert sum(map(len, parts(caught.value.rest()))) == 100
 
@@ -269,7 +273,7 @@ def test_further_sets_are_read_by_name_and_read_whole(reviews: Path, tmp_path: P
 
 @pytest.mark.parametrize("name", ["test", "a b", "../up"])
 def test_a_further_set_must_have_a_name_of_its_own(name: str) -> None:
-    with pytest.raises(ValueError, match="names a further set"):
+    with pytest.raises(ValueError, match="names an additional set"):
         Files(train=("a.csv",), also={name: ("b.csv",)})
 
 

@@ -91,7 +91,7 @@ def test_a_column_the_task_asks_for_is_demanded(tmp_path: Path) -> None:
 def test_broken_rows_follow_the_policy(tmp_path: Path) -> None:
     folder = publish(tmp_path, "qqp")
     (tmp_path / "train.tsv").write_text((tmp_path / "train.tsv").read_text() + "1\t2\n")
-    with pytest.raises(DataError, match=r"train\.tsv:3: has 2 fields, and 6 are right here"):
+    with pytest.raises(DataError, match=r"train\.tsv:3: has 2 fields, but 6 are expected here"):
         load("qqp", folder)
     assert len(load("qqp", folder, bad_rows="skip", max_bad_share=0.5).train) == 1
 

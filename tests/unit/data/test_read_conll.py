@@ -73,7 +73,7 @@ def test_windows_line_ends_and_blank_lines_of_spaces() -> None:
 def test_a_line_with_a_cell_too_few_makes_its_sentence_bad() -> None:
     rows, bad = read("EU B-ORG\n\nthe O\ncat\n\nOh O\n")
     assert rows.table["words"].to_pylist() == [["EU"], ["Oh"]]
-    assert bad == ["train.txt:4: has 1 column, and 2 are right here"]
+    assert bad == ["train.txt:4: has 1 column, but 2 are expected here"]
 
 
 def test_bytes_that_are_no_text_are_told_by_line() -> None:

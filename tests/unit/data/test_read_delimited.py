@@ -70,9 +70,9 @@ def test_a_lone_carriage_return_is_text_for_the_exact_way_too() -> None:
 def test_every_broken_row_is_named_with_its_line() -> None:
     _, bad = read(b'a,b\n1,"x\ny"\n1,2,3\n\n\xff,1\nok,1\n4\n"open,1\nfine,2\n')
     assert [(row.line, row.why) for row in bad] == [
-        (4, "has 3 fields, and 2 are right here"),
+        (4, "has 3 fields, but 2 are expected here"),
         (6, "byte 0xff is not UTF-8; save the file as UTF-8"),
-        (8, "has 1 field, and 2 are right here"),
+        (8, "has 1 field, but 2 are expected here"),
         (9, "a quote opens here and never closes"),
     ]
 
@@ -133,7 +133,7 @@ def test_without_header_and_names_columns_are_numbered() -> None:
 
 
 def test_the_wrong_number_of_names_is_refused() -> None:
-    with pytest.raises(DataError, match="first row has 2 fields, and 3 columns are named: a, b, c"):
+    with pytest.raises(DataError, match="first row has 2 fields, but 3 columns are named: a, b, c"):
         read(b"1,x\n", Dialect(columns=("a", "b", "c")))
 
 
@@ -180,9 +180,7 @@ LOST_QUOTE = b'id,t\n1,a\n2,b\n3,"open\n4,z\n5,q\n6,x"y\n7,e\n'
 def test_a_lost_quote_swallows_no_rows() -> None:
     rows, bad = read(LOST_QUOTE)
     assert [row.line for row in bad] == [4]
-    assert bad[0].why.startswith(
-        "text follows a closing quote on line 7: `y`; a quote inside a quoted field is written"
-    )
+    assert bad[0].why.startswith("text follows a closing quote on line 7: `y`; write a quote inside a quoted field")
     assert rows.table["id"].to_pylist() == ["1", "2", "4", "5", "6", "7"]
 
 

@@ -107,11 +107,11 @@ def test_a_url_is_fetched() -> None:
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.csv.gz", gzip.compress(CSV * 100, mtime=0)[:-12], "could not be read: it is not a whole gzip file"),
-        ("a.csv.zst", b"nonsense", "could not be read: it is not a whole zstd file"),
-        ("a.parquet", b"nonsense", "is not a whole Parquet file"),
-        ("a.arrow", b"ARROW1nonsense", "is not a whole Arrow file"),
-        ("a.xyz", b"x", "has the suffix .xyz, which tells no format; set data.format"),
+        ("a.csv.gz", gzip.compress(CSV * 100, mtime=0)[:-12], "could not be read: it is not a complete gzip file"),
+        ("a.csv.zst", b"nonsense", "could not be read: it is not a complete zstd file"),
+        ("a.parquet", b"nonsense", "is not a complete Parquet file"),
+        ("a.arrow", b"ARROW1nonsense", "is not a complete Arrow file"),
+        ("a.xyz", b"x", "has the suffix .xyz, which is not a known format; set data.format"),
     ],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, name: str, data: bytes, message: str) -> None:
@@ -219,12 +219,12 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
         return told
 
     monkeypatch.setattr(module, "digest", digest)
-    with pytest.raises(DataError, match="changed while it was read; start again when nobody writes it"):
+    with pytest.raises(DataError, match="changed while it was being read; start again when nothing writes to it"):
         load(tmp_path / name)
 
 
 def test_text_that_is_not_utf8_is_refused_in_parquet(tmp_path: Path) -> None:
     broken = pa.Array.from_buffers(pa.string(), 1, pa.array([b"\xff"]).buffers())
     pa.parquet.write_table(pa.table({"text": broken}), tmp_path / "a.parquet")
-    with pytest.raises(DataError, match=r"a\.parquet is not a whole Parquet file: .*UTF8"):
+    with pytest.raises(DataError, match=r"a\.parquet is not a complete Parquet file: .*UTF8"):
         load(tmp_path / "a.parquet")

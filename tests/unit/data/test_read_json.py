@@ -52,8 +52,8 @@ def test_integers_too_long_for_the_machine_lose_no_digit() -> None:
 def test_lines_that_hold_no_object_are_named() -> None:
     data = b'{"a":1}\nnull\n[1]\n{"a":\n\n{"a":"\xff"}\n{"a":1,"a":2}\n{"a":"\\ud800"}\n'
     assert faults(data) == [
-        (2, 'holds null where an object like {"text": …} is right'),
-        (3, 'holds a list where an object like {"text": …} is right'),
+        (2, 'holds null where an object like {"text": …} is expected'),
+        (3, 'holds a list where an object like {"text": …} is expected'),
         (4, "is not JSON: Expecting value at column 6"),
         (6, "byte 0xff is not UTF-8; save the file as UTF-8"),
         (7, "the key `a` is given more than once"),
@@ -87,7 +87,7 @@ def test_a_document_may_be_laid_out_in_any_usual_way(data: object) -> None:
     ("data", "message"),
     [
         (b'[{"a": 1},\n {"a": }]', "a.json:2: is not JSON: Expecting value at column 8"),
-        (b"[1, 2]", "a.json row 1 is a number where an object is right"),
+        (b"[1, 2]", "a.json row 1 is a number where an object is expected"),
         (b"[]", "a.json holds no rows"),
         (b'"text"', "a.json holds no table"),
         (b'[{"a": "\xff"}]', "a.json:1: byte 0xff is not UTF-8"),
@@ -134,10 +134,10 @@ def test_deeply_nested_rows_are_refused_by_their_line(levels: int) -> None:
 def test_a_number_of_too_many_digits_is_refused(whole: bool) -> None:
     row = f'{{"n": {"9" * 5001}}}'.encode()
     if whole:
-        with pytest.raises(DataError, match=r"a\.json: holds a number of more digits than are read; at most 4,300"):
+        with pytest.raises(DataError, match=r"a\.json: has a number with too many digits; at most 4,300"):
             document(b"[" + row + b"]")
     else:
-        assert faults(row) == [(1, "holds a number of more digits than are read; at most 4,300 are right")]
+        assert faults(row) == [(1, "has a number with too many digits; at most 4,300 are read")]
 
 
 def test_half_a_surrogate_pair_is_refused_in_a_document_too() -> None:

@@ -92,7 +92,11 @@ def test_broken_paragraphs_and_articles_are_told_with_the_rest() -> None:
 
 
 def test_a_layout_that_is_asked_for_must_be_there() -> None:
-    with pytest.raises(DataError, match=r"a\.json is no SQuAD file: an object with a list of articles under `data`"):
+    with pytest.raises(
+        DataError,
+        match=r"a\.json is not a SQuAD file: expected an object with a list of articles "
+        r"under `data`",
+    ):
         read([{"question": "x"}], layout="squad")
     with pytest.raises(DataError, match=r"a\.json holds no questions"):
         read({"data": []}, layout="squad")

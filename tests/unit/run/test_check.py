@@ -71,11 +71,14 @@ def test_all_of_them_at_once(model: Path) -> None:
             "model.name must be a name on the hub like org/model, a folder, or package:module/folder",
         ),
         ("model=https://host/bert", "only data is read from addresses"),
-        ("model=${MODEL}", "variables are not replaced here"),
-        ("data.train=x.tf_record", "data.train: x.tf_record has the suffix .tf_record, which tells no format"),
+        ("model=${MODEL}", "variables are not expanded here"),
+        ("data.train=x.tf_record", "data.train: x.tf_record has the suffix .tf_record, which is not a known format"),
         ("data.test=[y.csv, x.tfrecord.gz]", "data.test: x.tfrecord.gz has the suffix .tfrecord"),
         ("data.also.more=gs://box/x.xlsx", "data.also.more: gs://box/x.xlsx has the suffix .xlsx"),
-        ("data.train=${HOME}/x.csv", "data.train: ${HOME}/x.csv holds a variable, and variables are not replaced here"),
+        (
+            "data.train=${HOME}/x.csv",
+            "data.train: ${HOME}/x.csv contains a variable, and variables are not expanded here",
+        ),
         ("data={type: prepared, dir: gs://box/it}", "data.dir must be a folder on this machine, got gs://box/it"),
     ],
 )

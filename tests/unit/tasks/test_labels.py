@@ -135,5 +135,5 @@ def test_lists_and_joined_texts_say_the_same(rows: list[list[str]]) -> None:
 def test_a_number_too_large_to_be_squared_is_a_bad_label() -> None:
     values, faults = ONE.numbers(column("1", "1e200", "-1.7e308", "1e149"))
     assert [fault.row for fault in faults] == [1, 2]
-    assert faults[0].what == "label '1e200' is too large to be learned; at most 1e+150 is right"
+    assert faults[0].what == "label '1e200' is too large to be learned; at most 1e+150 is allowed"
     assert values[[0, 3]].tolist() == [1.0, 1e149]

@@ -287,7 +287,7 @@ def test_what_does_not_fit_the_rows_is_refused(options: dict[str, Any], words: s
         ({"columns": {"a": {"boundaries": [3, 1]}}}, "do not rise"),
         ({"derived": {"a": "b + 1", "b": "a + 1"}}, "in a circle"),
         ({"derived": {"a": "a + 1"}}, "in a circle"),
-        ({"derived": {"a": "import os"}}, "is no expression"),
+        ({"derived": {"a": "import os"}}, "is not an expression"),
     ],
 )
 def test_options_that_contradict_each_other_are_refused(options: dict[str, Any], words: str) -> None:

@@ -148,5 +148,5 @@ def test_windows_over_long_texts_are_allowed() -> None:
 
 
 def test_a_model_without_a_tokenizer_is_refused() -> None:
-    with pytest.raises(ConfigError, match="must bring a tokenizer"):
+    with pytest.raises(ConfigError, match="model needs a tokenizer"):
         task().encoder(task().profile(rows()), SimpleNamespace(max_positions=None))

@@ -31,14 +31,14 @@ TYPES: Mapping[Kind, pa.DataType] = {
 }
 """What a column is made of; words and texts are lists of these where any row gives a list."""
 _RIGHT: Mapping[Kind, str] = {
-    "number": "a number like 12.5 is right",
-    "integer": "a whole number like 12 is right",
-    "boolean": "true or false is right",
-    "text": "a text is right",
-    "flag": "yes or no is right",
-    "time": "a date or time like 2024-03-01 18:30 is right",
-    "words": 'a text, or a list of words like ["a", "word"], is right',
-    "texts": 'a list of texts like ["one", "two"] is right',
+    "number": "expected a number like 12.5",
+    "integer": "expected a whole number like 12",
+    "boolean": "expected true or false",
+    "text": "expected text",
+    "flag": "expected yes or no",
+    "time": "expected a date or time like 2024-03-01 18:30",
+    "words": 'expected text, or a list of words like ["a", "word"]',
+    "texts": 'expected a list of texts like ["one", "two"]',
 }
 _LISTED: Mapping[Kind, Callable[[str], list[str]]] = {"words": WORD.findall, "texts": lambda text: [text]}
 """Kinds that may be lists, and what a text becomes among lists."""
@@ -182,7 +182,7 @@ def _plain(value: object) -> object:
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise Unfit(f"{described(value)} are bytes that are not UTF-8; a text in UTF-8 is right") from error
+        raise Unfit(f"{described(value)} are bytes that are not UTF-8; expected text in UTF-8") from error
 
 
 def _number(value: object) -> float | None:
@@ -201,7 +201,7 @@ def _float(value: int | float) -> float | None:
     try:
         number = float(value)
     except OverflowError as error:
-        raise Unfit(f"{described(value)} is too large for a number; at most 1.8e308 is right") from error
+        raise Unfit(f"{described(value)} is too large for a number; expected at most 1.8e308") from error
     return None if math.isnan(number) else number  # a missing value
 
 
@@ -246,7 +246,7 @@ def _text(value: object) -> str:
         return value
     if isinstance(value, int | float):  # as a CSV file would hold it
         return json.dumps(value)
-    raise Unfit(f"{described(value)} is no text; {_RIGHT['text']}")
+    raise Unfit(f"{described(value)} is not text; {_RIGHT['text']}")
 
 
 def _list(value: object, *, kind: Kind) -> list[str]:
@@ -283,5 +283,5 @@ _NATURAL: Mapping[Kind, set[type]] = {
 }
 _READINGS: Mapping[Kind, tuple[Callable[[pa.Array], Numbers], str]] = {
     "flag": (flags, "neither yes nor no"),
-    "time": (times, "no date or time"),
+    "time": (times, "not a date or time"),
 }

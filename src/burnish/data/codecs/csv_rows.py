@@ -44,7 +44,7 @@ class Csv:
             body = pa.py_buffer(header + body.to_pybytes())
         rows, bad = read_delimited(body, name=NAME, dialect=Dialect(header=True))
         if names is not None:
-            bad = [replace(row, why=row.why.replace("right here", f"right: {', '.join(names)}")) for row in bad]
+            bad = [replace(row, why=row.why.replace("expected here", f"expected: {', '.join(names)}")) for row in bad]
         return _decoded(rows, bad, columns, header_lines=header.count(b"\n"))
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:

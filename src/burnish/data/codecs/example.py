@@ -87,7 +87,7 @@ def _float_values(data: memoryview) -> list[float]:
     for number, kind, value in fields(data):
         if number == 1 and kind in (LENGTH, FIXED32) and isinstance(value, memoryview):
             if len(value) % 4:
-                raise WireError(f"a list of floats has {len(value)} bytes, which is no multiple of 4")
+                raise WireError(f"a list of floats has {len(value)} bytes, which is not a multiple of 4")
             values.extend(struct.unpack(f"<{len(value) // 4}f", value))
     return values
 

@@ -35,7 +35,7 @@ def _maker(field: pa.Field) -> _Make:
     kind = _kind(field.type.value_type if is_list else field.type)
     if kind is None:
         raise DataError(
-            f"the column `{field.name}` holds {field.type}, and a tf.train.Example holds numbers, booleans, text or "
+            f"the column `{field.name}` holds {field.type}; a tf.train.Example holds numbers, booleans, text or "
             "bytes, or lists of these"
         )
     found = kind

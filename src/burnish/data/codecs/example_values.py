@@ -15,10 +15,10 @@ def example_row(data: bytes, names: Sequence[str]) -> Mapping[str, Any]:
     try:
         features = parse_example(data, wanted=names)
     except WireError as error:
-        raise Unfit(f"is no tf.train.Example: {error}") from error
+        raise Unfit(f"is not a tf.train.Example: {error}") from error
     several = [(name, len(each.values)) for name, each in features.items() if len(each.values) > 1]
     if several:
-        raise Unfit("; ".join(f"`{name}` holds {count} values where one is right" for name, count in several))
+        raise Unfit("; ".join(f"`{name}` holds {count} values where one is expected" for name, count in several))
     return {name: _value(each) for name, each in features.items() if each.values}
 
 

@@ -98,13 +98,13 @@ def _rows(document: Any, columns: Sequence[ColumnSpec]) -> Sequence[Any]:
     if isinstance(document, list):
         return document
     if not isinstance(document, dict | _Broken):
-        raise DataError(f"the payload is {described(document)}, where a list of rows is right")
+        raise DataError(f"the payload is {described(document)}, where a list of rows is expected")
     names = {spec.name for spec in columns}
     if isinstance(document, _Broken) or _ENVELOPE not in document or _ENVELOPE in names:
         return [document]
     instances = document[_ENVELOPE]
     if not isinstance(instances, list):
-        raise DataError(f"`{_ENVELOPE}` is {_shown(instances)}, where a list of rows is right")
+        raise DataError(f"`{_ENVELOPE}` is {_shown(instances)}, where a list of rows is expected")
     return instances
 
 
@@ -115,17 +115,17 @@ def _named(row: Any, names: Sequence[str], *, columns: Sequence[ColumnSpec]) -> 
         return {names[0]: row}
     if isinstance(row, list | _Broken):
         return _listed(row, names, columns=columns)
-    raise Unfit(f'is {_shown(row)}, where an object like {{"{names[0]}": …}} is right')
+    raise Unfit(f'is {_shown(row)}, where an object like {{"{names[0]}": …}} is expected')
 
 
 def _listed(row: Any, _names: Sequence[str], *, columns: Sequence[ColumnSpec]) -> Mapping[str, Any]:
     if isinstance(row, _Broken):
         raise Unfit(row.why)
     if not isinstance(row, list):
-        raise Unfit(f"is {_shown(row)}, where a list of values in the order of the columns is right")
+        raise Unfit(f"is {_shown(row)}, where a list of values in the order of the columns is expected")
     cells = cell_names(columns)
     if len(row) != len(cells):
-        raise Unfit(f"has {len(row)} value{'s' * (len(row) != 1)} where {len(cells)} are right: {', '.join(cells)}")
+        raise Unfit(f"has {len(row)} value{'s' * (len(row) != 1)} where {len(cells)} are expected: {', '.join(cells)}")
     return _sound(dict(zip(cells, row, strict=True)))
 
 

@@ -23,13 +23,16 @@ class Limits:
         """Refuse a payload that is too large."""
         if len(payload) > self.payload_bytes:
             raise DataError(
-                f"the payload has {len(payload):,} bytes, and {self.payload_bytes:,} are read at once; send it in parts"
+                f"the payload has {len(payload):,} bytes, but only {self.payload_bytes:,} are read at once; "
+                "send it in parts"
             )
 
     def check_rows(self, count: int, *, what: str = "rows") -> None:
         """Refuse too many rows before anything is made of them."""
         if count > self.rows:
-            raise DataError(f"the payload has {count:,} {what}, and {self.rows:,} are read at once; send it in parts")
+            raise DataError(
+                f"the payload has {count:,} {what}, but only {self.rows:,} are read at once; send it in parts"
+            )
 
 
 DEFAULT_LIMITS = Limits()

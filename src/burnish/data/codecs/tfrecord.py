@@ -41,9 +41,11 @@ def read_records(stream: BinaryIO, *, name: str, max_bytes: int = MAX_RECORD_BYT
         if checksum is None:
             raise DataError(f"{name} record {number} is cut short: {len(head)} bytes of its head are there")
         if checksum != masked_crc32c(head[:8]):
-            raise DataError(f"{name} record {number} is damaged, or this is no TFRecord: its length fails its checksum")
+            raise DataError(
+                f"{name} record {number} is damaged, or this is not a TFRecord file: its length fails its checksum"
+            )
         if length > max_bytes:
-            raise DataError(f"{name} record {number} has {length:,} bytes, and {max_bytes:,} are allowed")
+            raise DataError(f"{name} record {number} has {length:,} bytes, but only {max_bytes:,} are allowed")
         yield _body(stream, length, place=f"{name} record {number}")
         number += 1
 

@@ -40,7 +40,7 @@ def read_varint(data: memoryview, at: int, *, max_bytes: int = _MAX_BYTES) -> tu
         if byte < 0x80:
             return value & _WORD, at + shift + 1
     short = len(data) - at < max_bytes
-    raise WireError("it ends inside a number" if short else "a number takes more bytes than any can")
+    raise WireError("it ends inside a number" if short else "a number has too many bytes")
 
 
 def varint(value: int) -> bytes:
@@ -63,9 +63,9 @@ def _tag(data: memoryview, at: int) -> tuple[int, int, int]:
     tag, at = read_varint(data, at, max_bytes=_MAX_TAG_BYTES)
     number, kind = tag >> 3, tag & 7
     if number == 0 or tag >= 1 << 32:
-        raise WireError(f"a field has the number {number}, which none can have")
+        raise WireError(f"a field has the impossible number {number}")
     if kind > FIXED32:
-        raise WireError(f"a field has the wire type {kind}, which there is not")
+        raise WireError(f"a field has the unknown wire type {kind}")
     return number, kind, at
 
 
@@ -86,4 +86,4 @@ def _enter_or_leave(groups: list[int], number: int, kind: int) -> None:
         if len(groups) > _DEEPEST_GROUP:
             raise WireError(f"groups are nested more than {_DEEPEST_GROUP} deep")
     elif not groups or groups.pop() != number:
-        raise WireError(f"a group {number} is closed that was not open")
+        raise WireError(f"group {number} is closed but was not open")

@@ -75,19 +75,19 @@ def test_what_is_taken_for_a_value(kind: Kind, value: object, found: object) -> 
 @pytest.mark.parametrize(
     ("kind", "value", "said"),
     [
-        ("number", True, "true is not a number; a number like 12.5 is right"),
+        ("number", True, "true is not a number; expected a number like 12.5"),
         ("number", [1], "a list is not a number"),
         ("number", {"a": 1}, "an object is not a number"),
-        ("number", 10**400, "is too large for a number; at most 1.8e308 is right"),
+        ("number", 10**400, "is too large for a number; expected at most 1.8e308"),
         ("number", "1_000", "'1_000' is not a number"),
-        ("integer", 2.5, "2.5 is not a whole number; a whole number like 12 is right"),
+        ("integer", 2.5, "2.5 is not a whole number; expected a whole number like 12"),
         ("integer", math.inf, "Infinity is not a whole number"),
         ("integer", 2**63, "9223372036854775808 is beyond 64 bits"),
         ("integer", "9" * 5000, "is not a whole number"),
         ("integer", True, "true is not a whole number"),
-        ("boolean", 2, "2 is neither true nor false; true or false is right"),
+        ("boolean", 2, "2 is neither true nor false; expected true or false"),
         ("boolean", "maybe", "'maybe' is neither true nor false"),
-        ("text", ["a"], "a list is no text; a text is right"),
+        ("text", ["a"], "a list is not text; expected text"),
         ("text", "\ud800", "half of a surrogate pair"),
         ("text", {"b64": "?"}, "'?' is not base64"),
         ("text", b"\xff", "bytes that are not UTF-8"),
@@ -105,7 +105,7 @@ def test_a_missing_value_becomes_the_default_or_stays_missing_or_is_refused() ->
     assert settled(values, ColumnSpec("c", "number", default=7)).array.to_pylist() == [1.5, 7.0]
     assert settled(values, ColumnSpec("c", "number", is_required=False)).array.to_pylist() == [1.5, None]
     assert settled(values, ColumnSpec("c", "number")).faults == {
-        1: "is missing and has no default; a number like 12.5 is right"
+        1: "is missing and has no default; expected a number like 12.5"
     }
 
 
@@ -137,8 +137,8 @@ def test_among_lists_a_text_becomes_a_list_too(kind: Kind, split: list[str]) -> 
 def test_lists_of_something_else_are_refused_by_their_item() -> None:
     found = from_values([["a", ["b"]], [], ["a"], [None]], ColumnSpec("c", "words"))
     assert found.faults == {
-        0: 'item 2 of the list is a list; a text, or a list of words like ["a", "word"], is right',
-        1: 'an empty list; a text, or a list of words like ["a", "word"], is right',
-        3: 'item 1 of the list is null; a text, or a list of words like ["a", "word"], is right',
+        0: 'item 2 of the list is a list; expected text, or a list of words like ["a", "word"]',
+        1: 'an empty list; expected text, or a list of words like ["a", "word"]',
+        3: 'item 1 of the list is null; expected text, or a list of words like ["a", "word"]',
     }
-    assert "is no text; a text is right" in from_values([["a"]], ColumnSpec("c")).faults[0]
+    assert "is not text; expected text" in from_values([["a"]], ColumnSpec("c")).faults[0]

@@ -147,7 +147,7 @@ def test_cells_that_are_no_flag_and_no_time_are_told_by_row_and_column(kind: Kin
     good = {"flag": "yes", "time": "2024-03-01 18:30"}[kind]
     payload = json.dumps([[good], ["soon"], [None]]).encode() if format == "json" else f"{good}\nsoon\n?\n".encode()
     rows = decode(payload, [ColumnSpec("when", kind, is_required=False)], format=format)
-    wanted = {"flag": "'soon' is neither yes nor no", "time": "'soon' is no date or time"}[kind]
+    wanted = {"flag": "'soon' is neither yes nor no", "time": "'soon' is not a date or time"}[kind]
     assert [(error.row, error.column) for error in rows.errors] == [(2, "when")]
     assert wanted in rows.errors[0].what
     assert rows.table["when"].to_pylist()[0] == good
@@ -246,7 +246,7 @@ def test_rows_keep_their_numbers_after_bad_ones() -> None:
 
 
 def test_a_payload_that_is_too_large_is_refused_unread() -> None:
-    with pytest.raises(DataError, match="the payload has 11 bytes, and 10 are read at once; send it in parts"):
+    with pytest.raises(DataError, match="the payload has 11 bytes, but only 10 are read at once; send it in parts"):
         decode(b" " * 11, COLUMNS, format="json", limits=Limits(payload_bytes=10))
 
 
@@ -266,7 +266,7 @@ def test_deep_nesting_is_refused(payload: bytes) -> None:
 
 
 def test_a_long_number_is_refused() -> None:
-    with pytest.raises(DataError, match="at most 4,300 are right"):
+    with pytest.raises(DataError, match="at most 4,300 are read"):
         decode(b'[{"who": ' + b"1" * 5000 + b"}]", COLUMNS, format="json")
 
 
@@ -300,7 +300,7 @@ def test_answers_stand_at_their_rows_and_errors_too() -> None:
     document = json.loads(encode(rows, answers, format="json"))["predictions"]
     assert [each.get("predicted") for each in document] == ["x", None, None, "y"]
     assert document[0]["probabilities"] == {"x": 0.5, "y": "nan"}
-    assert document[2] == {"error": "row 3, fare: 'much' is not a number; a number like 12.5 is right"}
+    assert document[2] == {"error": "row 3, fare: 'much' is not a number; expected a number like 12.5"}
     lines = encode(rows, answers, format="jsonl").decode().splitlines()
     assert [json.loads(line) for line in lines] == document
     table = list(csv.DictReader(io.StringIO(encode(rows, answers, format="csv").decode())))
@@ -323,7 +323,7 @@ def judged(payload: bytes, format: FormatName) -> DecodedRows | None:
 @pytest.mark.parametrize(
     ("format", "payload", "said"),
     [
-        ("json", b"[{},{},{}]", "3 rows, and 2 are read at once"),
+        ("json", b"[{},{},{}]", "3 rows, but only 2 are read at once"),
         ("jsonl", b"{}\n{}\n{}\n", "3 lines"),
         ("csv", b"who\na\nb\n", "3 lines"),
         ("csv_rows", b"a\nb\nc\n", "3 lines"),

@@ -74,7 +74,7 @@ def test_random_bytes_are_no_records(data: bytes) -> None:
     [
         (written(b"abc")[:5], "x record 1 is cut short: 5 bytes of its head are there"),
         (written(b"abc")[:-1], "x record 1 is cut short: 3 of 3 bytes are there"),
-        (written(b"one") + b"y" * 12, "x record 2 is damaged, or this is no TFRecord"),
+        (written(b"one") + b"y" * 12, "x record 2 is damaged, or this is not a TFRecord"),
         (written(b"")[:0] + struct.pack("<Q", 1 << 40) + struct.pack("<I", 0xDEAD), "fails its checksum"),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_length_that_would_take_all_memory_is_refused() -> None:
     from burnish.data.codecs.crc32c import masked_crc32c
 
     length = struct.pack("<Q", 1 << 60)
-    with pytest.raises(DataError, match="has 1,152,921,504,606,846,976 bytes, and 268,435,456 are allowed"):
+    with pytest.raises(DataError, match="has 1,152,921,504,606,846,976 bytes, but only 268,435,456 are allowed"):
         read(length + struct.pack("<I", masked_crc32c(length)))
 
 
