@@ -38,7 +38,7 @@ def test_damage_to_any_file_is_found_told_and_survived(
     scene.resume(run, tally)
     said = (run.path / "output.txt").read_text()
     assert f"checkpoint {newest.name} is damaged" in said
-    assert f"going on from step {int(before.name[5:])}" in said
+    assert f"continuing from step {int(before.name[5:])}" in said
     assert (run.quarantine / newest.name / "REASON.txt").read_text().strip()
     scene.assert_same(run, tally)
 

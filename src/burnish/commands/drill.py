@@ -38,7 +38,7 @@ class Interruption:
     """The last step that was seen done before it."""
     resumed_step: int
     lost_seconds: float
-    """Work between the checkpoint that the run went on from and the signal."""
+    """Work between the checkpoint that the run resumed from and the signal."""
 
 
 @dataclass(frozen=True)

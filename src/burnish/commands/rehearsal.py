@@ -56,7 +56,7 @@ class Attempt:
     began: float = 0.0
     started: float | None = None
     first_step: int = 0
-    """The step that it went on from."""
+    """The step that it resumed from."""
     passed: dict[int, float] = field(default_factory=dict)
     """When each step was done."""
     num_saves: int = 0

@@ -191,7 +191,7 @@ class BatchStream:
 
 def examples_of(batching: Batching) -> int:
     """Give how many examples a batch has that is not counted in tokens."""
-    assert batching.examples != "auto", "whoever knows the number of rows has settled it"
+    assert batching.examples != "auto", "it was settled when the number of rows was known"
     return batching.examples or _DEFAULT_EXAMPLES
 
 

@@ -56,7 +56,7 @@ class Files(Component):
     quoting: bool | None = None
     """Whether double quotes enclose fields; by default yes in CSV and no in TSV, where they are plain text."""
     delimiter: str | None = None
-    """What stands between fields; by default a comma in CSV, a tab in TSV, and blanks in CoNLL columns."""
+    """The character between fields; by default a comma in CSV, a tab in TSV, and blanks in CoNLL columns."""
     split: SplitPlan = SplitPlan()
     limit: Limit = Limit()
     filter: Mapping[str, Values] = {}

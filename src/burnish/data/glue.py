@@ -13,7 +13,7 @@ GlueSet = Literal["sst2", "mrpc", "cola", "rte", "stsb", "qnli", "wnli", "mnli",
 
 
 class Glue(Component):
-    """One GLUE task with the hub's column names and the published labels; GLUE's dev set is validation."""
+    """One GLUE task with the hub's column names and the published labels; GLUE's `dev` files are validation."""
 
     shorthand = "set"
 

@@ -26,7 +26,7 @@ class Hub(Component):
     test: str | None = None
     """By default the one called test, if there is one and its labels are known."""
     also: Annotated[Mapping[str, str], FURTHER] = {}
-    """Further splits to score when the run is over, by a name of one's own, like `validation_rare: rare`.
+    """Further splits to score when the run is over, by a name you choose, like `validation_rare: rare`.
 
     A split of another configuration is written `de/test`.
     """

@@ -26,7 +26,7 @@ def head_and_rows(buffer: pa.Buffer, all_rows: Places, chosen: Places) -> Iterat
 def _lines(places: Places) -> _Numbers:
     """Give the line of each row of a single file, counted from 0."""
     (first,) = places.first_lines
-    assert first > 0, "only in a file of lines does a row stand on one"
+    assert first > 0, "only files of lines have a line for each row"
     lines: _Numbers = places.numbers + first - 1
     return lines
 

@@ -117,5 +117,5 @@ def _together(what: str) -> Iterator[None]:
         first = str(error).strip().splitlines()[0]
         raise LostPeer(
             f"the processes of this run could not {what}, most likely because one of them ended ({first}); "
-            "`burnish resume` goes on from the newest good checkpoint, on any number of processes"
+            "`burnish resume` continues from the newest good checkpoint, on any number of processes"
         ) from error

@@ -87,7 +87,7 @@ class Memory:
         if hopeless:
             raise BurnishError(
                 f"a single example does not fit into memory {when} ({hopeless[0]:,} tokens or numbers); "
-                "shorten the examples (task.max_length), take a smaller model, or a machine with more memory"
+                "shorten the examples (task.max_length), use a smaller model or a machine with more memory"
             )
         return min(misfit.size for misfit in misfits)
 

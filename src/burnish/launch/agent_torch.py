@@ -60,7 +60,7 @@ def _sentence(failure: ProcessFailure, processes: int) -> str:
     hint = ", as the system does when memory runs out" if name == "SIGKILL" else ""
     return (
         f"process {failure.local_rank} of {processes} (pid {failure.pid}) was ended by {name}{hint}; "
-        "the others stopped with it. `burnish resume` goes on from the newest good checkpoint, "
+        "the others stopped with it. `burnish resume` continues from the newest good checkpoint, "
         "on any number of processes"
     )
 

@@ -47,7 +47,7 @@ class Comparison:
             return f"{self.names[0]} and {self.names[1]} cannot be compared: {self.score} is not defined for both"
         if not self.is_shown:
             return (
-                f"no difference shown: {self.names[1]} minus {self.names[0]} is {self._amount(self.difference)} "
+                f"no significant difference: {self.names[1]} minus {self.names[0]} is {self._amount(self.difference)} "
                 f"({self._evidence(1)})"
             )
         sign = 1 if self.difference > 0 else -1

@@ -69,7 +69,7 @@ def _new_config(options: Transformer) -> PretrainedConfig:
     if architecture not in CONFIG_MAPPING:
         close = get_close_matches(architecture, CONFIG_MAPPING, n=1)
         hint = f"did you mean {close[0]}?" if close else "it must be one like bert, roberta, electra"
-        raise refusal(f"model.architecture: transformers knows no {architecture}; {hint}")
+        raise refusal(f"model.architecture: transformers has no architecture {architecture}; {hint}")
     with quiet():
         return AutoConfig.for_model(architecture)
 
@@ -108,7 +108,7 @@ def _fit_vocabulary(config: PretrainedConfig, options: Transformer, *, num_token
     if config.vocab_size < num_tokens:
         raise refusal(
             f"model.tokenizer has {num_tokens} tokens and the model only {config.vocab_size}; "
-            f"take the tokenizer that the model was made with"
+            f"use the tokenizer that the model was trained with"
         )
 
 

@@ -88,8 +88,8 @@ class CausalNetwork(PlacesNetwork):
         said, said_before_another = self._said(ids), self._said(torch.cat([ids[:, :-1], ids[:, :1]], dim=1))
         if not torch.allclose(said, said_before_another, rtol=0, atol=_TOLERANCE * float(said.abs().max())):
             raise refusal(
-                f"model: a {model.config.model_type} model sees the tokens that task causal_lm has it guess; "
-                "take one that sees only the past, such as gpt2, or the task masked_lm"
+                f"model: a {model.config.model_type} model sees the tokens that task causal_lm asks it to predict; "
+                "use one that sees only the past, such as gpt2, or the task masked_lm"
             )
 
     @torch.inference_mode()
@@ -114,7 +114,7 @@ class PretrainingNetwork(GuessingNetwork):
         if not any(hasattr(model, name) for name in ("cls", "sop_classifier")):
             raise refusal(
                 f"model: a {model.config.model_type} model has no output for pairs of texts, which task pretraining "
-                "needs; take bert or albert, or the task masked_lm"
+                "needs; use bert or albert, or the task masked_lm"
             )
 
     def forward(self, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:  # type: ignore[override]  # two outputs

@@ -81,7 +81,7 @@ def share(head: Head, build: Build, *, kinds: tuple[str, ...]) -> Shared:
         if part.kind not in kinds:
             raise refusal(
                 f"task.tasks.{name}: a head of kind {part.kind} cannot share its layers with others; "
-                f"learn it in a run of its own"
+                f"train it in a separate run"
             )
     tops: dict[str, PreTrainedModel] = {}
     base: PreTrainedModel | None = None

@@ -17,8 +17,9 @@ class PermutationNetwork(TransformerNetwork):
     def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
         if not isinstance(model, XLNetLMHeadModel):
             raise refusal(
-                f"model: a {model.config.model_type} model cannot guess tokens in any order, which task permutation_lm "
-                "needs; take xlnet, or the task masked_lm or causal_lm"
+                f"model: a {model.config.model_type} model cannot predict tokens in any order, which task "
+                "permutation_lm "
+                "needs; use xlnet, or the task masked_lm or causal_lm"
             )
         super().__init__(model, head, layer_decay=layer_decay)
 

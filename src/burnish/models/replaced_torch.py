@@ -22,8 +22,8 @@ class ReplacedNetwork(TransformerNetwork):
     def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
         if not isinstance(model, ElectraForPreTraining):
             raise refusal(
-                f"model: a {model.config.model_type} model cannot tell replaced tokens, which task replaced_tokens "
-                "needs; take electra, or the task masked_lm"
+                f"model: a {model.config.model_type} model cannot detect replaced tokens, which task replaced_tokens "
+                "needs; use electra, or the task masked_lm"
             )
         super().__init__(model, head, layer_decay=layer_decay)
         smaller = _smaller(model.config, float(head.options["generator_size"]))

@@ -54,7 +54,7 @@ class Freeze(Component):
 
 
 class Lora(Component):
-    """Train small adapters beside frozen weights (extra `lora`)."""
+    """Train small adapters next to frozen weights (extra `lora`)."""
 
     shorthand = "rank"
 
@@ -105,7 +105,7 @@ class Transformer(Component):
     """The sort of model, like bert (the default), when there is neither `name` nor `config`."""
     size: Size = Size()
     start: Literal["usual", "neighbours"] = "usual"
-    """How random weights begin: as usual, or with heads that look at the tokens beside their own."""
+    """How random weights begin: as usual, or with heads that attend to neighbouring tokens."""
     dropout: Dropout | None = None
     """Replaces every dropout of the model."""
     attention_dropout: Dropout | None = None
@@ -200,10 +200,10 @@ def _disagreements(model: Transformer) -> list[str]:
         "takes `size` only with `pretrained: false`, as pretrained weights have a size": (
             model.pretrained and model.size != Size()
         ),
-        "takes `start` only with `pretrained: false`, as pretrained weights have begun": (
+        "takes `start` only with `pretrained: false`, because pretrained weights are not initialised": (
             model.pretrained and model.start != "usual"
         ),
-        "takes `architecture` only without `name` and `config`, which tell it": (
+        "takes `architecture` only without `name` and `config`, which determine it": (
             model.architecture is not None and (model.name or model.config) is not None
         ),
         "takes `lora` only with pretrained weights": model.lora is not None and not model.pretrained,

@@ -245,7 +245,7 @@ def _refuse_pickled_shards(folder: Path) -> None:
     shards = {*read_json(folder / _INDEX)["weight_map"].values()} if (folder / _INDEX).exists() else set()
     odd = sorted(str(name) for name in shards if not str(name).endswith(".safetensors"))
     if odd:
-        raise ValueError(f"{_INDEX} names {odd[0]}, which is no safetensors file and could run code when it is read")
+        raise ValueError(f"{_INDEX} names {odd[0]}, which is not a safetensors file and could run code when it is read")
 
 
 def _head_names(model: PreTrainedModel) -> set[str]:

@@ -271,7 +271,7 @@ def _restore(
     if told is None or told.event.step != checkpoint.step:
         # The last attempt was killed when the checkpoint existed and nobody had been told yet.
         sinks.emit(Saved(checkpoint.step, str(checkpoint.path)))
-    sinks.note(f"going on from step {checkpoint.step}", step=checkpoint.step)
+    sinks.note(f"continuing from step {checkpoint.step}", step=checkpoint.step)
 
 
 def _save(

@@ -32,7 +32,7 @@ def _shared_heads(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 def _own_scores(experiment: Experiment) -> Iterator[tuple[str, str]]:
     if experiment.metrics is not None and isinstance(experiment.task, Joint):
-        yield "metrics", "metrics: several tasks have scores of their own; name them in task.scores, task by task"
+        yield "metrics", "metrics: each of several tasks has its own scores; name them in task.scores, task by task"
 
 
 def _known_epochs(experiment: Experiment) -> Iterator[tuple[str, str]]:
@@ -41,7 +41,7 @@ def _known_epochs(experiment: Experiment) -> Iterator[tuple[str, str]]:
     if by_clock and isinstance(task, Joint) and task.power(1, num_epochs=2) != task.power(1, num_epochs=3):
         yield (
             "task.sampling",
-            "task.sampling.epochs is needed where train.length is in minutes, for nobody knows how many",
+            "task.sampling.epochs is needed when train.length is in minutes, which leaves the number of epochs open",
         )
 
 
@@ -63,7 +63,7 @@ def _shared_head(experiment: Experiment, name: str, task: Task) -> Iterator[tupl
         yield (
             f"task.tasks.{name}",
             f"task.tasks.{name} needs {' or '.join(task.heads)}, which cannot share its encoder with other tasks; "
-            f"those with {', '.join(given)} can. Learn it in a run of its own",
+            f"those with {', '.join(given)} can. Train it in a separate run",
         )
 
 
@@ -157,7 +157,7 @@ def _counts_only(experiment: Experiment, metrics: Sequence[Metric]) -> str:
     named = " and ".join(map(type_name, metrics))
     usual = type_name(experiment.task.metrics(None)[0])
     return (
-        f"metrics: {named} counts rows, which tells no best checkpoint; add a metric that judges, such as {usual}, "
+        f"metrics: {named} counts rows, which cannot choose a best checkpoint; add a metric that can, such as {usual}, "
         "or set train.select.score and train.select.direction"
     )
 

@@ -39,6 +39,6 @@ def died(directory: RunDirectory, *, exit_code: int) -> errors.LaunchError:
     """Say that a worker ended without a word."""
     how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
     return errors.LaunchError(
-        f"the worker of {directory.path} died with {how} before it could say why; its last words are above. "
-        f"`burnish resume {directory.path}` goes on from the newest good checkpoint"
+        f"the worker of {directory.path} died with {how} before it could report why; its output is above. "
+        f"`burnish resume {directory.path}` continues from the newest good checkpoint"
     )

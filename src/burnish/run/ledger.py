@@ -25,8 +25,8 @@ class Ledger:
             self.repairs = Repairs.from_json(values)  # type: ignore[arg-type]  # anything else is caught below
         except (TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(
-                f"{self.path} cannot be understood, and without it the run would not go on as it was; "
-                "put the file back from a copy, or train into another directory"
+                f"{self.path} cannot be read, and without it the run cannot be resumed exactly; "
+                "restore the file from a backup, or train into another directory"
             ) from error
 
     def record(self, repairs: Repairs) -> None:

@@ -63,7 +63,7 @@ def _locked(directory: RunDirectory, *, tell: Callable[[str], None], sleep: Call
         file = open(directory.path / ".lock", "a")  # noqa: SIM115  # closed below, and with it the lock goes
     except OSError as error:
         raise CheckpointError(
-            f"{directory.path} cannot be written to ({error.strerror or error}), so no run can go on in it"
+            f"{directory.path} cannot be written to ({error.strerror or error}), so no run can use it"
         ) from error
     with file:
         try:

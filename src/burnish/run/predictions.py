@@ -36,7 +36,7 @@ def read_outcome(directory: RunDirectory, split: str, *, task: str = ALONE) -> O
         if profile.kind not in (*_COMPARED, *_OWN_COLUMNS):
             raise DataError(
                 f"{directory.path} says {profile.kind} of its rows, and only runs that give classes, tags, choices, "
-                f"answers or numbers can be compared row by row; their scores stand side by side in `burnish runs ls`"
+                f"answers or numbers can be compared row by row; `burnish runs ls` shows their scores side by side"
             )
         table = pq.read_table(path)
         if profile.kind in _OWN_COLUMNS:

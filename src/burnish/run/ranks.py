@@ -71,4 +71,6 @@ def _newest_with_its_best(good: Sequence[Checkpoint]) -> Checkpoint | None:
 def refuse_processes(world: World) -> None:
     """Refuse several processes where only one can train."""
     if world.size > 1:
-        raise LaunchError(f"this model is grown by one process, and there are {world.size}; train without --processes")
+        raise LaunchError(
+            f"this model is trained by one process, but there are {world.size}; train without --processes"
+        )

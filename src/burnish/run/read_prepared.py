@@ -30,7 +30,7 @@ def load_prepared(written: str, request: DataRequest) -> Splits:
     folder = Path(os.path.expanduser(written))
     wrong = manifest.fault(folder)
     if wrong is not None:
-        raise DataError(f"data.dir: {written} is no whole folder of prepared data: {wrong}")
+        raise DataError(f"data.dir: {written} is not a complete folder of prepared data: {wrong}")
     content = _content(folder)
     parts = {name: _rows(folder, name, content) for name in content["splits"]}
     for rows in parts.values():
@@ -48,7 +48,7 @@ def refuse_misfit(written: str, encoder: Encoder) -> None:
     found = [str(each) for each in differences(wanted, _content(Path(os.path.expanduser(written)))["encoder"])]
     if found:
         raise DataError(
-            f"data.dir: {written} was prepared for another experiment, for its features are shaped otherwise: "
+            f"data.dir: {written} was prepared for another experiment; its features differ: "
             f"{'; '.join(found)}. Prepare the data again for this one, or set what differs as it was"
         )
 

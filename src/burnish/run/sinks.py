@@ -87,7 +87,7 @@ class Sinks:
         except BurnishError:
             raise  # like an extra that is not installed: better known now than after the run
         except Exception as error:  # whatever a tracker runs into, the run is worth more
-            self.note(f"{type(tracker).__name__} does not watch this run: {type(error).__name__}: {error}")
+            self.note(f"{type(tracker).__name__} could not start and is ignored: {type(error).__name__}: {error}")
 
     def close(self) -> None:
         """Let everyone finish."""
@@ -101,4 +101,4 @@ class Sinks:
         except Exception as error:  # whatever a tracker runs into, the run is worth more
             self.watchers = [each for each in self.watchers if each is not watcher]
             name = type(watcher).__name__
-            self.note(f"{name} no longer watches this run: {type(error).__name__}: {error}")
+            self.note(f"{name} failed and is ignored from now on: {type(error).__name__}: {error}")

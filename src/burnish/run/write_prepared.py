@@ -61,7 +61,7 @@ def _refusing_for(name: str) -> Iterator[None]:
 def refuse_taken(path: Path) -> None:
     """Refuse a place where there is anything already, before any work is done for it."""
     if path.is_symlink() or path.is_file() or (path.is_dir() and any(path.iterdir())):
-        raise DataError(f"{path} is there already, and nothing is overwritten; name another folder with --out")
+        raise DataError(f"{path} already exists and is not overwritten; name another folder with --out")
 
 
 def shards(table: pa.Table, max_bytes: int) -> Iterator[pa.Table]:

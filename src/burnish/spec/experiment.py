@@ -36,7 +36,7 @@ class Batching(Component):
     @model_validator(mode="after")
     def _one_of_two(self) -> "Batching":
         if self.examples is not None and self.tokens is not None:
-            raise ValueError("takes `examples` or `tokens`, not both; null takes one away")
+            raise ValueError("takes `examples` or `tokens`, not both; null removes one")
         return self
 
     def settled(self, num_rows: int) -> "Batching":
@@ -131,7 +131,7 @@ class TrainPolicy(Component):
 
 
 class Runtime(Component):
-    """What the numbers depend on besides the experiment itself."""
+    """What the numbers depend on apart from the experiment itself."""
 
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     precision: Literal["auto", "fp32", "bf16", "fp16"] = "auto"
@@ -157,7 +157,7 @@ class Experiment(Component):
     metrics: Annotated[tuple[SkipValidation[Metric], ...] | None, Slot("metrics")] = None
     """Scores to report; by default those of the task."""
     track: Annotated[tuple[SkipValidation[Tracker], ...], Slot("trackers")] = ()
-    """Who else watches besides console and events.jsonl, like `tensorboard`."""
+    """Trackers in addition to the console and events.jsonl, like `tensorboard`."""
 
     @property
     def settled_runtime(self) -> Runtime:

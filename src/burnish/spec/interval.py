@@ -34,7 +34,7 @@ class Interval:
             raise ValueError(_which_unit(text) if _NUMBER.match(text) else _WANTED)
         unit = match[2] if match[2].endswith("s") else match[2] + "s"
         if unit not in UNITS:
-            raise ValueError(f"{_WANTED}; `{match[2]}` is no unit")
+            raise ValueError(f"{_WANTED}; `{match[2]}` is not a unit")
         amount = float(match[1].replace("_", "").replace(",", ""))
         if not 0 < amount < math.inf:
             raise ValueError("must be more than zero, and a number that a computer can hold")

@@ -97,7 +97,7 @@ class _Pause:
         if waited >= self.room.wait_seconds or self.room.should_give_up():
             raise CheckpointError(
                 f"{self._missing()}; the run waited {waited / 60:.1f} minutes (train.disk_wait). "
-                "Make room and resume it: it goes on from its newest checkpoint"
+                "Free some space and resume it: it continues from its newest checkpoint"
             )
 
     def _missing(self) -> str:

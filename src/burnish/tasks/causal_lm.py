@@ -37,7 +37,7 @@ class CausalLm(BlockTask):
 
         prompts = [row for row in rows if "prompt" in row] if self.text != "prompt" else []
         if prompts and len(prompts) < len(rows):
-            raise DataError("some rows have a prompt to go on with and others a text to score; give them apart")
+            raise DataError("some rows have a prompt to continue and others a text to score; give them separately")
         texts = [row.get("prompt", row.get(self.text, row.get("text"))) for row in rows]
         wrong = [number for number, text in enumerate(texts, start=1) if not isinstance(text, str)]
         if wrong:

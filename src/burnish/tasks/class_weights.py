@@ -33,7 +33,7 @@ def refuse_unknown_classes(unknown: Sequence[str], labels: Sequence[str]) -> Non
     if unknown:
         sentence = (
             f"task.class_weights names {', '.join(unknown)}, and the labels are {', '.join(labels[:20])}; "
-            "write the names as they stand in the label column"
+            "write the names as they are in the label column"
         )
         raise ConfigError([Problem(sentence)])
 

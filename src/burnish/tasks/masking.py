@@ -34,11 +34,11 @@ class Masking(Component):
     geometric: Annotated[float, Field(gt=0, lt=1)] = 0.2
     """How likely a geometric run ends after each token."""
     dynamic: bool = True
-    """Draw anew each epoch; false hides the same tokens every time."""
+    """Draw again each epoch; false hides the same tokens every time."""
     masked: Share = 0.8
-    """The share of hidden tokens that the mask token stands for."""
+    """The share of hidden tokens that become the mask token."""
     random: Share = 0.1
-    """The share that any other token stands for; the rest stays as it is."""
+    """The share that become a random token; the rest stays as it is."""
 
     @model_validator(mode="after")
     def _shares_fit(self) -> Masking:

@@ -63,8 +63,8 @@ class Multi(Component):
         odd = [name for name in tasks if not TASK_NAME.fullmatch(name) or name == MEAN]
         if odd:
             raise ValueError(
-                f"has a task called {', '.join(odd)}; a name begins with a letter, goes on with letters, digits, "
-                f"_ or -, and is not {MEAN}, which is the score of all"
+                f"has a task called {', '.join(odd)}; a name begins with a letter, has only letters, digits, "
+                f"_ and -, and is not {MEAN}, which is the score of all"
             )
         nested = [name for name, task in tasks.items() if isinstance(task, Joint)]
         if nested:

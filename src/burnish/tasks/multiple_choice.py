@@ -37,13 +37,13 @@ class MultipleChoice(Component):
     context: Columns = ("context",)
     """The column that choices go with: a text, or a list of texts such as the turns of a talk; several are joined."""
     question: str | None = None
-    """A column that stands directly before each choice, such as a question or the beginning of its sentence."""
+    """A column that comes directly before each choice, such as a question or the beginning of its sentence."""
     choices: Columns = ("choices",)
     """A column of lists, or a column for each choice; blank ones at the end are no choices."""
     label: str = "label"
     """The column of the right choice: its number, its letter, or the choice itself."""
     label_form: Literal["auto", "number", "letter", "text"] = "auto"
-    """How labels name the right choice; by default as the training rows and their choices tell."""
+    """How labels name the right choice; by default detected from the training rows."""
     first: Literal[0, 1] = 0
     """The number of the first choice, where choices are numbered."""
     max_length: PositiveInt = 128

@@ -16,7 +16,7 @@ class PermutationLm(BlockTask):
     defaults = fine_tuning("xlnet/xlnet-base-cased")
 
     masking: Masking = Masking(probability=1 / 6, spans="ngram", max_span=5)
-    """Which tokens are guessed; nothing stands in for them."""
+    """Which tokens are predicted; nothing replaces them."""
 
     def head(self, profile: Profile) -> Head:
         """Ask for one logit a token of the vocabulary, at the guessed places."""

@@ -25,7 +25,7 @@ class Pretraining(LanguageTask):
     pairing: Literal["sentence_order", "next_sentence"] = "sentence_order"
     """A wrong pair is a right one turned round, or one whose second text is of another document."""
     pair_weight: Annotated[float, Field(ge=0)] = 1.0
-    """How much the loss of the pairs counts beside that of the tokens."""
+    """The weight of the pairs' loss relative to that of the tokens."""
     masking: Masking = Masking()
 
     @property

@@ -67,7 +67,7 @@ class QuestionAnswering(Component):
             raise ValueError(f"has `max_question` {self.max_question}, which leaves no room in `max_length`")
         if self.stride >= self.max_length - self.max_question:
             raise ValueError(
-                f"has `stride` {self.stride}, and a window beside a question of {self.max_question} tokens "
+                f"has `stride` {self.stride}, and a window with a question of {self.max_question} tokens "
                 f"holds fewer than {self.max_length - self.max_question}; it must be smaller"
             )
         return self

@@ -185,7 +185,7 @@ def _misplaced(text: str, start: int, context: str) -> str:
         return ""
     if start == _UNKNOWN:
         return f"the answer {_short(text)} has no start; task.answer_offsets: repair finds it"
-    at = f"at character {start} of the context, where {_short(context[max(0, start) : start + len(text)])} stands"
+    at = f"at character {start} of the context, which has {_short(context[max(0, start) : start + len(text)])} there"
     return f"the answer {_short(text)} is not {at}" if text in context else f"the answer {_short(text)} is not in it"
 
 

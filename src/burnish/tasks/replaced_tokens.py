@@ -22,9 +22,9 @@ class ReplacedTokens(BlockTask):
 
     masking: Masking = Masking(masked=1.0, random=0.0)
     generator_size: Annotated[float, Field(gt=0, le=1)] = 0.25
-    """How wide the generator is beside the model."""
+    """How wide the generator is relative to the model."""
     replaced_weight: Annotated[float, Field(gt=0)] = 50.0
-    """How much telling tokens apart counts beside filling them in."""
+    """The weight of the detection loss relative to that of filling in."""
 
     def head(self, profile: Profile) -> Head:
         """Ask for the generator's logits at the hidden places, and the loss of telling tokens apart at all places."""

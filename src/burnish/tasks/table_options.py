@@ -35,7 +35,7 @@ class ColumnOptions(Component):
     kind: Kind = "auto"
     """By default what the training rows look like."""
     default: str | None = None
-    """What stands in for a missing value; by default the median of a number, and a category of its own."""
+    """What replaces a missing value; by default the median of a number, or a separate category."""
     normalise: Scale | None = None
     """How a number is scaled; by default as `task.normalise` says."""
     mean: float | None = None
@@ -44,7 +44,7 @@ class ColumnOptions(Component):
     boundaries: tuple[float, ...] = ()
     """Where a number is cut into buckets, for the wide part and for crosses; the number itself is kept."""
     vocabulary: tuple[str, ...] = ()
-    """The values of a category that are told apart; by default those that the training rows hold."""
+    """The known values of a category; by default those that the training rows hold."""
     min_count: PositiveInt | None = None
     """A value that is rarer counts as one that was never seen; by default `task.min_count`."""
     max_size: PositiveInt | None = None

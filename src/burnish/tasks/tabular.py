@@ -68,13 +68,13 @@ class Tabular(Component):
     class_weights: Weights = "none"
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
     calibration: Literal["none", "temperature", "platt"] = "none"
-    """Mend the probabilities on the validation rows once training is over."""
+    """Calibrate the probabilities on the validation rows once training is over."""
     threshold: Annotated[float, Field(gt=0, lt=1)] | Literal["f1", "accuracy", "matthews"] = 0.5
     """From which probability the second of two classes is chosen, or the score that finds it on the validation rows."""
     slices: tuple[str, ...] = ()
     """Columns by whose values the report scores the rows apart."""
     importance: NonNegativeInt = 2000
-    """Rows on which the report measures what each column is worth; 0 leaves it out."""
+    """Rows on which the report measures column importance; 0 leaves it out."""
 
     @field_validator("crosses")
     @classmethod
@@ -90,7 +90,7 @@ class Tabular(Component):
             f"has `loss: {self.loss}`, which is for classes": self.kind == "regression" and self.loss in _OF_CLASSES,
             f"has `loss: {self.loss}`, which is for numbers": self._is_of_classes and is_of_numbers,
             "has `transform`, which is for numbers": self._is_of_classes and self.transform != "none",
-            "takes `transform` or a loss with a log of its own, not both": self.transform != "none"
+            "takes `transform` or a loss that has a log already, not both": self.transform != "none"
             and self.loss in _WITH_LOG,
         }
         wrong = [sentence for sentence, is_wrong in problems.items() if is_wrong]

@@ -24,6 +24,7 @@ def profile_of(task: "TokenClassification", rows: Rows) -> Profile:
     facts = {**reading.facts, "label_counts": dict(zip(reading.labels, counts, strict=True))}
     wrong = reading.num_impossible(tags) if task.impossible == "count" else 0
     if wrong:
-        note = f"{wrong:,} of {len(tags.flat):,} tags of train cannot stand where they do in {reading.written.upper()}"
+        note = f"{wrong:,} of {len(tags.flat):,} tags of train are not allowed where they are in "
+        f"{reading.written.upper()}"
         facts |= {"impossible_tags": wrong, "notes": [f"{note}; entities are read as conlleval reads them"]}
     return Profile("tags", reading.labels, facts)

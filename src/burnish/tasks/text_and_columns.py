@@ -29,7 +29,7 @@ class TextAndColumns(TextClassification):
     heads: ClassVar[tuple[str, ...]] = ("text_and_columns",)
 
     columns: Annotated[Mapping[str, ColumnOptions], Field(min_length=1)]
-    """The columns beside the text, each with its kind and options, or as a list of names to look at."""
+    """The columns in addition to the text, each with its kind and options, or as a list of names to look at."""
     normalise: Scale = "quantile"
     """How numbers are scaled, unless their column says so."""
     bins: Annotated[int, Field(ge=1, le=512)] = 48
@@ -47,7 +47,7 @@ class TextAndColumns(TextClassification):
     slices: tuple[str, ...] = ()
     """Columns by whose values the report scores the rows apart."""
     importance: NonNegativeInt = 200
-    """Rows on which the report measures what the text and each column are worth; 0 leaves it out."""
+    """Rows on which the report measures the importance of the text and each column; 0 leaves it out."""
 
     @field_validator("columns", mode="before")
     @classmethod
@@ -79,7 +79,7 @@ class TextAndColumns(TextClassification):
         plan = fitter.fit(self._beside, ())
         if not plan.columns:
             reasons = "; ".join(f"{name} {why}" for name, why in plan.dropped.items())
-            raise DataError(f"no column is left beside the text: {reasons}")
+            raise DataError(f"no column is left in addition to the text: {reasons}")
         notes = list(notes_of(plan))
         # Ids for a linear part, which this network does not have, would only be carried along.
         order = [name for name in rows.table.column_names if name not in self.label]

@@ -34,7 +34,7 @@ class TextClassification(Component):
     label: tuple[str, ...] = ("label",)
     """The column of the label; several columns of 0 and 1 make a multi-label task."""
     label_separator: str | None = None
-    """What stands between the labels of one cell, for multi-label data such as `drama;war`."""
+    """What separates the labels of one cell, for multi-label data such as `drama;war`."""
     kind: Kind = "auto"
     labels: tuple[str, ...] | None = None
     """The classes, in order; by default those found in the training rows."""

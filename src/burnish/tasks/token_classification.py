@@ -36,7 +36,7 @@ class TokenClassification(Component):
     learn_as: Literal["as_written", "bio", "iob1", "iobes", "bilou"] = "as_written"
     """The scheme that tags are rewritten in before the network learns them."""
     impossible: Literal["error", "count"] = "error"
-    """What to do about tags that cannot stand where they do, such as I-PER after O in BIO: refuse or count them."""
+    """What to do about tags that are not allowed where they are, such as I-PER after O in BIO: refuse or count them."""
     labels: tuple[str, ...] | None = None
     """The types of entities, or the tags if they mark none; by default those found in the training rows."""
     max_length: PositiveInt = 128

@@ -68,7 +68,7 @@ def test_a_run_goes_on_over_one_two_and_one_processes_with_the_same_data(project
     assert 110 <= stopped.step < 180
     events: list[Event] = []
     assert resume(run, watch=events.append).reason == "finished"
-    assert any(isinstance(e, Noted) and e.message == f"going on from step {stopped.step}" for e in events)
+    assert any(isinstance(e, Noted) and e.message == f"continuing from step {stopped.step}" for e in events)
     assert sum(isinstance(e, Started) for e in events) == 1
     assert_same_training(run, together.directory)
 

@@ -167,8 +167,8 @@ def test_layers_that_classify_together_are_spared_alike(tiny: Callable[[str], st
 @pytest.mark.parametrize(
     ("architecture", "kind", "said"),
     [
-        ("electra", "replaced_tokens", "a head of kind replaced_tokens cannot share its layers with others; learn it"),
-        ("bert", "causal_lm", "model: a bert model sees the tokens that task causal_lm has it guess"),
+        ("electra", "replaced_tokens", "a head of kind replaced_tokens cannot share its layers with others; train it"),
+        ("bert", "causal_lm", "model: a bert model sees the tokens that task causal_lm asks it to predict"),
         ("gpt2", "masked_lm", "model.name: the weights of"),
     ],
 )

@@ -57,7 +57,9 @@ def test_a_model_without_an_output_for_pairs_is_refused(tmp_path):
 def test_a_model_that_sees_what_follows_is_refused_as_a_causal_one(tmp_path, architecture, pretrained):
     folder = str(tiny_model(tmp_path, architecture=architecture, texts=LINES))
     model = Transformer(name=folder, pretrained=pretrained)
-    with pytest.raises(ConfigError, match=f"a {architecture} model sees the tokens that task causal_lm has it guess"):
+    with pytest.raises(
+        ConfigError, match=f"a {architecture} model sees the tokens that task causal_lm asks it to predict"
+    ):
         model.network(CausalLm().head(PROFILE), model.assets())
 
 

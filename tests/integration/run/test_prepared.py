@@ -148,7 +148,7 @@ def test_ids_that_the_model_has_no_token_for_are_refused(project: Project, writt
 
 
 def test_nothing_is_overwritten_and_what_a_crash_left_does_no_harm(project: Project, written: Written) -> None:
-    with pytest.raises(DataError, match="is there already, and nothing is overwritten"):
+    with pytest.raises(DataError, match="already exists and is not overwritten"):
         prepare(str(project.config), out=written.path)
     left = project.root / ".again.building"
     left.mkdir()

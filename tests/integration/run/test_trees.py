@@ -154,7 +154,7 @@ def test_a_network_is_still_learned_from_batches() -> None:
 
 
 def test_several_processes_are_refused() -> None:
-    with pytest.raises(LaunchError, match="grown by one process, and there are 2"):
+    with pytest.raises(LaunchError, match="trained by one process, but there are 2"):
         build_learner(experiment(), prepared(), Two())
 
 

@@ -101,13 +101,13 @@ class TestMulti(TaskExam):
         shutil.copytree(result.directory, again, ignore=shutil.ignore_patterns("checkpoints", "artifact"))
         mean, *verdicts = compare([result.directory, again]).verdicts
         can_tell = all(part.profile.kind not in _ALONE_SCORED for part in examined.prepared.parts.values())
-        assert mean.sentence.startswith("mean on validation: no difference shown") == can_tell
+        assert mean.sentence.startswith("mean on validation: no significant difference") == can_tell
         verdicts = verdicts if can_tell else [mean, *verdicts]
         assert [verdict.task for verdict in verdicts] == list(examined.experiments)
         for verdict, part in zip(verdicts, examined.prepared.parts.values(), strict=True):
             is_told = part.profile.kind not in _ALONE_SCORED
             assert (verdict.p_value == 1.0) if is_told else verdict.p_value is None
-            assert is_told == ("no difference shown" in verdict.sentence)
+            assert is_told == ("no significant difference" in verdict.sentence)
 
     def test_the_artifact_answers_as_it_did_when_it_was_saved(self, examined: Examined, result: RunResult) -> None:
         golden = json.loads((result.directory / "artifact" / "golden.json").read_text())["tasks"]

@@ -142,7 +142,7 @@ def test_the_score_that_selects_is_that_of_its_task(tmp_path: Path) -> None:
         scores = dict.fromkeys(["mean", "mood/accuracy", "mood/f1"], Score(0.5))
         write_json(run.scores, sheet_to_json(ScoreSheet("mood/f1", {"test": scores}, {})))
     [verdict] = compare([run.path for run in runs]).verdicts
-    assert verdict.sentence.startswith("mood/f1 on test: no difference shown")
+    assert verdict.sentence.startswith("mood/f1 on test: no significant difference")
 
 
 def test_what_cannot_be_tested_of_a_task_is_told_with_its_name(tmp_path: Path) -> None:

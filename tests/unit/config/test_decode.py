@@ -100,7 +100,8 @@ def test_null_takes_a_list_away() -> None:
         ("data=named", "data.set is required"),
         ("schedule=liner", "schedule.type: no schedule is called 'liner'. Did you mean `linear`?"),
         ("schedule={low: 3, high: 2}", "schedule needs `low` to be at most `high`"),
-        ("train.batch={examples: 3, tokens: 4}", "train.batch takes `examples` or `tokens`, not both; null takes one"),
+        ("train.batch={examples: 3, tokens: 4}", "train.batch takes `examples` or `tokens`, not both; null "
+        "removes one"),
         ("metrics=[right, {type: mean, average: x}]", "metrics[1].average must be one of micro, macro, got 'x'"),
         ("metrics=[wrong]", "metrics[0].type: no metric is called 'wrong'"),
         ("train.batch_size=3", "train.batch_size: no such option. Did you mean `train.batch=3`?"),

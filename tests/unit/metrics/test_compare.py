@@ -49,7 +49,7 @@ def test_a_clear_gain_is_shown_with_its_size(metric) -> None:
 def test_two_runs_of_like_quality_show_no_difference(metric) -> None:
     found = compare(right_on(0.8, seed=1), right_on(0.8, seed=2), metric=metric, names=("old", "new"))
     assert not found.is_shown
-    assert found.sentence().startswith("no difference shown: new minus old is ")
+    assert found.sentence().startswith("no significant difference: new minus old is ")
 
 
 def test_swapping_the_runs_swaps_the_sign_and_names_the_same_winner() -> None:

@@ -42,7 +42,10 @@ def test_a_metric_is_called_what_the_config_calls_it(model: Path) -> None:
     [
         (["metrics=[]"], "metrics must name at least one"),
         (["metrics=[f1, accuracy, f1]"], "metrics: f1 gives the score `f1`, which is given above already"),
-        (["metrics=[confusion]"], "metrics: confusion counts rows, which tells no best checkpoint; add a metric that"),
+        (
+            ["metrics=[confusion]"],
+            "metrics: confusion counts rows, which cannot choose a best checkpoint; add a metric that",
+        ),
         (["metrics=[confusion]", "train.select=false_positives"], "train.select.direction must be max or min"),
         (["task.labels=[a, b]", "metrics=[{type: f1, positive: c}]"], "f1.positive is 'c', which is not one of task"),
     ],

@@ -88,7 +88,7 @@ def test_every_task_is_held_against_the_tokens_that_the_model_reads(model: Path)
 
 
 def test_metrics_belong_to_tasks(model: Path) -> None:
-    assert "metrics: several tasks have scores of their own; name them in task.scores" in refusal(model, "metrics=f1")
+    assert "metrics: each of several tasks has its own scores; name them in task.scores" in refusal(model, "metrics=f1")
     text = refusal(model, "task.scores.stars=[pearson, accuracy]")
     assert "task.scores.stars: accuracy does not score regression labels; these do: r2, rmse" in text
 
@@ -102,6 +102,6 @@ def test_a_selection_by_a_score_that_nothing_gives(model: Path) -> None:
 
 def test_annealing_by_the_clock_needs_a_number_of_epochs(model: Path) -> None:
     overrides = ["task.sampling=annealed", "train.length=5 minutes"]
-    assert "task.sampling.epochs is needed where train.length is in minutes" in refusal(model, *overrides)
+    assert "task.sampling.epochs is needed when train.length is in minutes" in refusal(model, *overrides)
     check(written(model), overrides=[*overrides, "task.sampling={kind: annealed, epochs: 3}"])
     check(written(model), overrides=["task.sampling=uniform", "train.length=5 minutes"])

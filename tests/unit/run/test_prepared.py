@@ -107,7 +107,7 @@ def test_a_manifest_that_points_elsewhere_is_refused(tmp_path: Path) -> None:
 def test_another_format_and_no_folder_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="has no manifest of prepared data that this version"):
         load(write(tmp_path / "a", format="burnish prepared data 9"))
-    with pytest.raises(DataError, match="is no whole folder of prepared data: MANIFEST"):
+    with pytest.raises(DataError, match="is not a complete folder of prepared data: MANIFEST"):
         load(tmp_path / "none")
 
 
@@ -128,7 +128,7 @@ def test_features_of_other_rows_are_refused(tmp_path: Path, features: pa.Table, 
 def test_what_differs_is_named(tmp_path: Path) -> None:
     folder = str(write(tmp_path / "a"))
     refuse_misfit(folder, Lengths())
-    with pytest.raises(DataError, match=r'prepared for another experiment, .*: policy is "tail" here and "head" there'):
+    with pytest.raises(DataError, match='; its features differ: policy is "tail" here and "head" there'):
         refuse_misfit(folder, SimpleNamespace(key={"policy": "tail"}))
 
 

@@ -37,7 +37,7 @@ def test_a_tracker_that_fails_is_told_of_once_and_the_others_go_on(tmp_path: Pat
         sinks.emit(Saved(step, "x"))
     sinks.close()
     notes = [event.message for event in heard if isinstance(event, Noted)]
-    assert notes == ["Faulty no longer watches this run: ConnectionError: the server is gone"]
+    assert notes == ["Faulty failed and is ignored from now on: ConnectionError: the server is gone"]
     assert [event.step for event in good.seen if isinstance(event, Saved)] == [0, 1, 2, 3]
     assert len(faulty.seen) == 1
 
@@ -90,7 +90,7 @@ def test_a_tracker_that_cannot_begin_is_told_of_and_the_run_goes_on(tmp_path: Pa
     sinks.watch(Unready(OSError(errno.ENOSPC, "No space left on device")), tmp_path, name="x")
     sinks.emit(Saved(1, "x"))
     assert [event.message for event in heard if isinstance(event, Noted)] == [
-        "Unready does not watch this run: OSError: [Errno 28] No space left on device"
+        "Unready could not start and is ignored: OSError: [Errno 28] No space left on device"
     ]
 
 

@@ -68,7 +68,7 @@ def test_a_row_of_a_text_column_called_prompt_is_scored_as_it_was_in_training() 
 
 
 def test_texts_and_prompts_are_not_mixed() -> None:
-    with pytest.raises(DataError, match="give them apart"):
+    with pytest.raises(DataError, match="give them separately"):
         CausalLm().table([{"prompt": "a"}, {"text": "b"}], PROFILE)
     with pytest.raises(DataError, match="row 1: give `text` or `prompt`"):
         CausalLm().table([{"other": "a"}], PROFILE)

@@ -61,7 +61,7 @@ def test_answers_that_are_elsewhere_or_nowhere_are_all_told() -> None:
         id=["a", "b", "c", "d"],
     )
     assert whats(rows) == [
-        (1, "question b: the answer 'Bob' is not at character 7 of the context, where ' Bo' stands"),
+        (1, "question b: the answer 'Bob' is not at character 7 of the context, which has ' Bo' there"),
         (2, "question c: the answer 'Eve' is not in it"),
         (2, "question c: has an empty answer"),
         (3, "question d: the answer 'Bob' has no start; task.answer_offsets: repair finds it"),
