@@ -82,12 +82,15 @@ def split(
     source: Annotated[str, typer.Argument(metavar="FILE", help="CSV, TSV, JSON lines, Parquet or Arrow.")],
     *,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder for the new files.")],
-    dev: Annotated[
+    validation: Annotated[
         str,
         typer.Option(
-            "--dev", metavar="PORTION", help="Size of the validation file: a share like 10%, or a number of rows."
+            "--validation",
+            metavar="PORTION",
+            help="Size of the validation file: a share like 10%, or a number of rows.",
         ),
     ] = "10%",
+    dev: Annotated[str | None, typer.Option("--dev", hidden=True)] = None,
     test: Annotated[
         str | None, typer.Option("--test", metavar="PORTION", help="Size of the test file, if any.")
     ] = None,
@@ -102,15 +105,17 @@ def split(
     seed: Annotated[int, typer.Option("--seed", metavar="N", min=0, help="The random seed of the split.")] = 0,
     is_json: Json = False,
 ) -> None:
-    """Split one file into train, validation (dev) and test files of the same format."""
+    """Split one file into train, validation and test files of the same format."""
     from burnish.commands.split import split as command
 
-    divided = command(source, out=out, dev=dev, test=test, label=label, group=group or (), seed=seed)
+    divided = command(
+        source, out=out, validation=dev or validation, test=test, label=label, group=group or (), seed=seed
+    )
     if is_json:
         print_document(divided)
         return
     show(_table(divided))
-    print(f"dev is {divided.how}")
+    print(f"validation is {divided.how}")
     print(f"wrote {', '.join(map(str, divided.files.values()))}; for an experiment on them")
     print(f"  burnish new {shlex.quote(str(divided.files['train']))}")
 

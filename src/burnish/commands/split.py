@@ -1,4 +1,4 @@
-"""`burnish prepare split`: train, dev and test files from one, rows as they stand there."""
+"""`burnish prepare split`: train, validation and test files from one, rows as they are there."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from burnish.data.divide import Division
     from burnish.data.options import Portion
 
-_STEMS = {"train": "train", "validation": "dev", "test": "test"}
-"""How the files are called, as data sets are mostly published."""
 _LINES = ("csv", "tsv", "jsonl")
 _TABLES = {"parquet": ".parquet", "arrow": ".arrow"}
 _Write = Callable[["Rows", Path], None]
@@ -38,7 +36,7 @@ def split(
     source: str,
     *,
     out: Path,
-    dev: str = "10%",
+    validation: str = "10%",
     test: str | None = None,
     label: str | None = None,
     group: Sequence[str] = (),
@@ -49,7 +47,9 @@ def split(
     from burnish.data.options import SplitPlan
 
     plan = SplitPlan(
-        validation=_portion("--dev", dev), test=None if test is None else _portion("--test", test), group=tuple(group)
+        validation=_portion("--validation", validation),
+        test=None if test is None else _portion("--test", test),
+        group=tuple(group),
     )
     file = only_file(source)
     kind = _kind(file)
@@ -58,8 +58,8 @@ def split(
     division = divide(source, plan, label=label, seed=seed)
     write = _line_writer(file, division.rows) if kind in _LINES else _table_writer(file, kind)
     _write_all(division.arranged.parts, targets, write)
-    files = {_STEMS[name]: path for name, path in targets.items()}
-    return Divided(files, division.label, division.arranged.note, _counts(division))
+    how = division.arranged.note.replace("of train", "of the file", 1)
+    return Divided(targets, division.label, how, _counts(division))
 
 
 def _portion(option: str, written: str) -> "Portion":
@@ -89,7 +89,7 @@ def _ending(file: "DataFile", kind: str) -> str:
 
 
 def _targets(out: Path, ending: str, *, names: Sequence[str]) -> dict[str, Path]:
-    targets = {name: out / f"{_STEMS[name]}{ending}" for name in names}
+    targets = {name: out / f"{name}{ending}" for name in names}
     there = [str(path) for path in targets.values() if path.exists() or path.is_symlink()]
     if there:
         raise DataError(f"{', '.join(there)} would be overwritten; name another folder with --out, or remove them")
@@ -146,10 +146,10 @@ def _write_all(parts: "Mapping[str, Rows]", targets: Mapping[str, Path], write: 
 def _counts(division: "Division") -> dict[str, dict[str, int]]:
     parts = division.arranged.parts
     if division.label is None:
-        return {"rows": {_STEMS[name]: len(part) for name, part in parts.items()}}
+        return {"rows": {name: len(part) for name, part in parts.items()}}
     found = {name: _classes(part, division.label) for name, part in parts.items()}
     classes = sorted({each for counted in found.values() for each in counted})
-    return {each: {_STEMS[name]: counted.get(each, 0) for name, counted in found.items()} for each in classes}
+    return {each: {name: counted.get(each, 0) for name, counted in found.items()} for each in classes}
 
 
 def _classes(rows: "Rows", label: str) -> dict[str, int]:

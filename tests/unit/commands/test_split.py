@@ -10,6 +10,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
+from burnish.cli.main import run
 from burnish.commands.split import split
 from burnish.errors import DataError
 
@@ -29,10 +30,10 @@ def csv(tmp_path: Path) -> Path:
 
 
 def test_every_line_is_in_one_file_as_it_was(csv: Path, tmp_path: Path) -> None:
-    divided = split(str(csv), out=tmp_path / "parts", dev="20%", test="10")
+    divided = split(str(csv), out=tmp_path / "parts", validation="20%", test="10")
     assert {name: path.name for name, path in divided.files.items()} == {
         "train": "train.csv",
-        "dev": "dev.csv",
+        "validation": "validation.csv",
         "test": "test.csv",
     }
     head, *lines = csv.read_bytes().splitlines(keepends=True)
@@ -43,20 +44,29 @@ def test_every_line_is_in_one_file_as_it_was(csv: Path, tmp_path: Path) -> None:
 
 
 def test_classes_are_counted_and_in_proportion(csv: Path, tmp_path: Path) -> None:
-    divided = split(str(csv), out=tmp_path / "parts", dev="20%")
+    divided = split(str(csv), out=tmp_path / "parts", validation="20%")
     assert divided.label == "label"
-    assert divided.how == "20% of train, stratified by label, seed 0"
-    assert divided.counts == {"neg": {"train": 40, "dev": 10}, "pos": {"train": 120, "dev": 30}}
+    assert divided.how == "20% of the file, stratified by label, seed 0"
+    assert divided.counts == {"neg": {"train": 40, "validation": 10}, "pos": {"train": 120, "validation": 30}}
+
+
+@pytest.mark.parametrize("flag", ["--validation", "--dev"])
+def test_the_size_of_validation_has_two_spellings(
+    csv: Path, tmp_path: Path, flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["prepare", "split", str(csv), "--out", str(tmp_path / "parts"), flag, "20%"]) == 0
+    assert "validation is 20% of the file, stratified by label" in capsys.readouterr().out
+    assert len((tmp_path / "parts" / "validation.csv").read_text().splitlines()) == 41
 
 
 def test_the_same_seed_gives_the_same_files_and_another_does_not(csv: Path, tmp_path: Path) -> None:
     first, again, other = (split(str(csv), out=tmp_path / str(at), seed=seed) for at, seed in enumerate((1, 1, 2)))
-    assert first.files["dev"].read_bytes() == again.files["dev"].read_bytes()
-    assert first.files["dev"].read_bytes() != other.files["dev"].read_bytes()
+    assert first.files["validation"].read_bytes() == again.files["validation"].read_bytes()
+    assert first.files["validation"].read_bytes() != other.files["validation"].read_bytes()
 
 
 def test_groups_stay_together(csv: Path, tmp_path: Path) -> None:
-    divided = split(str(csv), out=tmp_path / "parts", dev="20%", group=["user_id"])
+    divided = split(str(csv), out=tmp_path / "parts", validation="20%", group=["user_id"])
     users = [{line.split(",")[0] for line in path.read_text().splitlines()[1:]} for path in divided.files.values()]
     assert users[0] & users[1] == set()
     assert all(users)
@@ -66,7 +76,7 @@ def test_a_packed_file_of_json_lines_gives_packed_files(tmp_path: Path) -> None:
     lines = [json.dumps(row, separators=(", ", ":")) + "\n" for row in ROWS]
     (tmp_path / "all.jsonl.gz").write_bytes(gzip.compress("".join(lines).encode()))
     divided = split(str(tmp_path / "all.jsonl.gz"), out=tmp_path / "parts")
-    assert divided.files["dev"].name == "dev.jsonl.gz"
+    assert divided.files["validation"].name == "validation.jsonl.gz"
     read = [gzip.decompress(path.read_bytes()).decode().splitlines(keepends=True) for path in divided.files.values()]
     assert Counter(read[0] + read[1]) == Counter(lines)
 
@@ -83,7 +93,7 @@ def test_a_parquet_file_keeps_types_and_metadata(tmp_path: Path) -> None:
     table = TABLE.set_column(2, "label", TABLE["label"].dictionary_encode())
     table = table.append_column("picture", pa.array([b"\xff\x00"] * 200)).replace_schema_metadata({"made": "by hand"})
     pa.parquet.write_table(table, tmp_path / "all.parquet")
-    divided = split(str(tmp_path / "all.parquet"), out=tmp_path / "parts", dev="40")
+    divided = split(str(tmp_path / "all.parquet"), out=tmp_path / "parts", validation="40")
     train, dev = (pa.parquet.read_table(path) for path in divided.files.values())
     assert dev.schema.equals(pa.parquet.read_table(tmp_path / "all.parquet").schema, check_metadata=True)
     assert (train.num_rows, dev.num_rows) == (160, 40)
@@ -99,23 +109,23 @@ def test_an_arrow_file_gives_arrow_files(tmp_path: Path) -> None:
 def test_without_a_label_rows_are_drawn_without_looking(tmp_path: Path) -> None:
     (tmp_path / "all.csv").write_text("text\n" + "".join(f"{row['text']}\n" for row in ROWS))
     divided = split(str(tmp_path / "all.csv"), out=tmp_path / "parts")
-    assert (divided.label, divided.counts) == (None, {"rows": {"train": 180, "dev": 20}})
+    assert (divided.label, divided.counts) == (None, {"rows": {"train": 180, "validation": 20}})
 
 
 def test_nothing_is_overwritten(csv: Path, tmp_path: Path) -> None:
-    (tmp_path / "dev.csv").write_text("mine")
-    with pytest.raises(DataError, match=r"dev\.csv would be overwritten; name another folder with --out"):
+    (tmp_path / "validation.csv").write_text("mine")
+    with pytest.raises(DataError, match=r"validation\.csv would be overwritten; name another folder with --out"):
         split(str(csv), out=tmp_path)
-    assert (tmp_path / "dev.csv").read_text() == "mine"
+    assert (tmp_path / "validation.csv").read_text() == "mine"
     assert not (tmp_path / "train.csv").exists()
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"dev": "all"}, r"--dev: must be a share like .*, got 'all'"),
+        ({"validation": "all"}, r"--validation: must be a share like .*, got 'all'"),
         ({"test": "-3"}, r"--test: must be a share like"),
-        ({"dev": "200"}, "train has 200 rows, too few to take 200 for validation"),
+        ({"validation": "200"}, "train has 200 rows, too few to take 200 for validation"),
         ({"label": "lable"}, r"--label: there is no column `lable`. Did you mean `label`\?"),
         ({"group": ["user"]}, "--group: there is no column `user`"),
     ],
