@@ -1,10 +1,13 @@
-"""What a user reads is plain English of the field: no page and no help text has a phrase that grates."""
+"""What a user reads is plain English of the field: no page, help text or message has a phrase that grates."""
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from burnish.commands.list import listing
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(
@@ -15,6 +18,10 @@ PAGES = sorted(
         *(ROOT / "tests/golden/cli/help").glob("*.txt"),
     ]
 )
+SOURCES = sorted((ROOT / "src/burnish").rglob("*.py"))
+TEMPLATES = sorted(path for ending in ("yaml", "j2", "html") for path in (ROOT / "src/burnish").rglob(f"*.{ending}"))
+SOURCES = sorted((ROOT / "src/burnish").rglob("*.py"))
+TEMPLATES = sorted(path for ending in ("yaml", "j2") for path in (ROOT / "src/burnish").rglob(f"*.{ending}"))
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\]\([^)]*\)")
@@ -41,18 +48,39 @@ DENIED = {
     r"dev (set|file|split|rows|questions)s?": "validation",
 }
 
-# How many findings a page still has. It only shrinks: a page that has fewer must be entered with fewer.
-ALLOWED: dict[str, int] = {}
+# How many findings a file still has. It only shrinks: a file that has fewer must be entered with fewer.
+ALLOWED: dict[str, int] = {
+    "src/burnish/cli/outcome.py": 1,
+    "src/burnish/commands/new.py": 2,
+    "src/burnish/commands/new_shape.py": 2,
+    "src/burnish/commands/new_table.py": 3,
+    "src/burnish/run/plan.py": 1,
+}
 
 
 def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@pytest.mark.parametrize("page", [*PAGES, *TEMPLATES], ids=name_of)
 def test_a_page_reads_as_the_field_writes(page: Path) -> None:
     found = list(findings(page.read_text()))
     assert len(found) == ALLOWED.get(name_of(page), 0), "\n".join(found)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=name_of)
+def test_a_message_reads_as_the_field_writes(source: Path) -> None:
+    found = [each for text in messages(source.read_text()) for each in findings(text)]
+    assert len(found) == ALLOWED.get(name_of(source), 0), "\n".join(found)
+
+
+def test_what_is_listed_reads_as_the_field_writes() -> None:
+    assert list(findings("\n".join(item.summary for item in listing()))) == []
+
+
+def test_messages_are_the_sentences_among_strings() -> None:
+    source = 'def f(a: "told"):\n    """Told."""\n    raise E(f"{a} is" " told")\nNAME = "told"\n'
+    assert list(messages(source)) == ["… is told"]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +95,18 @@ def test_a_phrase_is_found_in_any_case_and_across_lines(text: str) -> None:
 )
 def test_code_and_addresses_are_not_prose(text: str) -> None:
     assert list(findings(text)) == []
+
+
+def messages(source: str) -> Iterator[str]:
+    """Give the strings with two words in a row, unlike names and types; docstrings are for readers of the code."""
+    tree = ast.parse(source)
+    known = [each.value for each in ast.walk(tree) if isinstance(each, ast.Expr)]
+    known += [part for each in ast.walk(tree) if isinstance(each, ast.JoinedStr) for part in each.values]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in node.values)
+        elif isinstance(node, ast.Constant) and node not in known and re.search(r"\w \w", str(node.value)):
+            yield str(node.value)
 
 
 def findings(text: str) -> Iterator[str]:
