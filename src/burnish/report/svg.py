@@ -99,7 +99,7 @@ def heat_map(matrix: Matrix, *, title: str) -> str:
             corner = left + cell * across, top + cell * down
             shapes += _cell(number, corner, share=number / total, cell=cell, is_right=down == across)
     hits = sum(matrix.counts[at][at] for at in range(size))
-    description = f"{hits} of {sum(map(sum, matrix.counts))} rows lie on the diagonal"
+    description = f"{hits} of {sum(map(sum, matrix.counts))} rows are on the diagonal"
     return svg(shapes, width=width, height=height, title=title, description=description)
 
 
@@ -108,7 +108,7 @@ def reliability_chart(points: Sequence[Reliability], *, title: str, size: int = 
     low = min(0.5, *(min(point.confidence, point.accuracy) for point in points)) if points else 0.0
     low = math.floor(low * 10) / 10
     frame = Frame(Scale(low, 1.0, 44, size - 14), Scale(low, 1.0, size - 38, 24), size, size)
-    shapes = axes(frame, x_label="confidence", y_label="share right")
+    shapes = axes(frame, x_label="confidence", y_label="accuracy")
     corner = frame.x.at(low), frame.y.at(low), frame.x.at(1.0), frame.y.at(1.0)
     shapes.append('<line x1="{}" y1="{}" x2="{}" y2="{}" class="ideal"/>'.format(*corner))
     most = max((point.count for point in points), default=1)
