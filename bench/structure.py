@@ -1,4 +1,4 @@
-"""Measures the shape of the source: lines, modules, folders, imports and names. `python -m bench.structure` prints it."""
+"""Measures the shape of the source: lines, modules, folders, imports, names. `python -m bench.structure` prints it."""
 
 import ast
 import json
