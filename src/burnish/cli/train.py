@@ -25,6 +25,9 @@ def train(
     directory: Annotated[
         Path | None, typer.Option("--dir", metavar="DIR", help="Where the run goes; default: runs/<experiment>.")
     ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Start over; a run already there is moved to DIR.old-1, not deleted.")
+    ] = False,
     processes: Processes = 1,
     is_calibrated: Annotated[
         bool,
@@ -40,14 +43,14 @@ def train(
 ) -> None:
     """Train an experiment. If the directory already holds it, resume."""
     from burnish.commands.train import train as command
-    from burnish.run.directory import default_directory
 
     with console_for(is_json=is_json, is_quiet=is_quiet) as console:
         result = command(
             experiment,
             configs=configs or (),
             overrides=overrides or (),
-            directory=directory or default_directory(experiment),
+            directory=directory,
+            replace=replace,
             processes=processes,
             is_calibrated=is_calibrated,
             trust_code=trust_code,

@@ -3,26 +3,39 @@
 import json
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from burnish.commands.calibrate import Measure, calibrated, open_choices, recorded
 from burnish.commands.config import check
-from burnish.errors import BurnishError
+from burnish.config import Resolved, fingerprint
+from burnish.errors import BurnishError, CheckpointError
 from burnish.launch.local import run_worker
 from burnish.launch.torchrun import run_workers
 from burnish.run.directory import RunDirectory, default_directory, read_json
 from burnish.run.ending import COMPLETE, PREEMPTED, died, error_of, record
 from burnish.run.events_file import from_dict
-from burnish.run.lock import claimed
-from burnish.run.plan import read_plan, refuse_unfit, settle_plan
+from burnish.run.lock import Held, claimed, unclaimed
+from burnish.run.plan import (
+    AnotherExperiment,
+    has_learned_nothing,
+    move_aside,
+    numbered,
+    read_plan,
+    refuse_unfit,
+    remove_unstarted,
+    settle_plan,
+)
 from burnish.run.result import RunResult, ScoreSheet, sheet_from_json
 from burnish.spec.events import Event, Noted
 from burnish.spec.experiment import Experiment
 from burnish.storage.checkpoints import CheckpointStore
 
 _WORKER = "burnish.commands.worker"
+_TURNS_TO_SETTLE, _TURN_SECONDS = 40, 0.05
 
 
 def train(
@@ -31,13 +44,16 @@ def train(
     configs: Sequence[Path] = (),
     overrides: Sequence[str] = (),
     directory: Path | None = None,
+    replace: bool = False,
     processes: int = 1,
     is_calibrated: bool = False,
     trust_code: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
 ) -> RunResult:
-    """Train an experiment into a directory; go on where an earlier attempt of the same experiment stopped.
+    """Train an experiment into a directory; resume where an earlier attempt of the same experiment stopped.
 
+    A directory that is given must not hold another experiment, unless `replace` moves that aside. Without one, the
+    run goes below `runs/`, into the first directory of its name that is free or holds the same experiment.
     With `is_calibrated`, what the experiment leaves to the machine is measured first, and recorded in the plan.
     A config of the user's own may name any code; the plan of another run needs `trust_code`.
     """
@@ -49,8 +65,63 @@ def train(
         measured = _calibrated(resolved.experiment, run, partial(_timed, str(experiment), files, overrides, watch))
         watch(Noted(0, f"chosen on this machine: {', '.join(measured) or 'nothing was left on auto'}"))
         resolved = ask(measured=measured, trust_code=trust_code)
+    start = partial(_start, resolved=resolved, processes=processes, watch=watch)
+    if replace:
+        _replace(run, watch)
+    return start(run) if directory or replace else _first_fitting(run.path, resolved.experiment, start)
+
+
+def _first_fitting(
+    base: Path, experiment: Experiment, start: Callable[..., RunResult], *, sleep: Callable[[float], None] = time.sleep
+) -> RunResult:
+    """Train into the first of the numbered directories that no other experiment has."""
+    others: list[str] = []
+    for run in map(RunDirectory, numbered(base)):
+        try:
+            return start(run, note=f"{others[0]}; this run is {run.path}" if others else "")
+        except AnotherExperiment as other:
+            others.append(f"{run.path} has other options ({other.summary})")
+        except Held:
+            if not _is_of_another(run, experiment, sleep=sleep):
+                raise
+            others.append(f"another experiment is being trained in {run.path}")
+    raise AssertionError("numbers do not end")
+
+
+def _is_of_another(run: RunDirectory, experiment: Experiment, *, sleep: Callable[[float], None]) -> bool:
+    """Tell whether what is trained there is another experiment; one that has just begun is given time to say what."""
+    for _ in range(_TURNS_TO_SETTLE):
+        if run.exists() and run.read_lock() is not None:
+            break
+        sleep(_TURN_SECONDS)
+    return run.exists() and fingerprint(read_plan(run)) != fingerprint(experiment)
+
+
+def _start(
+    run: RunDirectory, *, resolved: Resolved, processes: int, watch: Callable[[Event], None], note: str = ""
+) -> RunResult:
+    def settle() -> None:
+        settle_plan(run, resolved)
+        if note:
+            watch(Noted(0, note))
+
     refuse_unfit(run)  # before a lock is put there
-    return go_on(run, settle=partial(settle_plan, run, resolved), processes=processes, watch=watch)
+    try:
+        return go_on(run, settle=settle, processes=processes, watch=watch)
+    except (Held, AnotherExperiment):
+        raise
+    except BurnishError:
+        with suppress(CheckpointError), unclaimed(run):
+            remove_unstarted(run)
+        raise
+
+
+def _replace(run: RunDirectory, watch: Callable[[Event], None]) -> None:
+    if not run.exists():
+        return
+    with unclaimed(run, tell=lambda sentence: watch(Noted(0, sentence))):
+        if not has_learned_nothing(run):
+            watch(Noted(0, f"the run that was in {run.path} is in {move_aside(run)} now"))
 
 
 def _calibrated(experiment: Experiment, run: RunDirectory, measure: Measure) -> list[str]:

@@ -25,6 +25,11 @@ class Difference:
     left: str | None
     right: str | None
 
+    @property
+    def is_learned(self) -> bool:
+        """Tell whether the option shapes what is learned."""
+        return not self.path.startswith(_NOT_LEARNED)
+
 
 def document(experiment: Component, *, registry: Registry | None = None) -> dict[str, Any]:
     """Give every option as plain JSON values, defaults too, `type` first."""

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TextIO
 
 from burnish.errors import CheckpointError
 from burnish.run.directory import HEARTBEAT_SECONDS, STALE_SECONDS, RunDirectory
@@ -15,16 +16,16 @@ _LOOK_SECONDS = 2.0
 """How often the heartbeat of another host is looked at."""
 
 
+class Held(CheckpointError):
+    """Refuse a directory that another process trains in."""
+
+
 @contextmanager
 def claimed(
     directory: RunDirectory, settle: Callable[[], object], *, tell: Callable[[str], None] = lambda _sentence: None
 ) -> Iterator[None]:
     """Hold a run for the process that starts its worker: the plan that is settled here is the one the worker finds."""
-    with _locked(directory, tell=tell, sleep=time.sleep):
-        lock = directory.read_lock()
-        # Between the two, nobody has the kernel's lock: there a claim keeps others out.
-        if lock is not None and lock.is_claim and lock.pid != os.getpid() and lock.is_held(now=time.time()):
-            raise _refusal(directory)
+    with unclaimed(directory, tell=tell):
         settle()
         directory.write_lock(now=time.time(), is_claim=True)
     try:
@@ -33,6 +34,19 @@ def claimed(
         lock = directory.read_lock()
         if lock is not None and lock.is_claim and lock.pid == os.getpid():
             directory.lock.unlink(missing_ok=True)  # no worker took it over
+
+
+@contextmanager
+def unclaimed(
+    directory: RunDirectory, *, tell: Callable[[str], None] = lambda _sentence: None
+) -> Iterator[None]:
+    """Keep everybody out of a directory for a moment; refuse when somebody trains in it or is about to."""
+    with _locked(directory, tell=tell, sleep=time.sleep):
+        lock = directory.read_lock()
+        # Between a claim and its worker, nobody has the kernel's lock: there the claim keeps others out.
+        if lock is not None and lock.is_claim and lock.pid != os.getpid() and lock.is_held(now=time.time()):
+            raise _refusal(directory)
+        yield
 
 
 @contextmanager
@@ -58,20 +72,32 @@ def held(
 
 @contextmanager
 def _locked(directory: RunDirectory, *, tell: Callable[[str], None], sleep: Callable[[float], None]) -> Iterator[None]:
-    try:
-        directory.path.mkdir(parents=True, exist_ok=True)
-        file = open(directory.path / ".lock", "a")  # noqa: SIM115  # closed below, and with it the lock goes
-    except OSError as error:
-        raise CheckpointError(
-            f"{directory.path} cannot be written to ({error.strerror or error}), so no run can use it"
-        ) from error
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise _refusal(directory) from None
+    with _lock_file(directory):
         _observe_other_host(directory, tell=tell, sleep=sleep)
         yield
+
+
+def _lock_file(directory: RunDirectory) -> TextIO:
+    """Take the kernel's lock on a file of the directory; whoever closes the file gives it back."""
+    path = directory.path / ".lock"
+    while True:
+        try:
+            directory.path.mkdir(parents=True, exist_ok=True)
+            file = open(path, "a")  # noqa: SIM115  # closed by the caller
+        except OSError as error:
+            raise CheckpointError(
+                f"{directory.path} cannot be written to ({error.strerror or error}), so no run can train in it"
+            ) from error
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                return file
+        except FileNotFoundError:
+            pass
+        except OSError:
+            file.close()
+            raise _refusal(directory) from None
+        file.close()  # the directory was moved or removed since: this lock keeps nobody out of the new one
 
 
 def _beat(directory: RunDirectory, stop: threading.Event) -> None:
@@ -104,10 +130,10 @@ def _observe_other_host(
             raise _refusal(directory)
 
 
-def _refusal(directory: RunDirectory) -> CheckpointError:
+def _refusal(directory: RunDirectory) -> Held:
     lock = directory.read_lock()
     who = f"process {lock.pid} on {lock.host}" if lock else "another process"
-    return CheckpointError(
+    return Held(
         f"{directory.path} is being trained by {who}; wait for it, stop it with `touch {directory.stop_file}`, "
         "or train into another directory"
     )

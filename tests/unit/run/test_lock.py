@@ -1,11 +1,13 @@
 """One process a run."""
 
+import fcntl
 import json
 import os
 import socket
 import threading
 import time
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
@@ -111,3 +113,21 @@ def test_a_directory_that_cannot_be_written_to_is_refused_with_a_sentence(tmp_pa
     (tmp_path / ".lock").mkdir()
     with pytest.raises(CheckpointError, match="cannot be written to"), held(RunDirectory(tmp_path)):
         pass
+
+
+def test_a_directory_that_is_moved_while_its_lock_is_taken_is_locked_in_its_new_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory, real = RunDirectory(tmp_path / "run"), fcntl.flock
+
+    def flock(file: TextIO, operation: int) -> None:
+        if not (tmp_path / "run.old-1").exists():
+            directory.path.rename(tmp_path / "run.old-1")
+        real(file, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with held(directory):
+        with pytest.raises(CheckpointError, match="is being trained by process"), held(directory):
+            pass
+        with held(RunDirectory(tmp_path / "run.old-1")):
+            assert directory.status() == "running"
