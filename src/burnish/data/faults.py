@@ -1,6 +1,7 @@
 """Decides what becomes of rows that cannot be used: refuse them all at once, or set them aside and say how many."""
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +15,8 @@ from burnish.spec.values import RowFault, Rows, Splits
 
 Policy = Literal["error", "skip"]
 _SPLITS = ("train", "validation", "test")
-_SHOWN = 10
+_SHOWN_CAUSES, _SHOWN_ALIKE = 10, 3
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _TEXT_KEPT = 2000
 
 
@@ -112,11 +114,8 @@ def _way_out(bad: Sequence[BadRow], total: int, split: str, share: float) -> lis
     if split not in _SPLITS:
         return []
     if len(bad) <= share * total:
-        return ["fix them, or set data.bad_rows: skip to train without them"]
-    return [
-        f"fix them; skipping is not possible, because at most {share:.2%} of the rows may be skipped "
-        "(data.max_bad_share)"
-    ]
+        return ["Fix them, or set data.bad_rows: skip to continue without them."]
+    return [f"Fix them. Skipping is not possible: at most {share * 100:g}% of rows may be skipped (data.max_bad_share)."]
 
 
 def _too_many(bad: Sequence[BadRow], *, total: int, share: float, split: str, quarantine: Path | None) -> str:
@@ -126,14 +125,22 @@ def _too_many(bad: Sequence[BadRow], *, total: int, share: float, split: str, qu
             f"{len(bad):,} of {total:,} rows of {_called(split)} cannot be used: {len(bad) / total:.2%}, "
             f"but data.max_bad_share allows {share:.2%}",
             *_listed(bad),
-            f"fix them, or raise data.max_bad_share if you can do without them{written}",
+            f"Fix them, or raise data.max_bad_share if you can do without them{written}.",
         ]
     )
 
 
 def _listed(bad: Sequence[BadRow]) -> list[str]:
-    shown = [f"  {row}" for row in bad[:_SHOWN]]
-    return shown if len(bad) <= _SHOWN else [*shown, f"  … and {len(bad) - _SHOWN:,} more"]
+    """List the first rows of each cause; what is quoted in it is the row's own value."""
+    causes: dict[str, list[BadRow]] = {}
+    for row in bad:
+        causes.setdefault(_QUOTED.sub("", row.why), []).append(row)
+    lines: list[str] = []
+    for alike in list(causes.values())[:_SHOWN_CAUSES]:
+        lines += [f"  {row}" for row in alike[:_SHOWN_ALIKE]]
+        lines += [f"  … and {len(alike) - _SHOWN_ALIKE:,} more like these"] if len(alike) > _SHOWN_ALIKE else []
+    rest = sum(map(len, list(causes.values())[_SHOWN_CAUSES:]))
+    return [*lines, f"  … and {rest:,} more"] if rest else lines
 
 
 def _set_aside(bad: Sequence[BadRow], quarantine: Path, *, split: str) -> None:

@@ -10,11 +10,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.cells import LARGEST, MISSING, numbers
+from burnish.errors import DataError
 from burnish.spec.values import Array, RowFault
 from burnish.tasks.column_types import is_list
 
 _MANY_NUMBERS = 20
 """More distinct numbers than this are a quantity, not classes."""
+_MANY_WORDS = 100
+"""More distinct words than this are hardly classes."""
+_SHOWN_WORDS = 5
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]{1,4})?")
 _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no", "")
 
@@ -88,6 +92,21 @@ class LabelColumns:
         }
         faults = [RowFault(row, f"label {column[row].as_py()!r} {why}") for row, why in wrong.items()]
         return np.array([0.0 if row in wrong else value for row, value in enumerate(parsed)]), faults
+
+    def refuse_words(self, table: pa.Table, *, instead: str | None = None) -> None:
+        """Refuse to learn words as numbers: once, for most rows hold one; `instead` says what to set."""
+        column = as_text(table[self.names[0]])
+        counts = {item["values"]: item["counts"] for item in pc.value_counts(column).to_pylist() if item["values"]}
+        words = sorted(value for value in counts if value.lower() not in MISSING and _number(value) is None)
+        if 2 * sum(counts[word] for word in words) <= sum(counts.values()):
+            return
+        shown = ", ".join([*words[:_SHOWN_WORDS], *(["…"] if len(words) > _SHOWN_WORDS else [])])
+        remedy = instead or f"set task.kind: {'binary' if len(words) == 2 else 'multiclass'}"
+        if len(words) > _MANY_WORDS:
+            remedy = "write its values as plain numbers, like 1234.5"
+        raise DataError(
+            f"column {self.names[0]} holds words ({shown}), so it cannot be learned as a number; {remedy}"
+        )
 
     def indicators(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:
         """Give a 0/1 matrix, rows by classes."""

@@ -62,7 +62,9 @@ class Similarity(Component):
         from burnish.tasks.labels import LabelColumns
 
         refuse_other_than_text(rows.table, self.input_columns)
-        found = LabelColumns((self.label,)).range(rows.table)
+        labels = LabelColumns((self.label,))
+        labels.refuse_words(rows.table, instead="set task.type: text_classification")
+        found = labels.range(rows.table)
         low, high = self.scale or (found["lowest"], found["highest"])
         if not low < high:
             raise DataError(f"all labels in {self.label} are {low:g}; two different ones at least are needed")

@@ -70,6 +70,7 @@ def _target(task: "Tabular", frame: Frame) -> tuple[str, tuple[str, ...], dict[s
     kind = "binary" if kind == "multiclass" and task.kind == "auto" and len(task.labels or ()) == 2 else kind
     _refuse_other_loss(task.loss, kind, task.target)
     if kind == "regression":
+        columns.refuse_words(table)
         return kind, (), _number_facts(task, table)
     classes = tuple(task.labels or columns.classes(table))
     refuse_odd_classes(kind, classes, column=task.target)

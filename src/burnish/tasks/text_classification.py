@@ -100,6 +100,7 @@ class TextClassification(Component):
         columns = self._label_columns()
         kind = self.kind if self.kind != "auto" else columns.guess_kind(rows.table)
         if kind == "regression":
+            columns.refuse_words(rows.table)
             return Profile(kind, facts=self._number_facts(rows))
         classes = self.labels or columns.classes(rows.table)
         refuse_odd_classes(kind, classes, column=", ".join(self.label))

@@ -32,7 +32,7 @@ def test_errors_are_listed_with_place_and_reason() -> None:
         "2 of 40 rows of the train split cannot be used",
         "  a.csv:3: label 'x' is not one of a, b",
         "  a.csv:5: empty text",
-        "fix them, or set data.bad_rows: skip to train without them",
+        "Fix them, or set data.bad_rows: skip to continue without them.",
     ]
 
 
@@ -48,9 +48,25 @@ def test_the_faults_of_all_splits_are_told_at_once() -> None:
     assert list(settle_all({"train": lambda: rows(1), "test": lambda: rows(2)})) == ["train", "test"]
 
 
-def test_a_long_list_says_how_many_more() -> None:
-    with pytest.raises(DataError, match="… and 15 more"):
-        settled(40, [RowFault(row, "empty text") for row in range(25)])
+def test_rows_with_the_same_cause_are_counted_after_the_first_three() -> None:
+    odd = [RowFault(row, f"label 'x{row}' is not one of a, b") for row in range(2, 25)]
+    with pytest.raises(DataError) as caught:
+        settled(40, [RowFault(1, "empty text"), *odd, RowFault(30, "empty text")])
+    assert str(caught.value).splitlines() == [
+        "25 of 40 rows of the train split cannot be used",
+        "  a.csv:3: empty text",
+        "  a.csv:32: empty text",
+        "  a.csv:4: label 'x2' is not one of a, b",
+        "  a.csv:5: label 'x3' is not one of a, b",
+        "  a.csv:6: label 'x4' is not one of a, b",
+        "  … and 20 more like these",
+        "Fix them. Skipping is not possible: at most 50% of rows may be skipped (data.max_bad_share).",
+    ]
+
+
+def test_a_long_list_of_causes_says_how_many_more() -> None:
+    with pytest.raises(DataError, match="… and 15 more$"):
+        settled(40, [RowFault(row, f"cause {row}") for row in range(25)], split="mine.csv")
 
 
 def test_skip_drops_them_and_writes_them_down(tmp_path: Path) -> None:
@@ -86,9 +102,7 @@ def test_several_splits_share_one_quarantine(tmp_path: Path) -> None:
 
 
 def test_skipping_is_not_offered_where_it_would_not_help() -> None:
-    with pytest.raises(
-        DataError, match=r"fix them; skipping is not possible, because at most 1\.00% of the rows may be skipped"
-    ):
+    with pytest.raises(DataError, match=r"Fix them\. Skipping is not possible: at most 1% of rows may be skipped"):
         settled(40, [RowFault(3, "empty text")], share=0.01)
 
 

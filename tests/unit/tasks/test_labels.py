@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from burnish.errors import DataError
 from burnish.tasks.labels import LabelColumns
 
 ONE = LabelColumns(("label",))
@@ -137,3 +138,24 @@ def test_a_number_too_large_to_be_squared_is_a_bad_label() -> None:
     assert [fault.row for fault in faults] == [1, 2]
     assert faults[0].what == "label '1e200' is too large to be learned; at most 1e+150 is allowed"
     assert values[[0, 3]].tolist() == [1.0, 1e149]
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        (("low", "high", "medium", "low", ""), "(high, low, medium), so it cannot be learned as a number; set task.kind: multiclass"),
+        (("yes", "no", "n/a", "yes"), "(no, yes), so it cannot be learned as a number; set task.kind: binary"),
+        (("a", "b", "c", "d", "e", "f", "1", None), "(a, b, c, d, e, …), so it cannot be learned as a number; set task.kind: multi"),
+        (tuple(f"${n:,}.00" for n in range(900, 1300)), "as a number; write its values as plain numbers, like 1234.5"),
+    ],
+)  # fmt: skip
+def test_words_are_refused_as_numbers_in_one_sentence(values: tuple[object, ...], sentence: str) -> None:
+    with pytest.raises(DataError) as refused:
+        ONE.refuse_words(column(*values))
+    assert str(refused.value).startswith("column label holds words (")
+    assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize("values", [("1", "2.5", "x"), ("1", "NA", "NA", "NA"), ("", None), (1.0, 2.0)])
+def test_numbers_with_some_words_among_them_are_left_to_the_rows(values: tuple[object, ...]) -> None:
+    ONE.refuse_words(column(*values))
