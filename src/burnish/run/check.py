@@ -5,10 +5,14 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from burnish.config import Resolved
 from burnish.data.files import Files
 from burnish.errors import Problem
+from burnish.registry import default_registry
 from burnish.run.selection import LOSS, falling, headline, is_count, type_name, unfit
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import MEAN, named, parts_of, unmatched
 from burnish.spec.protocols import Joint, Metric, Sets, Task
+
+_TABULAR = "tabular"
+"""The head of models that read tables."""
 
 
 def problems(resolved: Resolved, *, missing: Collection[str] = ()) -> list[Problem]:
@@ -96,8 +100,17 @@ def _score_names(experiment: Experiment) -> list[str]:
 
 def _head(experiment: Experiment) -> Iterator[tuple[str, str]]:
     wanted, given = experiment.task.heads, experiment.model.heads
-    if not set(wanted) & set(given):
-        yield "model", f"model ends in {' or '.join(given)}, and the task needs {' or '.join(wanted)}"
+    if set(wanted) & set(given):
+        return
+    registry = default_registry()
+    task, model = registry.name_of("tasks", type(experiment.task)), registry.name_of("models", type(experiment.model))
+    called = getattr(experiment.model, "name", None) or model
+    if _TABULAR in given:
+        yield "model", f"model: {called} reads tables; {task} needs a transformer, e.g. model: distilbert-base-uncased"
+    elif _TABULAR in wanted:
+        yield "model", f"model: {called} reads texts; {task} needs a model for tables, e.g. model: tab_m"
+    else:
+        yield "model", f"model: {called} ends in {' or '.join(given)}, and {task} needs {' or '.join(wanted)}"
 
 
 def _length(experiment: Experiment, *, place: str = "task") -> Iterator[tuple[str, str]]:
