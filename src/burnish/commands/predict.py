@@ -31,6 +31,11 @@ def predict(
     """
     from burnish.artifact.predictor import Predictor
 
+    if isinstance(rows, str) or not isinstance(rows, Sequence):
+        raise DataError(
+            f"predict takes a list of rows, each a mapping from column to value, got a {type(rows).__name__}; "
+            'of a DataFrame, give df.to_dict("records")'
+        )
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     if isinstance(predictor.task, ReadsRows):
         return predictor.predict(rows)

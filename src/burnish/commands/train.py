@@ -57,6 +57,11 @@ def train(
     With `is_calibrated`, what the experiment leaves to the machine is measured first, and recorded in the plan.
     A config of the user's own may name any code; the plan of another run needs `trust_code`.
     """
+    if not isinstance(experiment, str | Path):
+        raise BurnishError(
+            f"train takes the name or the YAML file of an experiment, got a {type(experiment).__name__}; write rows to a "
+            'file, like df.to_csv("rows.csv", index=False), and `burnish new rows.csv` writes an experiment for it'
+        )
     ask = partial(check, str(experiment), configs=[str(path) for path in configs], overrides=overrides)
     resolved = ask(trust_code=trust_code)
     run = RunDirectory(directory or default_directory(str(experiment)))

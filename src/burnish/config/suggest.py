@@ -17,6 +17,8 @@ from burnish.spec.experiment import Experiment
 
 _LIKENESS_ELSEWHERE = 0.8
 """An option of another section is offered only if it can hardly be chance that it looks alike."""
+_UNITS = ("steps", "epochs")
+"""What a bare number is most likely meant to count."""
 _END_OF_NAME = "'."
 """Ends the first sentence of the registry's refusal; the guess by spelling follows."""
 
@@ -58,7 +60,8 @@ def suggestion(
         meant = [*slips, *assignments(entry, given, options=everywhere, registry=registry)]
         return " ".join(filter(None, [_did_you_mean(meant) or _elsewhere(entry, given), entry.explain(given)]))
     same = sorted((each for each in everywhere if key == each.key or path == each.path), key=_depth)
-    meant = [*slips, *(option.path for option in same)] or near(siblings, 0.6) or near(everywhere, _LIKENESS_ELSEWHERE)
+    written = [each for option in same for each in _written(option, node, registry=registry)]
+    meant = [*slips, *written] or near(siblings, 0.6) or near(everywhere, _LIKENESS_ELSEWHERE)
     return _did_you_mean(meant) or f"Options here are {', '.join(option.key for option in siblings) or 'none'}."
 
 
@@ -126,6 +129,16 @@ def _leaves(path: Path, node: Node) -> Iterator[tuple[Path, Node]]:
         return
     for key, each in node.nodes.items():
         yield from _leaves((*path, key), each)
+
+
+def _written(option: Option, node: Node, *, registry: Registry) -> list[str]:
+    """Write an option with the value that was given to its key elsewhere; a number that lacks its unit, with two."""
+    if not isinstance(node, Leaf) or node.value is None:
+        return [option.path]
+    for values in ([node.value], [f"{node.value} {unit}" for unit in _UNITS]):
+        if option.accepts(read_value(values[0], source=""), registry=registry):
+            return [assignment(option.path, value) for value in values]
+    return [option.path]
 
 
 def _did_you_mean(meant: Iterable[str]) -> str:

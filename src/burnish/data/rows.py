@@ -140,6 +140,9 @@ def _missing(name: str, there: Sequence[str], *, why: str) -> str:
     shown = [have.replace("\t", "\\t") for have in there]
     listed = ", ".join(have if len(have) <= _LONG_NAME else have[:_LONG_NAME] + "…" for have in shown)
     hint = f". Did you mean `{close[0]}`? The" if close else "; the"
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) > 1 and set(parts) <= set(there):
+        hint = f". Did you mean '[{', '.join(parts)}]'? The"
     return f"{why}: there is no column `{name}`{hint} columns are {listed}"
 
 

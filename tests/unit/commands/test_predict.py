@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -82,3 +83,9 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(model: Echo, 
     with pytest.raises(DataError, match=said):
         command.predict_file("m", source="in.csv", out=Path(out))
     assert model.asked == []
+
+
+@pytest.mark.parametrize("rows", [pd.DataFrame({"body": ["a", "b"]}), "a text", pa.table({"body": ["a"]})])
+def test_what_is_no_list_of_rows_is_refused_with_what_to_give(model: Echo, rows: Any) -> None:
+    with pytest.raises(DataError, match=rf'got a {type(rows).__name__}; of a DataFrame, give df\.to_dict\("records"\)'):
+        command.predict("run", rows)

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from burnish.commands import train as module
 from burnish.commands.config import check
 from burnish.commands.train import work
-from burnish.errors import CheckpointError, LaunchError
+from burnish.errors import BurnishError, CheckpointError, LaunchError
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import read_plan, settle_plan
 
@@ -84,3 +85,8 @@ def test_a_config_whose_name_is_not_utf_8_is_told_of_in_the_plan(tmp_path: Path)
     settle_plan(run, check(str(config)))
     assert "c\\udcff.yaml:1" in run.plan.read_text()
     assert read_plan(run) == check(str(config)).experiment
+
+
+def test_a_data_frame_is_refused_with_what_to_do() -> None:
+    with pytest.raises(BurnishError, match=r"got a DataFrame; write rows to a file, like df\.to_csv"):
+        module.train(pd.DataFrame({"text": ["a"]}))  # type: ignore[arg-type]  # as people try

@@ -59,6 +59,11 @@ def test_every_missing_column_is_named_with_the_nearest() -> None:
     ]
 
 
+def test_several_columns_in_one_name_are_taken_for_a_list() -> None:
+    with pytest.raises(DataError, match=r"no column `subject,body`\. Did you mean '\[subject, body\]'\? The columns are"):
+        demand(rows(subject=["x"], body=["y"]), ("subject,body",), why="task.text")
+
+
 def test_a_row_taken_for_a_header_is_suspected() -> None:
     with pytest.raises(DataError, match=r"set data\.header: false and data\.columns"):
         demand(rows(**{"1": ["0"], "a film": ["x"]}), ("text",), why="task")
