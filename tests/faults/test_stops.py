@@ -19,7 +19,7 @@ LONGEST_SECONDS = 120.0
 Act = Callable[[RunDirectory, Attempt], object]
 STOPS: dict[str, tuple[Act, str]] = {
     "SIGTERM": (lambda run, attempt: attempt.kill(signal.SIGTERM), "preempted"),
-    "SIGINT": (lambda run, attempt: attempt.kill(signal.SIGINT), "preempted"),
+    "SIGINT": (lambda run, attempt: attempt.kill(signal.SIGINT), "interrupted"),
     "STOP": (lambda run, attempt: run.stop_file.touch(), "stop_file"),
 }
 

@@ -101,7 +101,7 @@ class PlainLines:
         self._starting.cancel()
         now = self._now()
         self._progress = advance(self._progress, event, now=now)
-        line = announce(event)
+        line = announce(event, is_summarised=True)
         if line is not None:
             self._tell(line)
         elif isinstance(event, Stepped) and now - self._told_at >= PLAIN_SECONDS:

@@ -12,6 +12,7 @@ _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _UNSAID = ("environment", "provenance", "files", "select", "batches_per_epoch")
 """Facts that the report tells and a line in a terminal need not."""
 _SHARES = ("texts_cut", "tokens_dropped", "padding")
+_OF_TEXTS = ("texts_cut", "tokens_dropped", "longest_text", "median_text")
 
 
 def number(value: float) -> str:
@@ -70,13 +71,27 @@ def moment(timestamp: float) -> str:
     return datetime.fromtimestamp(timestamp).strftime("%Y-%m-%d %H:%M")  # people read local time
 
 
-def facts_text(facts: Mapping[str, object]) -> str:
-    """Write facts in one line: `train rows 9,000 · parameters 22,714,754 · padding 1.5%`."""
-    return " · ".join(_fact(name, value) for name, value in facts.items() if name not in _UNSAID)
+def facts_table(facts: Mapping[str, object]) -> list[tuple[str, str]]:
+    """Write facts as lines of a name and a value; those of rows share a line, and so do those of texts."""
+    groups: dict[str, list[str]] = {}
+    for name, value in facts.items():
+        group, called = _place(name)
+        if name not in _UNSAID:
+            groups.setdefault(group, []).append(f"{called} {_fact(name, value)}".strip())
+    return [(group, " · ".join(values)) for group, values in groups.items()]
+
+
+def _place(name: str) -> tuple[str, str]:
+    """Give the line that a fact belongs to, and what it is called there."""
+    words = name.replace("_", " ")
+    if name.endswith("_rows"):
+        return "rows", words.removesuffix(" rows")
+    if name in _OF_TEXTS:
+        return "texts", words.removesuffix(" text").removeprefix("texts ")
+    return words, ""
 
 
 def _fact(name: str, value: object) -> str:
-    words = name.replace("_", " ")
     if name in _SHARES and isinstance(value, float):
-        return f"{words} {value:.1%}"
-    return f"{words} {number(value) if isinstance(value, int | float) else value}"
+        return f"{value:.1%}"
+    return number(value) if isinstance(value, int | float) else str(value)

@@ -36,7 +36,7 @@ class Live:
     def watch(self, event: Event) -> None:
         """Move the bar, and print the event's own line if it has one."""
         self._progress = advance(self._progress, event, now=monotonic())
-        line = announce(event)
+        line = announce(event, is_summarised=True)
         if line is not None:
             self._terminal.print(line, markup=False, highlight=False, style=_style(event))
         has_steps = self._progress.stepped_at is not None

@@ -59,7 +59,7 @@ def summarise(result: RunResult) -> None:
     if sheet.judged is not None:
         show(headline_table(sheet))
         print("\n".join(["", *_advice(result, sheet)]))
-    print(f"{_ending(result)} at step {result.step:,} after {duration(result.seconds)}\n")
+    print(f"{_ending(result)}\n")
     for line in [*_places(result), "", *_next_commands(result)]:
         print(line)
 
@@ -126,18 +126,25 @@ def _fields(result: RunResult) -> dict[str, object]:
 
 
 def _ending(result: RunResult) -> str:
-    return "finished" if result.reason in _DONE else f"stopped ({result.reason.replace('_', ' ')})"
+    after = f"at step {result.step:,} after {duration(result.seconds)}"
+    if result.reason in _DONE:
+        return f"finished {after}"
+    is_signal = result.reason in ("interrupted", "preempted")
+    how = result.reason if is_signal else f"stopped ({result.reason.replace('_', ' ')})"
+    return f"{how} {after}; state saved" if result.step else f"{how} before the first step"
 
 
 def _places(result: RunResult) -> list[str]:
-    places: dict[str, Path | None] = {"run": result.directory, "artifact": result.artifact, "report": result.report}
-    return [f"{name:<8}  {path}" for name, path in places.items() if path is not None]
+    """Say where things are; the report as a link that a terminal opens."""
+    places: dict[str, Path | None] = {"run": result.directory, "artifact": result.artifact}
+    lines = [f"{name:<8}  {path}" for name, path in places.items() if path is not None]
+    return lines if result.report is None else [*lines, f"report    {result.report.absolute().as_uri()}"]
 
 
 def _next_commands(result: RunResult) -> list[str]:
     run = shlex.quote(str(result.directory))
     if result.reason not in _DONE:
-        return ["go on with", f"  burnish resume {run}"]
+        return ["resume with", f"  burnish resume {run}"]
     predict = [f"  burnish predict {run} {_example(result)}"] if result.artifact is not None else []
     return ["try next", *predict, f"  burnish runs show {run}"]
 

@@ -7,7 +7,7 @@ import typer
 
 from burnish.cli.console import console_for
 from burnish.cli.documents import print_document, to_json
-from burnish.cli.figures import duration, facts_text, number
+from burnish.cli.figures import duration, facts_table, number
 from burnish.cli.options import Configs, Experiment, Json, Overrides
 
 if TYPE_CHECKING:
@@ -43,8 +43,10 @@ def _print(found: "Forecast", *, is_json: bool) -> None:
         assert isinstance(fields, dict)
         print_document({**fields, "problems": to_json(found.problems)})
         return
-    for name, words in _lines(found):
-        print(f"{name:<9} {words}")
+    lines = _lines(found)
+    width = max(len(name) for name, _ in lines)
+    for name, words in lines:
+        print(f"{name:<{width}}  {words}")
     for problem in found.problems:
         print(f"does not fit: {problem}")
 
@@ -56,7 +58,7 @@ def _lines(found: "Forecast") -> list[tuple[str, str]]:
     limit = f" of {size(footprint.memory_limit)}" if footprint.memory_limit else ""
     passes = " · ".join(f"{split} {duration(seconds)}" for split, seconds in timing.evaluation_seconds.items())
     return [
-        ("data", facts_text(found.facts)),
+        *facts_table(found.facts),
         ("tokens", f"{number(found.tokens_per_epoch)} an epoch"),
         ("training", f"{number(found.steps)} steps of {timing.step_seconds:.3g} s"),
         ("scoring", f"{number(found.evaluations)} evaluations; one pass: {passes}"),

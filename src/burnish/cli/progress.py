@@ -4,7 +4,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from burnish.cli.figures import duration, facts_text, figure, number
+from burnish.cli.figures import duration, facts_table, figure, number
+from burnish.run.ending import COMPLETE
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Started, Stepped
 
 _MEMORY_SECONDS = 60.0
@@ -12,12 +13,13 @@ _MEMORY_SECONDS = 60.0
 _SHOWN_SCORES = 4
 
 _ENDINGS = {
-    "finished": "finished",
-    "early_stopping": "stopped early, for the score no longer rose",
-    "preempted": "stopped from outside",
-    "deadline": "stopped at its deadline",
-    "stop_file": "stopped by its STOP file",
-    "orphaned": "stopped because its parent process is gone",
+    "finished": "trained to",
+    "early_stopping": "stopped early at",
+    "interrupted": "interrupted at",
+    "preempted": "preempted at",
+    "deadline": "stopped by train.max_minutes at",
+    "stop_file": "stopped by its STOP file at",
+    "orphaned": "stopped because its parent process is gone at",
 }
 
 
@@ -72,9 +74,14 @@ def advance(progress: Progress, event: Event, *, now: float) -> Progress:
             return progress
 
 
-def announce(event: Event) -> str | None:
-    """Give the line an event deserves of its own; None for those that only move the bar."""
+def announce(event: Event, *, is_summarised: bool = False) -> str | None:
+    """Give the lines an event deserves of its own; None for those that only move the bar.
+
+    Where a summary follows, that says how a run was stopped.
+    """
     match event:
+        case Ended() if is_summarised and event.reason not in COMPLETE:
+            return None
         case Started():
             return _started_line(event)
         case Evaluated():
@@ -125,18 +132,25 @@ def _stepped(progress: Progress, event: Stepped, *, now: float) -> Progress:
 
 def _started_line(event: Started) -> str:
     begun = "started" if event.step == 0 else f"resumed at step {event.step:,} (attempt {event.attempt})"
-    steps = [] if event.total_steps is None else [f"{event.total_steps:,} steps"]
-    facts = [facts_text(event.facts)] if event.facts else []
-    return " · ".join([begun, *steps, *facts])
+    steps = [] if event.total_steps is None else [("steps", f"{event.total_steps:,}")]
+    lines = [*steps, *facts_table(event.facts)]
+    width = max((len(name) for name, _ in lines), default=0)
+    return "\n".join([begun, *(f"  {name:<{width}}  {value}" for name, value in lines)])
 
 
 def _ended_line(event: Ended) -> str:
-    best = (
-        ""
-        if event.best_step is None or event.best_score is None
-        else (f"; best {figure(event.best_score)} at step {event.best_step:,}")
-    )
-    return f"{_ENDINGS.get(event.reason, event.reason)} at step {event.step:,}{best}"
+    """Say how the loop ended; the best is told where the run is over."""
+    place = f"{_ENDINGS.get(event.reason, f'{event.reason} at')} step {event.step:,}"
+    if event.reason not in COMPLETE:
+        return f"{place}; state saved" if event.reason in _ENDINGS else place
+    score = "" if event.select is None else f" {event.select}"
+    why = ""
+    if event.reason == "early_stopping":
+        count = "" if event.patience is None else f" in {event.patience} evaluation{'s' * (event.patience != 1)}"
+        why, score = f": no better{score or ' score'}{count}", ""
+    is_known = event.best_step is not None and event.best_score is not None
+    best = f"; best{score} {figure(event.best_score)} at step {event.best_step:,}" if is_known else ""
+    return f"{place}{why}{best}"
 
 
 def _scores_text(scores: Mapping[str, float]) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import PositiveInt
 
 from burnish.commands.train import work
+from burnish.engine.stop import REASON_OF_SIGNAL
 from burnish.errors import LaunchError
 from burnish.run.directory import RunDirectory
 from burnish.run.result import RunResult
@@ -113,7 +114,7 @@ def interrupted(run: RunDirectory, planned: Sequence[Attempt], *, processes: int
 
 def _worked(run: RunDirectory, attempt: Attempt, *, processes: int, watch: Watch) -> RunResult:
     result = work(run, processes=processes, watch=watch)
-    if result.reason == "preempted" and attempt.signalled is None:
+    if result.reason in REASON_OF_SIGNAL.values() and attempt.signalled is None:
         raise KeyboardInterrupt  # the signal was not ours, so someone wants the whole drill to stop
     return result
 

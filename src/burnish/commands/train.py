@@ -1,7 +1,6 @@
 """`burnish train`: an experiment becomes a run."""
 
 import json
-import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +11,7 @@ from pathlib import Path
 from burnish.commands.calibrate import Measure, calibrated, open_choices, recorded
 from burnish.commands.config import check
 from burnish.config import Resolved, fingerprint
+from burnish.engine.stop import REASON_OF_SIGNAL
 from burnish.errors import BurnishError, CheckpointError
 from burnish.launch.local import run_worker
 from burnish.launch.torchrun import run_workers
@@ -177,10 +177,11 @@ def work(
     code = launch([_WORKER, str(run.path), *options], on_line=lambda line: _hear(line, watch, refusals.append))
     if refusals:
         raise refusals[0]
-    if code in (-signal.SIGTERM, -signal.SIGINT):
+    reason = REASON_OF_SIGNAL.get(-code)
+    if reason is not None:
         # It came before the worker listened, so there is nothing new to save.
         saved = CheckpointStore(run.checkpoints, run.quarantine, tell=lambda _sentence: None).steps()
-        record(run, "preempted", step=max(saved, default=0), seconds=0.0, memory_bytes=0)
+        record(run, reason, step=max(saved, default=0), seconds=0.0, memory_bytes=0)
     elif code not in (0, PREEMPTED):
         raise died(run, exit_code=code)
     return result_of(run)

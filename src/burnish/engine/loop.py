@@ -48,7 +48,8 @@ def fit(
     if saved_step != state.position.step:
         state.is_due = False
         save(state)
-    yield Ended(state.position.step, reason, state.best_step, state.best_score)
+    patience = pace.patience if reason == "early_stopping" else None
+    yield Ended(state.position.step, reason, state.best_step, state.best_score, pace.select, patience)
 
 
 def _end_of(state: TrainState, pace: Pace) -> str | None:

@@ -10,8 +10,10 @@ from types import FrameType
 
 from burnish.dist.world import World
 
-REASONS = ("preempted", "deadline", "stop_file", "orphaned")
+REASONS = ("interrupted", "preempted", "deadline", "stop_file", "orphaned")
 """In order of precedence; ranks exchange the number of the reason."""
+REASON_OF_SIGNAL = {signal.SIGINT: "interrupted", signal.SIGTERM: "preempted"}
+"""Ctrl-C comes from a person; SIGTERM from a scheduler or a machine that goes down."""
 
 
 @dataclass
@@ -26,12 +28,12 @@ class StopRequest:
 
     def listen(self) -> None:
         """Turn SIGTERM and SIGINT into a request; a second one ends the process at once."""
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in REASON_OF_SIGNAL:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         if self.reason is None:
-            self.reason, self._asked_at = "preempted", self.now()
+            self.reason, self._asked_at = REASON_OF_SIGNAL[signal.Signals(number)], self.now()
         elif self.now() - self._asked_at >= self.echo_seconds:
             os._exit(128 + number)
 

@@ -24,7 +24,8 @@ _SPLITS = ("train", "validation", "test")
 _ENDINGS = {
     "finished": "finished",
     "early_stopping": "stopped early, no longer improving",
-    "preempted": "interrupted, can be resumed",
+    "interrupted": "interrupted, can be resumed",
+    "preempted": "preempted, can be resumed",
     "deadline": "stopped at its deadline, can be resumed",
     "stop_file": "stopped by request, can be resumed",
     "failed": "failed",

@@ -25,6 +25,7 @@ STALE_SECONDS = 60.0
 _STATUS_OF_REASON: dict[str, Status] = {
     "finished": "finished",
     "early_stopping": "finished",
+    "interrupted": "interrupted",
     "preempted": "preempted",
     "deadline": "preempted",
     "stop_file": "preempted",

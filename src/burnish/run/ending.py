@@ -1,5 +1,6 @@
 """exit.json: how an attempt ended, for people, for the parent process and for the next attempt."""
 
+import signal
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +11,8 @@ from burnish.run.directory import RunDirectory, write_json
 PREEMPTED = 75
 """The exit code of a run that was asked to stop and can be resumed."""
 COMPLETE = ("finished", "early_stopping")
+_ENDED_AT_ONCE = (128 + signal.SIGINT, 128 + signal.SIGTERM)
+"""What a worker leaves with that is asked to stop a second time."""
 
 
 def record(directory: RunDirectory, reason: str, *, step: int, seconds: float, memory_bytes: int) -> None:
@@ -37,6 +40,11 @@ def error_of(values: Mapping[str, Any]) -> BurnishError | None:
 
 def died(directory: RunDirectory, *, exit_code: int) -> errors.LaunchError:
     """Say that a worker ended without a word."""
+    if exit_code in _ENDED_AT_ONCE:
+        return errors.LaunchError(
+            f"the run in {directory.path} was stopped at once by a second signal, before it could save; resume from its "
+            f"newest checkpoint with `burnish resume {directory.path}`"
+        )
     how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
     return errors.LaunchError(
         f"the worker of {directory.path} died with {how} before it could report why; its output is above. "

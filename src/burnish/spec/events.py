@@ -58,12 +58,16 @@ class Noted:
 
 @dataclass(frozen=True)
 class Ended:
-    """The loop is over, and why: finished, early_stopping, preempted, deadline, stop_file."""
+    """The loop is over, and why: finished, early_stopping, interrupted, preempted, deadline, stop_file, orphaned."""
 
     step: int
     reason: str
     best_step: int | None = None
     best_score: float | None = None
+    select: str | None = None
+    """The name of the score that decides which step is best."""
+    patience: int | None = None
+    """Of a run that stopped early: how many evaluations in a row brought nothing better."""
 
 
 Event = Started | Stepped | Evaluated | Saved | Noted | Ended

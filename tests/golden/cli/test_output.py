@@ -37,7 +37,7 @@ DONE = RunResult(
     report=Path("runs/demo-reviews/report.html"),
     seconds=171.3,
 )
-STOPPED = RunResult(Path("runs/my run"), "preempted", 120, {}, {}, "", None, None, 61.0)
+STOPPED = RunResult(Path("runs/my run"), "interrupted", 120, {}, {}, "", None, None, 61.0)
 
 
 def story() -> Iterator[Event]:
@@ -48,7 +48,7 @@ def story() -> Iterator[Event]:
             yield Evaluated(step, "validation", {"accuracy": 0.8, "f1": 0.7 + step / 4000}, is_best=True)
             yield Saved(step, f"checkpoints/step-{step:08d}")
     yield Noted(400, "12 rows were skipped; see skipped_rows.jsonl")
-    yield Ended(400, "finished", 400, 0.8)
+    yield Ended(400, "finished", 400, 0.8, "f1")
 
 
 HELD_OUT = {"untested": "validation"}

@@ -94,7 +94,7 @@ def test_the_live_bar_prints_lines_above_and_goes_away() -> None:
     drawn = stream.getvalue()
     assert "starting" in drawn
     assert "note: [bold] is kept" in drawn
-    assert "finished at step 50" in drawn
+    assert "trained to step 50" in drawn
 
 
 @pytest.mark.parametrize(

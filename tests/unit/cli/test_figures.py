@@ -2,7 +2,7 @@ import math
 
 import pytest
 
-from burnish.cli.figures import duration, facts_text, figure, interval, number, score_text
+from burnish.cli.figures import duration, facts_table, figure, interval, number, score_text
 from burnish.spec.values import Score
 
 
@@ -51,9 +51,29 @@ def test_scores_line_up_and_carry_their_interval() -> None:
     assert score_text(None) == "-"
 
 
-def test_facts_read_as_words() -> None:
-    facts = {"train_rows": 9000, "share_cut": 0.25, "device": "cpu"}
-    assert facts_text(facts) == "train rows 9,000 · share cut 0.25 · device cpu"
+def test_facts_are_a_small_table() -> None:
+    facts = {
+        "train_rows": 9000,
+        "validation_rows": 1000,
+        "skipped_rows": 3,
+        "validation": "10% of train",
+        "texts_cut": 0.1221,
+        "tokens_dropped": 0.0,
+        "longest_text": 286,
+        "median_text": 53,
+        "parameters": 22_713_986,
+        "share_cut": 0.25,
+        "device": "cpu",
+        "select": "f1",
+    }
+    assert facts_table(facts) == [
+        ("rows", "train 9,000 · validation 1,000 · skipped 3"),
+        ("validation", "10% of train"),
+        ("texts", "cut 12.2% · tokens dropped 0.0% · longest 286 · median 53"),
+        ("parameters", "22,713,986"),
+        ("share cut", "0.25"),
+        ("device", "cpu"),
+    ]
 
 
 def test_counts_are_written_as_counts() -> None:

@@ -67,7 +67,7 @@ def test_without_a_known_number_of_steps_there_is_none_to_show() -> None:
 @pytest.mark.parametrize(
     ("event", "line"),
     [
-        (Started(0, 1, 1200, {"train_rows": 9000}), "started · 1,200 steps · train rows 9,000"),
+        (Started(0, 1, 1200, {"train_rows": 9000}), "started\n  steps  1,200\n  rows   train 9,000"),
         (Started(40, 2, None), "resumed at step 40 (attempt 2)"),
         (stepped(1), None),
         (Saved(1, "p"), None),
@@ -80,10 +80,32 @@ def test_without_a_known_number_of_steps_there_is_none_to_show() -> None:
             Evaluated(95, "test", {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "e": 5.0}, is_best=False),
             "step 95  test  a 1.0000  b 2.0000  c 3.0000  d 4.0000",
         ),
-        (Ended(1200, "finished", 900, 0.9123), "finished at step 1,200; best 0.9123 at step 900"),
-        (Ended(7, "stop_file"), "stopped by its STOP file at step 7"),
+        (
+            Ended(1200, "finished", 900, 0.9123, "accuracy"),
+            "trained to step 1,200; best accuracy 0.9123 at step 900",
+        ),
+        (Ended(1200, "finished", 900, 0.9123), "trained to step 1,200; best 0.9123 at step 900"),
+        (
+            Ended(406, "early_stopping", 261, 0.0777, "log_loss", 5),
+            "stopped early at step 406: no better log_loss in 5 evaluations; best 0.0777 at step 261",
+        ),
+        (
+            Ended(6, "early_stopping", 4, 0.5, "f1", 1),
+            "stopped early at step 6: no better f1 in 1 evaluation; best 0.5000 at step 4",
+        ),
+        (Ended(6, "early_stopping", 4, 0.5), "stopped early at step 6: no better score; best 0.5000 at step 4"),
+        (Ended(36, "interrupted"), "interrupted at step 36; state saved"),
+        (Ended(36, "preempted", 20, 0.5), "preempted at step 36; state saved"),
+        (Ended(7, "stop_file"), "stopped by its STOP file at step 7; state saved"),
+        (Ended(7, "deadline"), "stopped by train.max_minutes at step 7; state saved"),
         (Ended(7, "some new reason"), "some new reason at step 7"),
     ],
 )
 def test_the_line_of_an_event(event: Event, line: str | None) -> None:
     assert announce(event) == line
+
+
+@pytest.mark.parametrize("reason", ["interrupted", "preempted", "deadline", "stop_file", "orphaned"])
+def test_how_a_run_was_stopped_is_left_to_the_summary_where_there_is_one(reason: str) -> None:
+    assert announce(Ended(36, reason), is_summarised=True) is None
+    assert announce(Ended(36, "finished"), is_summarised=True) == "trained to step 36"

@@ -52,21 +52,27 @@ def test_the_first_trains_its_own_experiment_and_the_second_is_refused(tmp_path:
     assert not (tmp_path / "run" / "lock.json").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(("number", "reason"), [(signal.SIGTERM, "preempted"), (signal.SIGINT, "interrupted")])
 def test_a_signal_that_comes_before_the_worker_listens_is_a_request_to_stop(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, reason: str
 ) -> None:
     run = RunDirectory(tmp_path / "run")
     (run.checkpoints / "step-00000500").mkdir(parents=True)
     monkeypatch.setattr(module, "run_worker", lambda *_args, **_options: -number)
     result = work(run, watch=lambda _event: None)
-    assert (result.reason, result.step) == ("preempted", 500)
-    assert run.status() == "preempted"
+    assert (result.reason, result.step) == (reason, 500)
+    assert run.status() == reason
 
 
 def test_a_worker_that_is_killed_is_no_request_to_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "run_worker", lambda *_args, **_options: -signal.SIGKILL)
     with pytest.raises(LaunchError, match="died with signal 9"):
+        work(RunDirectory(tmp_path), watch=lambda _event: None)
+
+
+def test_a_worker_that_was_interrupted_twice_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "run_worker", lambda *_args, **_options: 128 + signal.SIGINT)
+    with pytest.raises(LaunchError, match=r"was stopped at once by a second signal, before it could save"):
         work(RunDirectory(tmp_path), watch=lambda _event: None)
 
 

@@ -75,7 +75,7 @@ def test_it_evaluates_and_saves_every_epoch_and_ends_finished() -> None:
     assert steps_of(events, Stepped) == list(range(1, 31))
     assert steps_of(events, Evaluated) == [10, 20, 30]
     assert steps_of(events, Saved) == [10, 20, 30]
-    assert events[-1] == Ended(30, "finished", best_step=30, best_score=0.3)
+    assert events[-1] == Ended(30, "finished", best_step=30, best_score=0.3, select="accuracy")
 
 
 def test_the_best_evaluation_is_saved_even_between_checkpoints() -> None:
@@ -88,7 +88,7 @@ def test_the_best_evaluation_is_saved_even_between_checkpoints() -> None:
 
 def test_a_score_that_is_no_number_is_never_best() -> None:
     events = run(TrainState(), pace("20 steps"), scores=iter([float("nan"), 0.1]))
-    assert events[-1] == Ended(20, "finished", best_step=20, best_score=0.1)
+    assert events[-1] == Ended(20, "finished", best_step=20, best_score=0.1, select="accuracy")
 
 
 def test_patience_ends_the_run_after_that_many_evaluations_without_improvement() -> None:
@@ -101,7 +101,7 @@ def test_patience_ends_the_run_after_that_many_evaluations_without_improvement()
 def test_of_equal_scores_the_later_is_best_but_wins_no_patience() -> None:
     how = pace("1000 steps", evaluate="5 steps", checkpoint="never", patience=2)
     events = run(TrainState(), how, scores=iter([0.5, 0.5, 0.5]))
-    assert events[-1] == Ended(15, "early_stopping", best_step=15, best_score=0.5)
+    assert events[-1] == Ended(15, "early_stopping", best_step=15, best_score=0.5, select="accuracy", patience=2)
     assert steps_of(events, Saved) == [5, 10, 15]
 
 

@@ -4,6 +4,8 @@ import os
 import signal
 from pathlib import Path
 
+import pytest
+
 from burnish.dist.world import Solo
 from burnish.engine.stop import Stopper, StopRequest
 
@@ -27,13 +29,14 @@ def test_a_deadline_stops_by_the_wall_clock(tmp_path: Path) -> None:
     assert [watch.reason(), watch.reason()] == [None, "deadline"]
 
 
-def test_a_signal_becomes_a_request(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "reason"), [(signal.SIGTERM, "preempted"), (signal.SIGINT, "interrupted")])
+def test_a_signal_becomes_a_request(tmp_path: Path, number: int, reason: str) -> None:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
         watch = stopper(tmp_path)
         watch.request.listen()
-        os.kill(os.getpid(), signal.SIGTERM)
-        assert watch.reason() == "preempted"
+        os.kill(os.getpid(), number)
+        assert watch.reason() == reason
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -42,7 +45,7 @@ def test_a_signal_becomes_a_request(tmp_path: Path) -> None:
 def test_a_wish_of_another_rank_stops_this_one_too(tmp_path: Path) -> None:
     class TwoRanks(Solo):
         def sum(self, values: list[float]) -> list[float]:
-            other = [1.0, 0.0, 0.0, 0.0]
+            other = [0.0, 1.0, 0.0, 0.0, 0.0]
             return [mine + theirs for mine, theirs in zip(values, other, strict=True)]
 
     assert Stopper(TwoRanks(), StopRequest(), tmp_path / "STOP").reason() == "preempted"

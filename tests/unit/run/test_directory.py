@@ -62,6 +62,7 @@ def test_a_run_in_which_nothing_happened_is_new(tmp_path: Path) -> None:
         ("finished", "finished"),
         ("early_stopping", "finished"),
         ("preempted", "preempted"),
+        ("interrupted", "interrupted"),
         ("deadline", "preempted"),
         ("stop_file", "preempted"),
         ("orphaned", "preempted"),
