@@ -25,7 +25,10 @@ def drill(
         typer.Option("--dir", metavar="DIR", help="Which disk to rehearse on; default: the temporary folder."),
     ] = None,
     processes: Processes = 1,
-    minutes: Annotated[float, typer.Option("--minutes", min=0.1, help="Roughly how long it may take.")] = 1.0,
+    minutes: Annotated[
+        float | None,
+        typer.Option("--minutes", min=0.1, help="How long it may take; default: 1, more where starting takes long."),
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="Keep the two runs on disk.")] = False,
     is_json: Json = False,
     is_quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress, only the outcome.")] = False,
@@ -40,7 +43,8 @@ def drill(
             overrides=overrides or (),
             directory=directory,
             processes=processes,
-            minutes=minutes,
+            minutes=minutes or 1.0,
+            limit_minutes=minutes,
             keep=keep,
             watch=console.watch,
         )

@@ -44,7 +44,7 @@ class Live:
             self._task,
             total=1.0 if has_steps else None,
             completed=self._progress.fraction,
-            description=status_line(self._progress) if has_steps else "starting",
+            description=status_line(self._progress) if has_steps else "working",
         )
 
 

@@ -1,23 +1,27 @@
 """`burnish drill`: rehearses a crash on the user's own experiment, and proves that a resume comes to the same bits."""
 
+import math
 import shutil
 import signal
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from types import FrameType
 
 from burnish.commands.config import check
 from burnish.commands.rehearsal import Attempt, StopAfter, interrupted, straight
 from burnish.commands.sameness import Difference, differences
 from burnish.config import Resolved
+from burnish.errors import BurnishError, LaunchError
 from burnish.run.directory import RunDirectory
 from burnish.run.plan import settle_plan
-from burnish.spec.events import Event
+from burnish.spec.events import Event, Noted, Started
 
 _NUM_WORKERS = 4
 """One undisturbed; one ended by SIGTERM, one by SIGKILL, one that comes to the end."""
@@ -27,6 +31,12 @@ _FEWEST_STEPS = 8
 _FEWEST_SECONDS = 2.0
 _FEWEST_SAVES = 2
 _BY_THE_CLOCK = "1000000 steps"
+
+
+class Stopped(BurnishError):
+    """Say that a drill was stopped from outside."""
+
+    exit_code = 130
 
 
 @dataclass(frozen=True)
@@ -74,25 +84,34 @@ def drill(
     directory: Path | None = None,
     processes: int = 1,
     minutes: float = 1.0,
+    limit_minutes: float | None = None,
     keep: bool = False,
     random: Random | None = None,
     watch: Callable[[Event], None] = lambda event: None,
 ) -> DrillResult:
-    """Train a stretch undisturbed and once more with a SIGTERM and a SIGKILL in it; compare what both come to."""
+    """Train a stretch undisturbed and once more with a SIGTERM and a SIGKILL in it; compare what both come to.
+
+    `minutes` is what it should take; past `limit_minutes` it is given up. Events of the workers are not passed on: it is
+    the drill that a user watches, not a run.
+    """
     draw = random or Random()  # noqa: S311  # when to kill is no secret
+    clock = _Clock(minutes, limit_minutes, watch)
 
     def resolved(*more: str) -> Resolved:
         return check(experiment, configs=[str(path) for path in configs], overrides=[*overrides, *more])
 
     notes: list[str] = []
     settings = ["train.max_minutes=null", *_length(resolved(), notes)]
-    with _folder(directory, keep=keep) as root:
+    with clock.listening(), _folder(directory, keep=keep) as root:
         left = _planned(root / "undisturbed", resolved(*settings, "track=[]"))
-        first, steps = straight(left, processes=processes, is_enough=_budget(minutes), watch=watch)
+        clock.tell("training without interruption")
+        first, steps = straight(left, processes=processes, is_enough=clock.is_enough, watch=clock.hear(left))
+        clock.refuse_early_end()
         settings += [*_checkpoints(first, steps, notes), _stop_after(steps)]
         right = _planned(root / "interrupted", resolved(*settings))
         plan = _moments(first, steps, draw)
-        attempts = interrupted(right, plan, processes=processes, watch=watch)
+        attempts = interrupted(right, plan, processes=processes, watch=clock.hear(right), tell=clock.tell)
+        clock.refuse_early_end()
         return DrillResult(
             steps=steps,
             seconds=max(first.passed.values()) - (first.started or first.began),
@@ -125,14 +144,83 @@ def _stop_after(steps: int) -> str:
     return f"track=[{{type: '{StopAfter.__module__}:{StopAfter.__name__}', steps: {steps}}}]"
 
 
-def _budget(minutes: float) -> Callable[[Attempt], bool]:
-    def is_enough(attempt: Attempt) -> bool:
+@dataclass
+class _Clock:
+    """Divide the time of a drill between its workers, and say when it is not enough."""
+
+    minutes: float
+    limit_minutes: float | None
+    watch: Callable[[Event], None]
+    began: float = field(default_factory=time.monotonic)
+    startup: float | None = None
+    """How long the first worker took to start."""
+    is_over: bool = False
+    is_stopped: bool = False
+    """Whether a signal asked the drill itself to stop."""
+
+    def is_enough(self, attempt: Attempt) -> bool:
+        """Tell whether the undisturbed stretch is as long as the time allows."""
         assert attempt.started is not None
-        startup = attempt.started - attempt.began
-        share = (minutes * 60 - _NUM_WORKERS * startup) / _NUM_STRETCHES
+        share = (self.minutes * 60 - _NUM_WORKERS * (attempt.started - attempt.began)) / _NUM_STRETCHES
         return attempt.step >= _FEWEST_STEPS and time.monotonic() - attempt.started >= max(_FEWEST_SECONDS, share)
 
-    return is_enough
+    def hear(self, run: RunDirectory) -> Callable[[Event], None]:
+        """Listen to a worker, and stop it when the time is up or cannot suffice."""
+
+        def hear(event: Event) -> None:
+            if isinstance(event, Started) and self.startup is None:
+                self.startup = time.monotonic() - self.began
+                self._tell_duration()
+            limit = math.inf if self.limit_minutes is None else self.limit_minutes * 60
+            self.is_over = self.is_over or max(time.monotonic() - self.began, self._needed()) > limit
+            if self.is_over:
+                run.stop_file.touch()
+
+        return hear
+
+    def tell(self, sentence: str) -> None:
+        """Say what the drill does next, unless it has to end here."""
+        self.refuse_early_end()
+        self.watch(Noted(0, sentence))
+
+    @contextmanager
+    def listening(self) -> Iterator[None]:
+        """Let SIGTERM and Ctrl-C end a drill in a sentence, with its folder removed; the worker of the moment ends too."""
+
+        def stop(_number: int, _frame: FrameType | None) -> None:
+            self.is_stopped = True
+
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+        try:
+            yield
+        except (KeyboardInterrupt, LaunchError):
+            self.refuse_early_end()
+            raise
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+    def refuse_early_end(self) -> None:
+        """Give up a drill that was stopped, from outside or by its limit."""
+        if self.is_stopped:
+            raise Stopped("the drill was stopped before its end, so nothing was compared")
+        if self.is_over:
+            needed = math.ceil(self._needed() / 30 + 1) / 2
+            raise BurnishError(
+                f"--minutes {self.limit_minutes:g} is too short for a drill here: a worker takes {self.startup or 0:.0f} s "
+                f"to start, and a drill starts {_NUM_WORKERS} of them; try --minutes {needed:g}"
+            )
+
+    def _needed(self) -> float:
+        return _NUM_WORKERS * (self.startup or 0.0) + _NUM_STRETCHES * _FEWEST_SECONDS
+
+    def _tell_duration(self) -> None:
+        if self._needed() > self.minutes * 60:
+            about = f"{self._needed() / 60:.1f} minutes"
+            self.tell(f"a worker takes {self.startup:.0f} s to start here, so this takes about {about}")
 
 
 def _moments(first: Attempt, steps: int, draw: Random) -> list[Attempt]:

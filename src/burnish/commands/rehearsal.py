@@ -98,10 +98,13 @@ def straight(
     return attempt, _worked(run, attempt, processes=processes, watch=hear).step
 
 
-def interrupted(run: RunDirectory, planned: Sequence[Attempt], *, processes: int, watch: Watch) -> list[Attempt]:
+def interrupted(
+    run: RunDirectory, planned: Sequence[Attempt], *, processes: int, watch: Watch, tell: Callable[[str], None]
+) -> list[Attempt]:
     """Train a planned run, end each worker by its signal, and let a last one come to the end."""
     attempts = [*planned, Attempt()]
     for attempt in attempts:
+        tell(_purpose(attempt, is_first=attempt is attempts[0]))
         attempt.began = time.monotonic()
         hear = partial(_hear, attempt=attempt, run=run, watch=watch)
         try:
@@ -110,6 +113,13 @@ def interrupted(run: RunDirectory, planned: Sequence[Attempt], *, processes: int
             if attempt.signalled is None or attempt.planned_signal != signal.SIGKILL:
                 raise
     return attempts
+
+
+def _purpose(attempt: Attempt, *, is_first: bool) -> str:
+    begin = "training the same steps again" if is_first else "resuming"
+    if attempt.planned_signal is None:
+        return f"{begin} to the end"
+    return f"{begin}; {signal.Signals(attempt.planned_signal).name} after step {attempt.at_step:,}"
 
 
 def _worked(run: RunDirectory, attempt: Attempt, *, processes: int, watch: Watch) -> RunResult:

@@ -52,9 +52,12 @@ def _forwarding_to(process: subprocess.Popen[str]) -> Iterator[None]:
         yield
         return
 
-    def forward(number: int, _frame: FrameType | None) -> None:
+    def forward(number: int, frame: FrameType | None) -> None:
         if process.poll() is None:
             process.send_signal(number)
+        asked = before[number]
+        if callable(asked) and asked is not signal.default_int_handler:
+            asked(number, frame)  # whoever listens here besides, such as a drill of several workers
 
     before = {number: signal.signal(number, forward) for number in _FORWARDED}
     try:

@@ -1,6 +1,8 @@
 """What a drill decides without training: how long, when to kill, and what a kill cost."""
 
+import os
 import signal
+import time
 from pathlib import Path
 from random import Random
 
@@ -9,11 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.commands import drill
-from burnish.commands.drill import DrillResult, Interruption
+from burnish.commands.drill import DrillResult, Interruption, Stopped
 from burnish.commands.rehearsal import Attempt, Stopping
 from burnish.commands.sameness import Difference
 from burnish.config import load
-from burnish.spec.events import Saved, Started, Stepped
+from burnish.errors import BurnishError
+from burnish.launch.local import run_worker
+from burnish.run.directory import RunDirectory
+from burnish.spec.events import Ended, Event, Noted, Saved, Started, Stepped
 
 MINE = "task: text_classification\ndata:\n  train: train.csv\nmodel: bert-base-uncased\n"
 
@@ -115,3 +120,59 @@ def test_the_folder_of_a_drill_goes_away_unless_it_is_kept(tmp_path: Path) -> No
     with drill._folder(tmp_path, keep=True) as kept:
         pass
     assert (gone.exists(), list(tmp_path.iterdir())) == (False, [kept])
+
+
+def heard(clock: "drill._Clock", run: RunDirectory, *events: Event) -> None:
+    hear = clock.hear(run)
+    for event in events:
+        hear(event)
+
+
+def test_nothing_that_a_worker_says_is_shown(tmp_path: Path) -> None:
+    shown: list[Event] = []
+    clock = drill._Clock(1.0, None, shown.append)
+    heard(clock, RunDirectory(tmp_path), Started(0, 1, 9), Noted(0, "n"), stepped(1), Ended(1, "finished"))
+    assert shown == []
+
+
+def test_a_start_that_takes_long_is_told_with_what_the_drill_will_take(tmp_path: Path) -> None:
+    shown: list[Event] = []
+    clock = drill._Clock(1.0, None, shown.append, began=time.monotonic() - 30)
+    heard(clock, RunDirectory(tmp_path), Started(0, 1, 9))
+    assert shown == [Noted(0, "a worker takes 30 s to start here, so this takes about 2.1 minutes")]
+    clock.refuse_early_end()
+
+
+def test_a_limit_that_cannot_suffice_stops_the_worker_and_is_refused_with_one_that_can(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    clock = drill._Clock(1.0, 1.0, lambda _event: None, began=time.monotonic() - 30)
+    heard(clock, run, Started(0, 1, 9))
+    assert run.stop_file.exists()
+    with pytest.raises(BurnishError, match=r"--minutes 1 is too short .*: a worker takes 30 s .*; try --minutes 3$"):
+        clock.refuse_early_end()
+
+
+def test_a_limit_that_passes_stops_the_worker(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path)
+    clock = drill._Clock(1.0, 1.0, lambda _event: None, began=time.monotonic() - 61, startup=2.0)
+    heard(clock, run, stepped(3))
+    assert run.stop_file.exists()
+    assert clock.is_over
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_a_drill_in_a_sentence(number: int) -> None:
+    before, clock = signal.getsignal(number), drill._Clock(1.0, None, lambda _event: None)
+    with pytest.raises(Stopped, match="the drill was stopped before its end"), clock.listening():
+        os.kill(os.getpid(), number)
+        clock.tell("resuming")
+    assert signal.getsignal(number) is before
+
+
+def test_a_signal_that_reaches_the_worker_ends_the_drill_too() -> None:
+    clock = drill._Clock(1.0, None, lambda _event: None)
+    waiting = "import signal; print('here', flush=True); signal.pause()"
+    with pytest.raises(Stopped), clock.listening():
+        code = run_worker(["timeit", "-n1", "-r1", waiting], on_line=lambda _line: os.kill(os.getpid(), signal.SIGTERM))
+        assert code == -signal.SIGTERM
+        clock.refuse_early_end()
