@@ -11,6 +11,8 @@ from burnish.cli.figures import duration, facts_table, number
 from burnish.cli.options import Configs, Experiment, Json, Overrides
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from burnish.spec.forecast import Forecast
 
 DOES_NOT_FIT = 6
@@ -62,7 +64,24 @@ def _lines(found: "Forecast") -> list[tuple[str, str]]:
         ("tokens", f"{number(found.tokens_per_epoch)} an epoch"),
         ("training", f"{number(found.steps)} steps of {timing.step_seconds:.3g} s"),
         ("scoring", f"{number(found.evaluations)} evaluations; one pass: {passes}"),
-        ("time", f"about {duration(found.seconds)}"),
+        ("time", f"about {duration(found.seconds)}: {_shares(found)}"),
         ("memory", f"{size(footprint.memory_bytes)}{limit}"),
         ("disk", f"{size(footprint.disk_bytes)} of {size(footprint.disk_free)} free"),
     ]
+
+
+def _shares(found: "Forecast") -> str:
+    """Say what the time is spent on."""
+    timing, passes = found.timing, found.timing.evaluation_seconds
+    shares = {
+        "start": timing.start_seconds,
+        "training": found.steps * timing.step_seconds,
+        "evaluations": found.evaluations * passes["validation"],
+    }
+    if timing.finish_seconds is None:
+        return f"{_joined({**shares, 'final scores': sum(passes.values())})}; baselines and artifact not counted"
+    return _joined({**shares, "final scores, baselines and artifact": timing.finish_seconds})
+
+
+def _joined(shares: "Mapping[str, float]") -> str:
+    return " · ".join(f"{name} {duration(seconds)}" for name, seconds in shares.items())

@@ -2,9 +2,11 @@
 
 import json
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from burnish.errors import BurnishError
 from burnish.launch.module_path import find_modules_here
@@ -14,20 +16,41 @@ from burnish.run.events_file import to_dict
 from burnish.run.plan import read_plan
 from burnish.spec.events import Noted
 
+if TYPE_CHECKING:
+    from burnish.run.assemble import Trained
+
+
+STEPS_ONLY = "--steps-only"
+
 
 def main(argv: list[str]) -> int:
     """Print notes on the way as events, and the forecast in the last line."""
     find_modules_here()
-    run, place = RunDirectory(Path(argv[0])), Path(argv[1])
+    run, place, launched = RunDirectory(Path(argv[0])), Path(argv[1]), float(argv[2])
     try:
         from burnish.run.forecast import forecast
 
-        found = forecast(read_plan(run), run, place=place, tell=lambda text: _say(to_dict(Noted(0, text))))
+        imported = time.time() - launched
+        finish = None if STEPS_ONLY in argv else _finish
+        found = forecast(read_plan(run), run, place=place, tell=_tell, finish=finish, imported=imported)
     except BurnishError as error:
         _say(refusal(error))
         return error.exit_code
     _say({"forecast": asdict(found)})
     return 0
+
+
+def _finish(trained: "Trained", run: RunDirectory) -> None:
+    from burnish.report.build import compare, write_page
+    from burnish.run.finish import finish
+
+    outcomes = finish(trained, run, tell=lambda _sentence: None)
+    compare(run, trained.scorer, outcomes, note=lambda _sentence: None)
+    write_page(run)
+
+
+def _tell(sentence: str) -> None:
+    _say(to_dict(Noted(0, sentence)))
 
 
 def _say(values: Mapping[str, object]) -> None:

@@ -4,11 +4,13 @@ import json
 import signal
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from burnish.commands.config import check
+from burnish.commands.forecaster import STEPS_ONLY
 from burnish.errors import BurnishError, LaunchError
 from burnish.launch.local import run_worker
 from burnish.run.directory import RunDirectory, default_directory
@@ -27,16 +29,21 @@ def plan(
     configs: Sequence[Path] = (),
     overrides: Sequence[str] = (),
     directory: Path | None = None,
+    is_steps_only: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
 ) -> Forecast:
-    """Encode the data, take a few steps in a process of its own, and foresee the run; nothing of it is kept."""
+    """Encode the data, take a few steps in a separate process, and estimate the run; nothing of it is kept.
+
+    With `is_steps_only`, what follows the last step is not timed.
+    """
     resolved = check(str(experiment), configs=[str(path) for path in configs], overrides=overrides)
     place = directory or default_directory(str(experiment))
     heard: list[Mapping[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="burnish-plan-") as folder:
         run = RunDirectory(Path(folder) / "run")
         settle_plan(run, resolved)
-        code = run_worker([_FORECASTER, str(run.path), str(place)], on_line=lambda line: _hear(line, watch, heard))
+        asked = [_FORECASTER, str(run.path), str(place), repr(time.time()), *([STEPS_ONLY] if is_steps_only else [])]
+        code = run_worker(asked, on_line=lambda line: _hear(line, watch, heard))
     refused = next((error for error in map(error_of, heard) if error is not None), None)
     if refused is not None:
         raise refused

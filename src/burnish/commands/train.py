@@ -144,7 +144,8 @@ def _timed(
     from burnish.commands.plan import plan
 
     files = [Path(path) for path in configs]
-    return plan(experiment, configs=files, overrides=[*overrides, *tried], watch=watch).timing.step_seconds
+    options = [*overrides, *tried]
+    return plan(experiment, configs=files, overrides=options, is_steps_only=True, watch=watch).timing.step_seconds
 
 
 def go_on(

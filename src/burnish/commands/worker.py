@@ -7,7 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from burnish.dist.affinity import keep_to_own_cores
 from burnish.dist.world import LostPeer, World, place_of, world_from_environment
@@ -30,13 +29,6 @@ from burnish.storage.room import is_full
 ACCEPT_CHANGED_DATA = "--accept-changed-data"
 _ECHO_SECONDS = 3.0
 """A scheduler tells every process to stop, and so does torchrun: both within moments."""
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
-
-    from burnish.run.assemble import Trained
-    from burnish.run.finish import Outcomes
-    from burnish.spec.values import Outcome
 
 
 def main(argv: list[str]) -> int:
@@ -102,7 +94,7 @@ def _train(run: RunDirectory, world: World, *, is_changed_data_accepted: bool) -
     experiment = read_plan(run)
     sinks = _sinks(run, experiment, request) if world.rank == 0 else Sinks(NoLog(), 0, lambda _event: None)
 
-    from burnish.report.build import write_page
+    from burnish.report.build import compare, write_page
     from burnish.run.assemble import train
     from burnish.run.finish import finish
 
@@ -112,7 +104,7 @@ def _train(run: RunDirectory, world: World, *, is_changed_data_accepted: bool) -
     if reason in COMPLETE:
         outcomes = finish(trained, run, tell=sinks.note)
         if world.rank == 0:
-            _compare(run, trained, outcomes, sinks)
+            compare(run, trained.scorer, outcomes, note=sinks.note)
     sinks.close()
     if world.rank == 0:
         seconds = time.monotonic() - began
@@ -130,19 +122,6 @@ def _sinks(run: RunDirectory, experiment: Experiment, request: StopRequest) -> S
         sinks.watch(tracker, run.path, name=experiment.name)
     sinks.watchers = [*sinks.watchers, ContentionWatch(sinks.note)]
     return sinks
-
-
-def _compare(run: RunDirectory, trained: "Trained", outcomes: "Outcomes", sinks: Sinks) -> None:
-    from burnish.report.build import add_baselines, score_baselines
-
-    tasks = trained.prepared.parts
-    split = next(split for split in ("test", "validation") if _is_known(outcomes.get(split, {}), tasks))
-    add_baselines(run, score_baselines(trained.scorer, outcomes[split], split=split, note=sinks.note))
-
-
-def _is_known(outcomes: "Mapping[str, Outcome]", tasks: "Collection[str]") -> bool:
-    """Tell whether a split has the truth of every task."""
-    return all(name in outcomes and outcomes[name].truth is not None for name in tasks)
 
 
 def _say(event: Event, request: StopRequest) -> None:

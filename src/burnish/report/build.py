@@ -1,6 +1,6 @@
 """Finishes a run's record: baselines beside its scores, and the page that shows it all."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +26,24 @@ from burnish.tasks.token_classification import TokenClassification
 
 _MOST_SCORED = 20_000
 """Rows that baselines are scored on at most; their intervals are narrow enough then."""
+
+
+def compare(
+    directory: RunDirectory,
+    scorer: Scorer,
+    outcomes: Mapping[str, Mapping[str, Outcome]],
+    *,
+    note: Callable[[str], None],
+) -> None:
+    """Put baselines next to the scores of a run, on the test rows or else on those of validation."""
+    tasks = scorer.prepared.parts
+    split = next(split for split in ("test", "validation") if _is_known(outcomes.get(split, {}), tasks))
+    add_baselines(directory, score_baselines(scorer, outcomes[split], split=split, note=note))
+
+
+def _is_known(outcomes: Mapping[str, Outcome], tasks: Collection[str]) -> bool:
+    """Tell whether a split has the truth of every task."""
+    return all(name in outcomes and outcomes[name].truth is not None for name in tasks)
 
 
 def score_baselines(

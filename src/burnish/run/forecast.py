@@ -3,7 +3,7 @@
 import itertools
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,16 +12,19 @@ import numpy as np
 from burnish.artifact.predictor import views
 from burnish.data.batches import BatchStream, evaluation_plan, evaluation_size, padded_sizes, spread
 from burnish.dist.world import Solo
+from burnish.engine.evaluate import plainly
 from burnish.engine.feed import micro_batches, total_steps
 from burnish.engine.grower_torch import Grower
 from burnish.engine.learner_torch import Learner
 from burnish.engine.snapshot_torch import snapshot
-from burnish.run.assemble import build_learner, build_stream, facts_of, policy_of
+from burnish.run.assemble import Trained, build_learner, build_stream, facts_of, policy_of
 from burnish.run.directory import RunDirectory
+from burnish.run.environment_torch import environment
 from burnish.run.machine import disk_free, memory_limit, peak_memory
 from burnish.run.material import Material
 from burnish.run.prepare import Prepared, prepare
 from burnish.run.scoring import Scorer
+from burnish.spec.events import Ended
 from burnish.spec.experiment import Experiment
 from burnish.spec.forecast import Footprint, Forecast, Timing
 from burnish.spec.interval import Interval
@@ -35,29 +38,85 @@ _BUDGET_SECONDS = 60.0
 _ROUNDS = 4
 _REPEAT_SECONDS = 15.0
 """After this long, nothing is timed again."""
+_MOST_ROWS, _MOST_SECONDS = 20_000, 20.0
+"""With more training rows, or longer passes over the other splits, the end of a run is not done to time it."""
 
 
-def forecast(experiment: Experiment, directory: RunDirectory, *, place: Path, tell: Callable[[str], None]) -> Forecast:
-    """Prepare, take steps of every size, and say what the whole will come to; `place` is where it would run."""
-    prepared = prepare(experiment, directory, tell=tell)
-    Scorer(experiment, prepared).selection()  # refuses, before anything slow, what training would
+Finish = Callable[[Trained, RunDirectory], object]
+"""Does what follows the last step of a run."""
+
+
+def forecast(
+    experiment: Experiment,
+    directory: RunDirectory,
+    *,
+    place: Path,
+    tell: Callable[[str], None],
+    finish: Finish | None = None,
+    imported: float = 0.0,
+    now: Callable[[], float] = time.perf_counter,
+) -> Forecast:
+    """Prepare, take steps of every size, and say what the whole will come to; `place` is where it would run.
+
+    With `finish`, the end of the run is done as well to time it, unless there are too many rows to wait for it. `imported` is
+    how many seconds the process took until here.
+    """
+    prepared, prepare_seconds = _prepare(experiment, directory, tell=tell, now=now)
+    scorer = Scorer(experiment, prepared)
+    scorer.selection()  # refuses, before anything slow, what training would
+    built = now()
     learner = build_learner(experiment, prepared, Solo())
+    start_seconds = imported + prepare_seconds + now() - built
     tell("timing a few steps")
     rehearsal = Rehearsal(experiment, prepared, learner)
-    timing = Timing(
-        rehearsal.step_seconds(),
-        {split: rehearsal.pass_seconds(split) for split in prepared.features if split != "train"},
-    )
+    step_seconds = rehearsal.step_seconds()
+    passes = {split: rehearsal.pass_seconds(split) for split in prepared.features if split != "train"}
     stream = build_stream(experiment, prepared, Solo())
-    steps, evaluations = _counts(experiment, stream, len(prepared.features["train"]), timing.step_seconds)
+    steps, evaluations = _counts(experiment, stream, len(prepared.features["train"]), step_seconds)
+    facts, footprint = facts_of(prepared, learner, stream, Solo()), _footprint(experiment, learner, place)
+    finish_seconds = None
+    if finish is not None and len(prepared.features["train"]) <= _MOST_ROWS and sum(passes.values()) <= _MOST_SECONDS:
+        tell("timing final scores, baselines and artifact")
+        ended = now()
+        finish(_trained(rehearsal, scorer, facts), directory)
+        finish_seconds = now() - ended
+    timing = Timing(step_seconds, passes, start_seconds, finish_seconds)
     return Forecast(
-        facts=facts_of(prepared, learner, stream, Solo()),
+        facts=facts,
         tokens_per_epoch=int(prepared.features["train"]["length"].to_numpy().sum()),
         steps=steps,
         evaluations=evaluations,
         timing=timing,
-        footprint=_footprint(experiment, learner, place),
-        seconds=_seconds(timing, steps, evaluations),
+        footprint=footprint,
+        seconds=timing.total_seconds(steps, evaluations),
+    )
+
+
+def _prepare(
+    experiment: Experiment, directory: RunDirectory, *, tell: Callable[[str], None], now: Callable[[], float]
+) -> tuple[Material, float]:
+    """Prepare the data and time it, as the run will find it: what was encoded here for the first time is cached then."""
+    told: list[str] = []
+
+    def hear(sentence: str) -> None:
+        told.append(sentence)
+        tell(sentence)
+
+    began = now()
+    prepared = prepare(experiment, directory, tell=hear)
+    if any(sentence.startswith("encoding") for sentence in told):
+        began = now()
+        prepared = prepare(experiment, directory, tell=lambda _sentence: None)
+    return prepared, now() - began
+
+
+def _trained(rehearsal: "Rehearsal", scorer: Scorer, facts: Mapping[str, object]) -> Trained:
+    """Take what was rehearsed for a run that is over."""
+    experiment = rehearsal.experiment
+    known = {**facts, "environment": environment(experiment.settled_runtime)}
+    ended = Ended(0, "finished")
+    return Trained(
+        experiment, rehearsal.prepared, scorer, rehearsal.learner, plainly, ended, scorer.headline(), known
     )
 
 
@@ -152,11 +211,6 @@ def _steps_of(every: Interval, stream: BatchStream, *, num_examples: int, step_s
     if every.unit in epochs:
         return max(1.0, epochs[every.unit] * stream.batches_in(0))
     return every.amount if every.unit == "steps" else max(1.0, every.amount * 60 / step_seconds)
-
-
-def _seconds(timing: Timing, steps: int, evaluations: int) -> float:
-    passes = evaluations * timing.evaluation_seconds["validation"] + sum(timing.evaluation_seconds.values())
-    return steps * timing.step_seconds + passes
 
 
 def _footprint(experiment: Experiment, learner: Learner | Grower, place: Path) -> Footprint:

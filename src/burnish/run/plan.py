@@ -71,7 +71,10 @@ def refuse_unfit(directory: RunDirectory) -> None:
 def _holds_other_files(directory: RunDirectory) -> bool:
     if directory.exists() or not directory.path.is_dir():
         return False
-    return any(path.name not in (".lock", directory.lock.name) for path in directory.path.iterdir())
+    # Another process may be about to plan a run here: its lock and its plan, also half written, are no other files.
+    planned = (".lock", directory.lock.name, directory.plan.name)
+    names = [path.name for path in directory.path.iterdir()]
+    return any(name not in planned and not (name.startswith(".") and name.endswith(".tmp")) for name in names)
 
 
 def read_plan(directory: RunDirectory, *, trust_code: bool = False) -> Experiment:

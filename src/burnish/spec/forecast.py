@@ -12,6 +12,16 @@ class Timing:
     """The mean over batches as long and as short as those of an epoch."""
     evaluation_seconds: Mapping[str, float]
     """For each split but train, one pass over it."""
+    start_seconds: float = 0.0
+    """From the start of the process to the first step: imports, reading the data, building the model."""
+    finish_seconds: float | None = None
+    """After the last step: final scores, baselines, artifact; None if there are so many rows that nobody waited."""
+
+    def total_seconds(self, steps: int, evaluations: int) -> float:
+        """Sum up a run, from its start to its end."""
+        passes = self.evaluation_seconds
+        finish = sum(passes.values()) if self.finish_seconds is None else self.finish_seconds
+        return self.start_seconds + steps * self.step_seconds + evaluations * passes["validation"] + finish
 
 
 @dataclass(frozen=True)
@@ -39,7 +49,7 @@ class Forecast:
     timing: Timing
     footprint: Footprint
     seconds: float
-    """Training, every evaluation and the final scores."""
+    """From the start to the end: training, every evaluation, the final scores, baselines and the artifact."""
 
     @property
     def problems(self) -> tuple[str, ...]:

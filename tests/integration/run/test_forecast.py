@@ -1,6 +1,7 @@
 """`burnish plan` foresees what the run then comes to."""
 
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from burnish.commands.config import check
 from burnish.commands.plan import plan
 from burnish.commands.train import train
 from burnish.errors import BurnishError
-from burnish.run.forecast import typical_seconds
+from burnish.run.directory import RunDirectory
+from burnish.run.forecast import forecast, typical_seconds
+from burnish.run.plan import read_plan, settle_plan
 from burnish.spec.events import Evaluated, Event, Started
 from tests.project import Project, make_project
 
@@ -26,7 +30,9 @@ def test_it_counts_what_the_run_counts(project: Project) -> None:
     told = plan(project.config, overrides=overrides, directory=project.run("planned"))
     assert not project.run("planned").exists()
     events: list[Event] = []
+    began = time.monotonic()
     result = train(project.config, overrides=overrides, directory=project.run("real"), watch=events.append)
+    took = time.monotonic() - began
     started = next(event for event in events if isinstance(event, Started))
     assert told.steps == started.total_steps == result.step
     assert told.evaluations == sum(isinstance(event, Evaluated) for event in events)
@@ -35,9 +41,24 @@ def test_it_counts_what_the_run_counts(project: Project) -> None:
     kept = len({path.parent for path in checkpoints})
     on_disk = sum(path.stat().st_size for path in checkpoints) / kept
     assert told.footprint.checkpoint_bytes == pytest.approx(on_disk, rel=0.1)
-    assert told.seconds > 0
+    assert told.timing.finish_seconds is not None
+    assert told.timing.start_seconds > 0.5, "imports count"
+    assert took / 3 < told.seconds < took * 3
     assert told.footprint.memory_bytes > 10**8
     assert told.problems == ()
+
+
+def test_where_rows_are_many_the_end_is_not_waited_for(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = RunDirectory(project.run("many"))
+    settle_plan(run, check(str(project.config)))
+    monkeypatch.setattr("burnish.run.forecast._MOST_ROWS", 10)
+    told = forecast(read_plan(run), run, place=run.path, tell=lambda _sentence: None, finish=never)
+    assert told.timing.finish_seconds is None
+    assert told.seconds > told.steps * told.timing.step_seconds
+
+
+def never(*_arguments: object) -> None:
+    raise AssertionError("nobody waits for it")
 
 
 def test_what_cannot_fit_is_a_problem(project: Project) -> None:
@@ -63,7 +84,8 @@ def test_the_command_line_tells_it_in_lines_and_as_json(
     assert run(["plan", str(project.config), "train.keep.last=1000000000"]) == 6
     out = capsys.readouterr().out
     assert [line.split()[0] for line in out.splitlines()] == [
-        "data", "tokens", "training", "scoring", "time", "memory", "disk", "does",
+        "rows", "validation", "texts", "parameters", "padding",
+        "tokens", "training", "scoring", "time", "memory", "disk", "does",
     ]  # fmt: skip
     assert list(tmp_path.iterdir()) == []
 

@@ -156,6 +156,12 @@ def test_of_several_who_begin_at_once_each_trains_its_own_experiment() -> None:
         process.communicate("\n")
 
 
+def test_a_plan_that_another_process_is_writing_is_no_other_file(works: list[str]) -> None:
+    Path("runs/mine").mkdir(parents=True)
+    Path("runs/mine/.plan.yaml.17-abc.tmp").touch()
+    assert train("mine.yaml").directory == Path("runs/mine")
+
+
 def test_the_same_experiment_that_is_being_trained_is_refused_and_not_trained_twice() -> None:
     with begin() as first:
         assert first.stdout.readline() == "runs/mine\n"  # type: ignore[union-attr]
