@@ -148,8 +148,9 @@ def _ended_line(event: Ended) -> str:
     if event.reason == "early_stopping":
         count = "" if event.patience is None else f" in {event.patience} evaluation{'s' * (event.patience != 1)}"
         why, score = f": no better{score or ' score'}{count}", ""
-    is_known = event.best_step is not None and event.best_score is not None
-    best = f"; best{score} {figure(event.best_score)} at step {event.best_step:,}" if is_known else ""
+    best = ""
+    if event.best_step is not None and event.best_score is not None:
+        best = f"; best{score} {figure(event.best_score)} at step {event.best_step:,}"
     return f"{place}{why}{best}"
 
 

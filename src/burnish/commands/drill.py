@@ -91,8 +91,8 @@ def drill(
 ) -> DrillResult:
     """Train a stretch undisturbed and once more with a SIGTERM and a SIGKILL in it; compare what both come to.
 
-    `minutes` is what it should take; past `limit_minutes` it is given up. Events of the workers are not passed on: it is
-    the drill that a user watches, not a run.
+    `minutes` is what it should take; past `limit_minutes` it is given up. Events of the workers are not passed on: a
+    user watches the drill, not its runs.
     """
     draw = random or Random()  # noqa: S311  # when to kill is no secret
     clock = _Clock(minutes, limit_minutes, watch)
@@ -185,7 +185,7 @@ class _Clock:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Let SIGTERM and Ctrl-C end a drill in a sentence, with its folder removed; the worker of the moment ends too."""
+        """Let SIGTERM and Ctrl-C end a drill in a sentence, with its folder removed; its worker ends too."""
 
         def stop(_number: int, _frame: FrameType | None) -> None:
             self.is_stopped = True
@@ -210,8 +210,9 @@ class _Clock:
         if self.is_over:
             needed = math.ceil(self._needed() / 30 + 1) / 2
             raise BurnishError(
-                f"--minutes {self.limit_minutes:g} is too short for a drill here: a worker takes {self.startup or 0:.0f} s "
-                f"to start, and a drill starts {_NUM_WORKERS} of them; try --minutes {needed:g}"
+                f"--minutes {self.limit_minutes:g} is too short for a drill here: a worker takes "
+                f"{self.startup or 0:.0f} s to start, and a drill starts {_NUM_WORKERS} of them; "
+                f"try --minutes {needed:g}"
             )
 
     def _needed(self) -> float:

@@ -59,8 +59,8 @@ def train(
     """
     if not isinstance(experiment, str | Path):
         raise BurnishError(
-            f"train takes the name or the YAML file of an experiment, got a {type(experiment).__name__}; write rows to a "
-            'file, like df.to_csv("rows.csv", index=False), and `burnish new rows.csv` writes an experiment for it'
+            f"train takes the name or the YAML file of an experiment, got a {type(experiment).__name__}; write rows to "
+            'a file, like df.to_csv("rows.csv", index=False), and `burnish new rows.csv` writes an experiment for it'
         )
     ask = partial(check, str(experiment), configs=[str(path) for path in configs], overrides=overrides)
     resolved = ask(trust_code=trust_code)

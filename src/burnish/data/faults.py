@@ -115,7 +115,9 @@ def _way_out(bad: Sequence[BadRow], total: int, split: str, share: float) -> lis
         return []
     if len(bad) <= share * total:
         return ["Fix them, or set data.bad_rows: skip to continue without them."]
-    return [f"Fix them. Skipping is not possible: at most {share * 100:g}% of rows may be skipped (data.max_bad_share)."]
+    return [
+        f"Fix them. Skipping is not possible: at most {share * 100:g}% of rows may be skipped (data.max_bad_share)."
+    ]
 
 
 def _too_many(bad: Sequence[BadRow], *, total: int, share: float, split: str, quarantine: Path | None) -> str:

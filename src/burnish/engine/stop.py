@@ -12,7 +12,7 @@ from burnish.dist.world import World
 
 REASONS = ("interrupted", "preempted", "deadline", "stop_file", "orphaned")
 """In order of precedence; ranks exchange the number of the reason."""
-REASON_OF_SIGNAL = {signal.SIGINT: "interrupted", signal.SIGTERM: "preempted"}
+REASON_OF_SIGNAL: dict[int, str] = {signal.SIGINT: "interrupted", signal.SIGTERM: "preempted"}
 """Ctrl-C comes from a person; SIGTERM from a scheduler or a machine that goes down."""
 
 
@@ -33,7 +33,7 @@ class StopRequest:
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         if self.reason is None:
-            self.reason, self._asked_at = REASON_OF_SIGNAL[signal.Signals(number)], self.now()
+            self.reason, self._asked_at = REASON_OF_SIGNAL[number], self.now()
         elif self.now() - self._asked_at >= self.echo_seconds:
             os._exit(128 + number)
 

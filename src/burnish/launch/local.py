@@ -55,7 +55,7 @@ def _forwarding_to(process: subprocess.Popen[str]) -> Iterator[None]:
     def forward(number: int, frame: FrameType | None) -> None:
         if process.poll() is None:
             process.send_signal(number)
-        asked = before[number]
+        asked = before[signal.Signals(number)]
         if callable(asked) and asked is not signal.default_int_handler:
             asked(number, frame)  # whoever listens here besides, such as a drill of several workers
 

@@ -42,8 +42,8 @@ def died(directory: RunDirectory, *, exit_code: int) -> errors.LaunchError:
     """Say that a worker ended without a word."""
     if exit_code in _ENDED_AT_ONCE:
         return errors.LaunchError(
-            f"the run in {directory.path} was stopped at once by a second signal, before it could save; resume from its "
-            f"newest checkpoint with `burnish resume {directory.path}`"
+            f"the run in {directory.path} was stopped at once by a second signal, before it could save; resume from "
+            f"its newest checkpoint with `burnish resume {directory.path}`"
         )
     how = f"signal {-exit_code}" if exit_code < 0 else f"exit code {exit_code}"
     return errors.LaunchError(

@@ -58,8 +58,8 @@ def forecast(
 ) -> Forecast:
     """Prepare, take steps of every size, and say what the whole will come to; `place` is where it would run.
 
-    With `finish`, the end of the run is done as well to time it, unless there are too many rows to wait for it. `imported` is
-    how many seconds the process took until here.
+    With `finish`, the end of the run is done as well to time it, unless there are too many rows to wait for it.
+    `imported` is how many seconds the process took until here.
     """
     prepared, prepare_seconds = _prepare(experiment, directory, tell=tell, now=now)
     scorer = Scorer(experiment, prepared)
@@ -95,7 +95,7 @@ def forecast(
 def _prepare(
     experiment: Experiment, directory: RunDirectory, *, tell: Callable[[str], None], now: Callable[[], float]
 ) -> tuple[Material, float]:
-    """Prepare the data and time it, as the run will find it: what was encoded here for the first time is cached then."""
+    """Prepare the data and time it, as the run will find it: what was encoded here is cached then."""
     told: list[str] = []
 
     def hear(sentence: str) -> None:
@@ -115,9 +115,7 @@ def _trained(rehearsal: "Rehearsal", scorer: Scorer, facts: Mapping[str, object]
     experiment = rehearsal.experiment
     known = {**facts, "environment": environment(experiment.settled_runtime)}
     ended = Ended(0, "finished")
-    return Trained(
-        experiment, rehearsal.prepared, scorer, rehearsal.learner, plainly, ended, scorer.headline(), known
-    )
+    return Trained(experiment, rehearsal.prepared, scorer, rehearsal.learner, plainly, ended, scorer.headline(), known)
 
 
 @dataclass(frozen=True)

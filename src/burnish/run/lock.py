@@ -37,9 +37,7 @@ def claimed(
 
 
 @contextmanager
-def unclaimed(
-    directory: RunDirectory, *, tell: Callable[[str], None] = lambda _sentence: None
-) -> Iterator[None]:
+def unclaimed(directory: RunDirectory, *, tell: Callable[[str], None] = lambda _sentence: None) -> Iterator[None]:
     """Keep everybody out of a directory for a moment; refuse when somebody trains in it or is about to."""
     with _locked(directory, tell=tell, sleep=time.sleep):
         lock = directory.read_lock()

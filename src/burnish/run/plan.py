@@ -94,8 +94,8 @@ def move_aside(directory: RunDirectory) -> Path:
             if place.exists():
                 continue  # somebody took that name in the meantime
             raise CheckpointError(
-                f"{directory.path} could not be moved to {place}: {error.strerror or error}; move it yourself, or train "
-                "into another directory with --dir"
+                f"{directory.path} could not be moved to {place}: {error.strerror or error}; move it yourself, or "
+                "train into another directory with --dir"
             ) from error
         return place
 
@@ -103,7 +103,9 @@ def move_aside(directory: RunDirectory) -> Path:
 def numbered(directory: Path) -> Iterator[Path]:
     """Give a directory, then its numbered siblings: first runs that exist, then free ones."""
     yield directory
-    ends = (path.name.removeprefix(f"{directory.name}-") for path in directory.parent.glob(f"{escape(directory.name)}-*"))
+    ends = (
+        path.name.removeprefix(f"{directory.name}-") for path in directory.parent.glob(f"{escape(directory.name)}-*")
+    )
     there = sorted(int(end) for end in ends if _NUMBER.fullmatch(end))
     for number in chain(there, (number for number in count(2) if number not in there)):
         sibling = directory.with_name(f"{directory.name}-{number}")

@@ -104,9 +104,7 @@ class LabelColumns:
         remedy = instead or f"set task.kind: {'binary' if len(words) == 2 else 'multiclass'}"
         if len(words) > _MANY_WORDS:
             remedy = "write its values as plain numbers, like 1234.5"
-        raise DataError(
-            f"column {self.names[0]} holds words ({shown}), so it cannot be learned as a number; {remedy}"
-        )
+        raise DataError(f"column {self.names[0]} holds words ({shown}), so it cannot be learned as a number; {remedy}")
 
     def indicators(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:
         """Give a 0/1 matrix, rows by classes."""

@@ -163,16 +163,17 @@ def test_a_limit_that_passes_stops_the_worker(tmp_path: Path) -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_a_drill_in_a_sentence(number: int) -> None:
     before, clock = signal.getsignal(number), drill._Clock(1.0, None, lambda _event: None)
-    with pytest.raises(Stopped, match="the drill was stopped before its end"), clock.listening():
+    with clock.listening():
         os.kill(os.getpid(), number)
+    with pytest.raises(Stopped, match="the drill was stopped before its end"):
         clock.tell("resuming")
     assert signal.getsignal(number) is before
 
 
 def test_a_signal_that_reaches_the_worker_ends_the_drill_too() -> None:
     clock = drill._Clock(1.0, None, lambda _event: None)
-    waiting = "import signal; print('here', flush=True); signal.pause()"
-    with pytest.raises(Stopped), clock.listening():
-        code = run_worker(["timeit", "-n1", "-r1", waiting], on_line=lambda _line: os.kill(os.getpid(), signal.SIGTERM))
-        assert code == -signal.SIGTERM
+    waiting = ["timeit", "-n1", "-r1", "import signal; print('here', flush=True); signal.pause()"]
+    with clock.listening():
+        assert run_worker(waiting, on_line=lambda _line: os.kill(os.getpid(), signal.SIGTERM)) == -signal.SIGTERM
+    with pytest.raises(Stopped):
         clock.refuse_early_end()

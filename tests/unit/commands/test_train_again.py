@@ -99,7 +99,13 @@ def test_folders_with_other_files_are_passed_over(works: list[str]) -> None:
 def test_only_the_first_differences_are_in_the_line(works: list[str]) -> None:
     events: list[Event] = []
     train("mine.yaml")
-    others = ["train.batch=16", "train.length=1 step", "runtime.seed=3", "train.patience=2", "optimizer.betas=[0.8, 0.9]"]
+    others = [
+        "train.batch=16",
+        "train.length=1 step",
+        "runtime.seed=3",
+        "train.patience=2",
+        "optimizer.betas=[0.8, 0.9]",
+    ]
     train("mine.yaml", overrides=others, watch=events.append)
     assert notes_of(events)[0].count("→") == 3
     assert "and 2 more); this run is" in notes_of(events)[0]
@@ -128,7 +134,9 @@ def test_replacing_moves_the_old_run_aside_and_deletes_nothing(works: list[str])
         options = {"overrides": [f"train.batch={batch}"], "directory": Path("here"), "watch": events.append}
         train("mine.yaml", **options, replace=batch < 32)  # type: ignore[arg-type]  # all options are named
     assert notes_of(events) == ["the run that was in here is in here.old-2 now"]
-    batches = [read_plan(RunDirectory(Path(name))).train.batch.examples for name in ("here.old-1", "here.old-2", "here")]
+    batches = [
+        read_plan(RunDirectory(Path(name))).train.batch.examples for name in ("here.old-1", "here.old-2", "here")
+    ]
     assert batches == [32, 16, 8]
     assert (Path("here.old-1") / "checkpoints" / "step-00000003").is_dir()
 

@@ -65,7 +65,7 @@ def test_rows_with_the_same_cause_are_counted_after_the_first_three() -> None:
 
 
 def test_a_long_list_of_causes_says_how_many_more() -> None:
-    with pytest.raises(DataError, match="… and 15 more$"):
+    with pytest.raises(DataError, match=r"… and 15 more$"):
         settled(40, [RowFault(row, f"cause {row}") for row in range(25)], split="mine.csv")
 
 

@@ -60,7 +60,9 @@ def test_every_missing_column_is_named_with_the_nearest() -> None:
 
 
 def test_several_columns_in_one_name_are_taken_for_a_list() -> None:
-    with pytest.raises(DataError, match=r"no column `subject,body`\. Did you mean '\[subject, body\]'\? The columns are"):
+    with pytest.raises(
+        DataError, match=r"no column `subject,body`\. Did you mean '\[subject, body\]'\? The columns are"
+    ):
         demand(rows(subject=["x"], body=["y"]), ("subject,body",), why="task.text")
 
 
