@@ -73,7 +73,10 @@ def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
     gap = (judged.value - rival) * (1 if sheet.is_lower_better else -1)
     if gap <= 0:
         return []
-    plan, other = shlex.quote(str(RunDirectory(result.directory).plan)), shlex.quote(f"{result.directory}-2")
+    from burnish.run.plan import numbered  # reads configs: not for `--help` to load
+
+    free = next(path for path in numbered(result.directory) if not path.exists())
+    plan, other = shlex.quote(str(RunDirectory(result.directory).plan)), shlex.quote(str(free))
     reason, overrides = _REMEDIES.get(name) or _longer(result)
     return [
         f"{name} is better by {figure(gap)} on {sheet.split}: {reason}. Try",

@@ -1,5 +1,6 @@
 """`burnish plan`: a run's size, time and memory in a few lines."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,8 +12,6 @@ from burnish.cli.figures import duration, facts_table, number
 from burnish.cli.options import Configs, Experiment, Json, Overrides
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from burnish.spec.forecast import Forecast
 
 DOES_NOT_FIT = 6
@@ -83,5 +82,5 @@ def _shares(found: "Forecast") -> str:
     return _joined({**shares, "final scores, baselines and artifact": timing.finish_seconds})
 
 
-def _joined(shares: "Mapping[str, float]") -> str:
+def _joined(shares: Mapping[str, float]) -> str:
     return " · ".join(f"{name} {duration(seconds)}" for name, seconds in shares.items())

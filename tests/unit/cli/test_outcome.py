@@ -101,6 +101,14 @@ def test_a_baseline_that_is_better_is_named_with_what_to_type(
     assert command.startswith("  burnish train runs/a/plan.yaml ")
 
 
+def test_what_is_advised_goes_to_a_directory_that_is_free(tmp_path: Path) -> None:
+    for name in ("a", "a-2"):
+        (tmp_path / name).mkdir()
+    result = replace(_scored({"ridge": 0.95}, is_lower_better=False), directory=tmp_path / "a")
+    _, command, _ = _advice(result, sheet_of(result))
+    assert command.endswith(f" --dir {tmp_path / 'a-3'}")
+
+
 @pytest.mark.parametrize(
     ("rate", "said", "typed"),
     [
