@@ -112,14 +112,9 @@ def drill(
         plan = _moments(first, steps, draw)
         attempts = interrupted(right, plan, processes=processes, watch=clock.hear(right), tell=clock.tell)
         clock.refuse_early_end()
-        return DrillResult(
-            steps=steps,
-            seconds=max(first.passed.values()) - (first.started or first.began),
-            interruptions=tuple(_interruptions(attempts)),
-            differences=tuple(differences(left, right)),
-            notes=tuple(notes),
-            directory=root if keep else None,
-        )
+        seconds = max(first.passed.values()) - (first.started or first.began)
+        found, kept = tuple(differences(left, right)), root if keep else None
+        return DrillResult(steps, seconds, tuple(_interruptions(attempts)), found, tuple(notes), kept)
 
 
 def _length(resolved: Resolved, notes: list[str]) -> list[str]:

@@ -72,24 +72,20 @@ def forecast(
     step_seconds = rehearsal.step_seconds()
     passes = {split: rehearsal.pass_seconds(split) for split in prepared.features if split != "train"}
     stream = build_stream(experiment, prepared, Solo())
-    steps, evaluations = _counts(experiment, stream, len(prepared.features["train"]), step_seconds)
     facts, footprint = facts_of(prepared, learner, stream, Solo()), _footprint(experiment, learner, place)
-    finish_seconds = None
-    if finish is not None and len(prepared.features["train"]) <= _MOST_ROWS and sum(passes.values()) <= _MOST_SECONDS:
+    finish_seconds, num_rows = None, len(prepared.features["train"])
+    if finish is not None and num_rows <= _MOST_ROWS and sum(passes.values()) <= _MOST_SECONDS:
         tell("timing final scores, baselines and artifact")
         ended = now()
         finish(_trained(rehearsal, scorer, facts), directory)
         finish_seconds = now() - ended
     timing = Timing(step_seconds, passes, start_seconds, finish_seconds)
-    return Forecast(
-        facts=facts,
-        tokens_per_epoch=int(prepared.features["train"]["length"].to_numpy().sum()),
-        steps=steps,
-        evaluations=evaluations,
-        timing=timing,
-        footprint=footprint,
-        seconds=timing.total_seconds(steps, evaluations),
+    steps, evaluations = _counts(experiment, stream, num_rows, step_seconds)
+    tokens, seconds = (
+        int(prepared.features["train"]["length"].to_numpy().sum()),
+        timing.total_seconds(steps, evaluations),
     )
+    return Forecast(facts, tokens, steps, evaluations, timing, footprint, seconds)
 
 
 def _prepare(

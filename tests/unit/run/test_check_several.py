@@ -77,7 +77,7 @@ def test_a_first_score_that_falls_has_no_mean_with_others(model: Path) -> None:
 
 
 def test_a_model_that_has_no_heads_for_several(model: Path) -> None:
-    assert "and the task needs several" in refusal(model, "model={type: linear}")
+    assert "model: linear reads tables; multi needs a transformer" in refusal(model, "model={type: linear}")
 
 
 def test_every_task_is_held_against_the_tokens_that_the_model_reads(model: Path) -> None:
