@@ -1,7 +1,10 @@
-"""Finds the word that was most likely meant."""
+"""Finds the word or the file that was most likely meant."""
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+
+_SHOWN = 8
 
 
 def nearest(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
@@ -13,6 +16,31 @@ def nearest(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str | 
     if _edits(word, best) <= max(1, len(word) // 4):
         return best
     return next(iter(get_close_matches(word, words, n=1, cutoff=likeness)), None)
+
+
+def absent_file(path: str, *, written: str, suffixes: Sequence[str] = ()) -> str:
+    """Say that a file is not there, and which one was likely meant, or which files of its kind are next to it.
+
+    Endings in `suffixes` are of one kind; by default every ending is its own.
+    """
+    folder, name = os.path.split(path)
+    place = os.path.abspath(folder)
+    if not os.path.isdir(place):
+        return f"there is no file {written}, nor a folder {place}"
+    stem, suffix = os.path.splitext(name)
+    there = sorted(os.listdir(place))
+    # compared without their endings: two files are not alike because both are CSV
+    close = nearest(stem, (os.path.splitext(each)[0] for each in there))
+    if close is not None:
+        meant = next(each for each in there if os.path.splitext(each)[0] == close)
+        return f"there is no file {written}. Did you mean `{os.path.join(os.path.dirname(written), meant)}`?"
+    alike = [each for each in there if each.lower().endswith((*suffixes, suffix.lower()))] if suffix else []
+    kind = f"{suffix[1:].upper()} files" if alike else "files"
+    return f"there is no file {name} in {place}; {kind} here: {_listed(alike or there)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"{', '.join(names[:_SHOWN])}{' …' if len(names) > _SHOWN else ''}" or "none"
 
 
 def _edits(left: str, right: str) -> int:

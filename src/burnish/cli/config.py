@@ -74,9 +74,9 @@ def schema() -> None:
 
 @app.command("check")
 def check(experiment: Experiment, overrides: Overrides = None, *, configs: Configs = None) -> None:
-    """Check an experiment and report all problems at once."""
+    """Check an experiment and what it names, and report all problems at once."""
     from burnish.commands.config import check as command
 
     files = [str(path) for path in configs or ()]
-    resolved = command(experiment, configs=files, overrides=overrides or ())
+    resolved = command(experiment, configs=files, overrides=overrides or (), has_inputs=True)
     print(f"{resolved.experiment.name} has no problems")

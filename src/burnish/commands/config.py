@@ -66,8 +66,12 @@ def check(
     overrides: Sequence[str] = (),
     registry: Registry | None = None,
     trust_code: bool | None = None,
+    has_inputs: bool = False,
 ) -> Resolved:
-    """Resolve an experiment and see that its parts fit together, or raise one ConfigError with every problem."""
+    """Resolve an experiment and see that its parts fit together, or raise one ConfigError with every problem.
+
+    With `has_inputs`, see also that the files, their columns, the model and the device are there.
+    """
     try:
         resolved = load(
             name, configs=configs, measured=measured, overrides=overrides, registry=registry, trust_code=trust_code
@@ -75,6 +79,10 @@ def check(
     except Unsound as error:
         raise ConfigError([*error.problems, *problems(error.part, missing=error.missing)]) from error
     found = problems(resolved)
+    if has_inputs:
+        from burnish.run.preflight import absent_inputs  # not for who only asks about options to wait for
+
+        found += absent_inputs(resolved)
     if found:
         raise ConfigError(found)
     return resolved

@@ -36,7 +36,8 @@ def plan(
 
     With `is_steps_only`, what follows the last step is not timed.
     """
-    resolved = check(str(experiment), configs=[str(path) for path in configs], overrides=overrides)
+    files = [str(path) for path in configs]
+    resolved = check(str(experiment), configs=files, overrides=overrides, has_inputs=True)
     place = directory or default_directory(str(experiment))
     heard: list[Mapping[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="burnish-plan-") as folder:

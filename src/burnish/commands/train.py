@@ -63,8 +63,10 @@ def train(
             'a file, like df.to_csv("rows.csv", index=False), and `burnish new rows.csv` writes an experiment for it'
         )
     ask = partial(check, str(experiment), configs=[str(path) for path in configs], overrides=overrides)
-    resolved = ask(trust_code=trust_code)
     run = RunDirectory(directory or default_directory(str(experiment)))
+    refuse_unfit(run)  # before a lock is put there
+    # A run that has ended is only read, and needs its data no longer.
+    resolved = ask(trust_code=trust_code, has_inputs=result_of(run).reason not in COMPLETE)
     if is_calibrated:
         files = [str(path) for path in configs]
         measured = _calibrated(resolved.experiment, run, partial(_timed, str(experiment), files, overrides, watch))

@@ -10,12 +10,11 @@ from pathlib import Path
 from types import ModuleType
 
 from burnish.config.nodes import Leaf
-from burnish.config.reader import read_file
+from burnish.config.reader import SUFFIXES, read_file
 from burnish.errors import ConfigError, Problem
 from burnish.nearest import nearest
 from burnish.registry import Registry, default_registry
 
-SUFFIXES = (".yaml", ".yml")
 PLAN = "plan.yaml"
 
 

@@ -9,8 +9,10 @@ import yaml
 from burnish.config.nodes import Branch, Items, Leaf, Node, brief
 from burnish.config.origins import Origin
 from burnish.errors import ConfigError, Problem
+from burnish.nearest import absent_file
 
 MAX_BYTES = 1 << 20
+SUFFIXES = (".yaml", ".yml")
 _MAX_DEPTH = 32
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _NO_ALIASES = "anchors and aliases are not allowed; write the value where it is used, or layer a second file with -c"
@@ -107,6 +109,8 @@ def _text(path: Path, *, source: str) -> str:
     try:
         with path.open("rb") as stream:
             content = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError as error:
+        raise _refusal(absent_file(str(path), written=source, suffixes=SUFFIXES)) from error
     except OSError as error:
         raise _refusal(f"{source} cannot be read: {error.strerror or error}") from error
     if len(content) > MAX_BYTES:

@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 
 from burnish.config.foreign import find_foreign
-from burnish.config.locate import SUFFIXES, locate
+from burnish.config.locate import locate
 from burnish.config.nodes import Branch, Leaf, Node, brief, one_line, spread
 from burnish.config.origins import Origin
-from burnish.config.reader import read_file, read_text, scalar
+from burnish.config.reader import SUFFIXES, read_file, read_text, scalar
 from burnish.errors import ConfigError, Problem
 from burnish.registry import Registry
 from burnish.spec.experiment import Experiment

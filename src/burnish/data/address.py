@@ -3,11 +3,11 @@
 import glob
 import os
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
 from burnish.errors import BurnishError, DataError, MissingExtra
+from burnish.nearest import absent_file
 
 PACKAGE = "package:"
 WEB = ("http://", "https://")
@@ -59,7 +59,7 @@ class DataFile:
 
 def find(written: str, *, base: str | None = None, option: str = "data.train") -> list[DataFile]:
     """Give the files that a written path means, in order of name; refuse if there is none."""
-    address = _join(base, written)
+    address = join_address(base, written)
     if is_url(address):
         return _remote(address, option=option)
     if address.startswith(PACKAGE):
@@ -78,7 +78,8 @@ def is_url(address: str) -> bool:
     return "://" in address
 
 
-def _join(base: str | None, written: str) -> str:
+def join_address(base: str | None, written: str) -> str:
+    """Give a written path as it is seen from a base: a folder, a `package:` address or a URL."""
     if base is None or is_url(written) or written.startswith((PACKAGE, "~")) or os.path.isabs(written):
         return written
     return f"{base.rstrip('/') or '/'}/{written}"
@@ -95,23 +96,11 @@ def _local(path: str, *, name: str, option: str) -> list[str]:
     if os.path.exists(path):
         return [path]
     if not glob.has_magic(path):
-        raise DataError(_absent(path, name=name, option=option))
+        raise DataError(f"{option}: {absent_file(path, written=name)}")
     found = sorted(match for match in glob.glob(path, recursive=True) if os.path.isfile(match))
     if not found:
         raise DataError(f"{option}: no file matches {name}{_where(path)}")
     return found
-
-
-def _absent(path: str, *, name: str, option: str) -> str:
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        return f"{option}: there is no file {name}, nor a folder {folder}{_where(path)}"
-    there = sorted(os.listdir(folder))
-    close = get_close_matches(os.path.basename(path), there, n=1)
-    if close:
-        return f"{option}: there is no file {name}. Did you mean `{os.path.join(os.path.dirname(name), close[0])}`?"
-    listing = ", ".join(there[:8]) + (" …" if len(there) > 8 else "") if there else "nothing"
-    return f"{option}: there is no file {name}{_where(path)}; {folder} holds {listing}"
 
 
 def _where(path: str) -> str:

@@ -70,6 +70,17 @@ def unpacked(path: Path, *, file: DataFile) -> pa.Buffer:
         raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
 
 
+def first_bytes(path: Path, *, file: DataFile, size: int) -> pa.Buffer:
+    """Give the first bytes inside a file, at most `size`; a file that is not compressed is mapped as a whole."""
+    if file.compression is None:
+        return mapped(path)
+    try:
+        with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, file.compression) as stream:
+            return stream.read_buffer(size)
+    except OSError as error:
+        raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
+
+
 def unpack(path: Path, target: Path, *, file: DataFile) -> None:
     """Write the bytes inside a compressed file to another."""
     try:

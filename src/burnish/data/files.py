@@ -98,11 +98,15 @@ class Files(Component):
             raise ValueError(f"`layout` means {kind}: give no `columns`, `header` or other `format`")
         return self
 
+    @property
+    def paths(self) -> dict[str, tuple[str, ...]]:
+        """Give the paths of every set by the option that names them."""
+        sets = {"train": self.train, "validation": self.validation, "test": self.test}
+        return sets | {f"also.{name}": paths for name, paths in self.also.items()}
+
     def unreadable(self) -> Iterator[tuple[str, str]]:
         """Give the option and a sentence for each path that nothing here could read, wherever it lies."""
-        options: dict[str, Names] = {"train": self.train, "validation": self.validation, "test": self.test}
-        options |= {f"also.{name}": paths for name, paths in self.also.items()}
-        for option, written in ((option, path) for option, paths in options.items() for path in paths):
+        for option, written in ((option, path) for option, paths in self.paths.items() for path in paths):
             file = DataFile(written, os.path.join(self.dir or "", os.path.expanduser(written)))
             if "${" in file.location:
                 yield option, f"{written} contains a variable, and variables are not expanded here; write the "

@@ -23,7 +23,7 @@ from burnish.data.stream import Large, is_large, stream
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
+DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ def dialect(kind: str, options: Files) -> Dialect:
     if options.layout:
         return Dialect("\t", quoting=False, header=False, columns=LAYOUTS[options.layout], is_ragged=True)
     return Dialect(
-        delimiter=options.delimiter or _DELIMITERS[kind],
+        delimiter=options.delimiter or DELIMITERS[kind],
         quoting=kind == "csv" if options.quoting is None else options.quoting,
         header=None if options.header == "auto" else options.header,
         columns=options.columns,
@@ -98,11 +98,11 @@ def dialect(kind: str, options: Files) -> Dialect:
 def _streamed(path: Path, file: DataFile, kind: str, *, options: Files, digest: str) -> Rows | None:
     if not is_large(path, file, kind=kind):
         return None
-    return stream(Large(path, file, kind, digest, dialect(kind, options) if kind in _DELIMITERS else None))
+    return stream(Large(path, file, kind, digest, dialect(kind, options) if kind in DELIMITERS else None))
 
 
 def _parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[Rows, list[BadRow]]:
-    if kind in _DELIMITERS:
+    if kind in DELIMITERS:
         return read_delimited(buffer, name=name, dialect=dialect(kind, options))
     if kind == "parquet":
         return read_parquet(buffer, name=name), []

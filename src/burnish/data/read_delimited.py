@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from burnish.data.contents import count, mapped, text_body
+from burnish.data.contents import count, text_body
 from burnish.data.faults import BadRow
 from burnish.data.rows import from_file
 from burnish.data.scan import Dialect, Record, decoded, has_strict_quotes, records
@@ -45,9 +44,9 @@ def read_delimited(buffer: pa.Buffer, *, name: str, dialect: Dialect) -> tuple[R
     return (rows if bad else _some(rows, name=name)), bad
 
 
-def shape_of(path: Path, dialect: Dialect, *, name: str) -> Shape:
+def shape_of(buffer: pa.Buffer, dialect: Dialect, *, name: str) -> Shape:
     """Look at the first record of a file."""
-    body = text_body(mapped(path), name=name)
+    body = text_body(buffer, name=name)
     return _shape(_first(body, dialect, name=name), dialect, name=name)
 
 

@@ -18,6 +18,8 @@ from burnish.spec.values import Held, Places, Rows
 _Mask = np.ndarray[Any, np.dtype[np.bool_]]
 _Numbers = np.ndarray[Any, Any]
 _LONG_NAME = 40
+_MANY = 4
+"""From so many missing columns on, one sentence for all of them."""
 _HASHED_AT_ONCE = 10_000
 _DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 
@@ -66,13 +68,27 @@ def matching(rows: Rows, wanted: Mapping[str, tuple[str, ...]], *, option: str =
 
 def demand(rows: Rows, columns: Sequence[str], *, why: str, has_options: bool = True) -> None:
     """Refuse a table that lacks any of these columns, with the nearest name, all that are there, and what may help."""
-    there = rows.table.column_names
+    files = rows.places.files
+    sentence = explain_missing(columns, rows.table.column_names, why=why, files=files, has_options=has_options)
+    if sentence is not None:
+        raise DataError(sentence)
+
+
+def explain_missing(
+    columns: Sequence[str], there: Sequence[str], *, why: str, files: Sequence[str], has_options: bool = True
+) -> str | None:
+    """Say which columns are not there; None if all are."""
     missing = [column for column in dict.fromkeys(columns) if column not in there]
     if not missing:
-        return
-    files = ", ".join(rows.places.files[:3]) + (" …" if len(rows.places.files) > 3 else "")
+        return None
+    named = ", ".join(files[:3]) + (" …" if len(files) > 3 else "")
     hints = _hints(there) if has_options else []
-    raise DataError("\n".join([*(_missing(name, there, why=why) for name in missing), f"  in {files}", *hints]))
+    if len(missing) >= _MANY:
+        wanted = len(set(columns))
+        share = "all" if len(missing) == wanted else f"{len(missing)} of the"
+        begun = ", ".join(missing[: _MANY - 1])
+        return "\n".join([f"{named} lacks {share} {wanted} columns of {why} ({begun}, …); it has {_listed(there)}", *hints])
+    return "\n".join([*(_missing(name, there, why=why) for name in missing), f"  in {named}", *hints])
 
 
 def codes(column: pa.ChunkedArray) -> tuple[_Numbers, int]:
@@ -137,13 +153,16 @@ def _hints(there: Sequence[str]) -> list[str]:
 def _missing(name: str, there: Sequence[str], *, why: str) -> str:
     close = get_close_matches(name, there, n=1) or [have for have in there if have.lower() == name.lower()]
     close = [] if len(there) == 1 and any(each in there[0] for each in _DELIMITERS) else close
-    shown = [have.replace("\t", "\\t") for have in there]
-    listed = ", ".join(have if len(have) <= _LONG_NAME else have[:_LONG_NAME] + "…" for have in shown)
     hint = f". Did you mean `{close[0]}`? The" if close else "; the"
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and set(parts) <= set(there):
         hint = f". Did you mean '[{', '.join(parts)}]'? The"
-    return f"{why}: there is no column `{name}`{hint} columns are {listed}"
+    return f"{why}: there is no column `{name}`{hint} columns are {_listed(there)}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [name.replace("\t", "\\t") for name in names]
+    return ", ".join(name if len(name) <= _LONG_NAME else name[:_LONG_NAME] + "…" for name in shown)
 
 
 def _holds(column: pa.ChunkedArray, values: tuple[str, ...], *, option: str) -> _Mask:

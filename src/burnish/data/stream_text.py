@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from burnish.data.blocks import Odd, blank_end, blocks, count_in
-from burnish.data.contents import UTF8_MARK
+from burnish.data.contents import UTF8_MARK, mapped
 from burnish.data.read_delimited import Shape, csv_options, line_feeds, shape_of
 from burnish.data.read_json import objects_of
 from burnish.data.read_text import lines_of
@@ -31,7 +31,7 @@ def delimited_parts(
 
     ArrowInvalid if a row is longer than a block, or is no row.
     """
-    shape = shape_of(path, dialect, name=name)
+    shape = shape_of(mapped(path), dialect, name=name)
     counted = count_in(path, [b"\n", b"\r", b"\r\n"])
     if shape.is_late or (not dialect.quoting and counted[b"\r"] != counted[b"\r\n"]):
         raise Odd

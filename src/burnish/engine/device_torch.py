@@ -5,8 +5,9 @@ from typing import cast, get_args
 import torch
 
 from burnish.dist.world import available_cores
+from burnish.engine.device import explain_absent
 from burnish.engine.infer_torch import Precision, PrecisionName
-from burnish.errors import BurnishError
+from burnish.errors import ConfigError, Problem
 from burnish.spec.experiment import Runtime
 
 
@@ -28,8 +29,7 @@ def _device(wanted: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     is_there = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
     if not is_there[wanted]:
-        there = ", ".join(name for name, here in is_there.items() if here)
-        raise BurnishError(f"runtime.device is {wanted!r} and this machine has none; it has: {there}")
+        raise ConfigError([Problem(explain_absent(wanted))])
     return torch.device(wanted)
 
 

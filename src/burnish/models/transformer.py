@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -139,6 +139,19 @@ class Transformer(Component):
         if self.size.max_position_embeddings is not None:
             found = {**found, "n_positions": None, "max_position_embeddings": self.size.max_position_embeddings}
         return usable_positions(found)
+
+    def absent(self) -> Iterator[tuple[str, str]]:
+        """Give the option and a sentence for each folder that is not there or holds no model."""
+        written = {"name": self.name, "tokenizer": self.tokenizer, "config": self.config}
+        for option, name in written.items():
+            try:
+                folder = None if name is None else local_folder(name, option=f"model.{option}")
+            except ConfigError as error:
+                yield option, error.problems[0].message
+                continue
+            is_described = name == (self.config or self.name)
+            if folder is not None and is_described and not (folder / "config.json").is_file():
+                yield option, f"model.{option}: {name} holds no model: it has no config.json; it must be {FORMS}"
 
     def assets(self) -> TextAssets:
         """Load the tokenizer; no weights yet."""

@@ -84,7 +84,7 @@ def _lock_file(directory: RunDirectory) -> TextIO:
             file = open(path, "a")  # noqa: SIM115  # closed by the caller
         except OSError as error:
             raise CheckpointError(
-                f"{directory.path} cannot be written to ({error.strerror or error}), so no run can train in it"
+                f"{directory.path} cannot be written to ({error.strerror or error}); name another folder with --dir"
             ) from error
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -266,6 +266,15 @@ class Architecture(Protocol):
 
 
 @runtime_checkable
+class NamesFolders(Protocol):
+    """An architecture that can say which of the folders that it names are not there, without loading anything."""
+
+    def absent(self) -> Iterable[tuple[str, str]]:
+        """Give an option of the model and a sentence for each."""
+        ...
+
+
+@runtime_checkable
 class Growing(Protocol):
     """An architecture whose network is grown by rounds over the whole table, and not learned from batches."""
 

@@ -37,6 +37,7 @@ module.train("mine.yaml", overrides=["optimizer.learning_rate=0.25"], directory=
 
 def test_the_first_trains_its_own_experiment_and_the_second_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.yaml").write_text(CONFIG)
+    (tmp_path / "rows.csv").write_text("x,y\n1,0\n")
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", FIRST], cwd=tmp_path, **pipes) as first:  # type: ignore[call-overload]  # all options are named
         assert first.stdout.readline() == "settled\n"

@@ -88,7 +88,7 @@ def test_a_file_that_is_no_config_is_refused(tmp_path: Path, content: bytes, sai
 
 
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"mine\.yaml cannot be read: No such file"):
+    with pytest.raises(ConfigError, match=r"there is no file mine\.yaml in .*; files here: none"):
         read_file(tmp_path / "mine.yaml", source="mine.yaml")
     with pytest.raises(ConfigError, match=r"mine\.yaml cannot be read: Is a directory"):
         read_file(tmp_path, source="mine.yaml")
