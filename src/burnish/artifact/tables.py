@@ -2,12 +2,11 @@
 
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet
 
@@ -17,6 +16,9 @@ from burnish.errors import DataError
 from burnish.spec.values import Array, Outcome
 
 _BREAK = r"[\t\r\n]"
+_QUOTED = r'[",\r\n]|^\x{feff}'
+"""What makes a cell need quotes; a byte-order mark would be lost at the start of a file."""
+_QUOTED_ALONE = f"{_QUOTED}|^$"
 _ROWS_AT_ONCE = 10_000
 
 
@@ -64,7 +66,32 @@ def write_table(table: pa.Table, path: Path, *, suffix: str) -> None:
     elif suffix == ".tsv":
         _write_tsv(flat(table), path)
     else:
-        pyarrow.csv.write_csv(flat(table), path)
+        with path.open("wb") as out:
+            write_csv(table, out)
+
+
+def write_csv(table: pa.Table, stream: BinaryIO) -> None:
+    """Write CSV with quotes where they are needed only, so that what is a number in a file read as text stays one."""
+    table = flat(table)
+    is_alone = table.num_columns == 1  # its empty cells would be blank lines, which are no rows
+    stream.write((",".join(_csv_cells(pa.array(table.column_names), is_alone=False).to_pylist()) + "\n").encode())
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        columns = [_csv_cells(_written(column), is_alone=is_alone) for column in batch.columns]
+        lines = pc.binary_join_element_wise(*columns, ",")
+        stream.writelines(f"{line}\n".encode() for line in lines.to_pylist())
+
+
+def _written(column: pa.Array) -> pa.Array:
+    try:
+        return column.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # bytes that are no text, or a length of time
+        return pa.array([None if value is None else str(value) for value in column.to_pylist()], pa.string())
+
+
+def _csv_cells(texts: pa.Array, *, is_alone: bool) -> pa.Array:
+    texts = pc.fill_null(texts, "")
+    quoted = pc.binary_join_element_wise('"', pc.replace_substring(texts, '"', '""'), '"', "")
+    return pc.if_else(pc.match_substring_regex(texts, _QUOTED_ALONE if is_alone else _QUOTED), quoted, texts)
 
 
 def refuse_breaks(table: pa.Table) -> None:

@@ -74,7 +74,7 @@ def schema() -> None:
 
 @app.command("check")
 def check(experiment: Experiment, overrides: Overrides = None, *, configs: Configs = None) -> None:
-    """Check an experiment and what it names, and report all problems at once."""
+    """Check an experiment and its inputs; report all problems at once."""
     from burnish.commands.config import check as command
 
     files = [str(path) for path in configs or ()]

@@ -24,6 +24,19 @@ def counting(label: str, *, is_silent: bool = False) -> Iterator[Advance]:
         yield plain_counter(label, stream=sys.stderr)
 
 
+@contextmanager
+def waiting(label: str) -> Iterator[None]:
+    """Show on a terminal what is waited for, for as long as the context lasts."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    print(f"{label} …", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
 def plain_counter(label: str, *, stream: TextIO, now: Callable[[], float] = monotonic) -> Advance:
     """Tell of progress in plain lines, every few seconds and at the end."""
     told_at = now()

@@ -2,14 +2,19 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
 
+_NUMBERS = re.compile(r"\[\n([-+0-9.eE,\s]+)\n *\]")
+"""A list of numbers as it is indented; a line end is never inside of a JSON string."""
+
 
 def print_document(value: object, *, indent: int | None = 2) -> None:
-    """Print one JSON document to standard output."""
-    print(json.dumps(to_json(value), indent=indent, ensure_ascii=False, allow_nan=False), flush=True)
+    """Print one JSON document to standard output; a list of numbers is one line, however many there are."""
+    text = json.dumps(to_json(value), indent=indent, ensure_ascii=False, allow_nan=False)
+    print(_NUMBERS.sub(lambda found: f"[{' '.join(found[1].split())}]", text), flush=True)
 
 
 def to_json(value: object) -> object:

@@ -8,7 +8,7 @@ import typer
 from burnish.cli.console import JsonLines
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
-from burnish.cli.options import Json, OfSeveral, Target, TrustCode, resolved
+from burnish.cli.options import Json, OfSeveral, Target, TrustCode, one_source, resolved
 from burnish.cli.outcome import scores_table
 from burnish.cli.progress import announce
 from burnish.cli.tables import show
@@ -17,6 +17,9 @@ from burnish.spec.events import Evaluated
 
 def evaluate(
     target: Target,
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="A labelled file to score instead of a split; same as --in.")
+    ] = None,
     *,
     split: Annotated[
         str | None,
@@ -37,6 +40,7 @@ def evaluate(
     is_json: Json = False,
 ) -> None:
     """Score a run or an artifact, with 95% confidence intervals."""
+    data = one_source(file, data)
     if checkpoint is not None:
         if is_watching or task is not None or data is not None:
             raise typer.BadParameter("--checkpoint scores a split of a run; leave out --watch, --task and --in")

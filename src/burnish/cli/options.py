@@ -46,6 +46,13 @@ def resolved(target: str) -> str:
     return str(named) if not Path(target).exists() and named.is_dir() else target
 
 
+def one_source(file: str | None, option: str | None) -> str | None:
+    """Give the file that was named in its place or with --in; refuse two."""
+    if file is not None and option is not None:
+        raise typer.BadParameter(f"{file} and --in {option} are two files; give one")
+    return option if file is None else file
+
+
 def print_help(context: typer.Context) -> None:
     """Print a group's help when it was called without a verb."""
     if context.invoked_subcommand is None:

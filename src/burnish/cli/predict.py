@@ -7,23 +7,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from burnish.cli.counter import counting
+from burnish.cli.counter import waiting
 from burnish.cli.documents import print_document
 from burnish.cli.figures import figure
-from burnish.cli.options import Json, OfSeveral, Target, TrustCode, resolved
+from burnish.cli.options import Json, OfSeveral, Target, TrustCode, one_source, resolved
+from burnish.cli.predict_file import predict_file
 from burnish.cli.predict_glue import predict_glue
 from burnish.cli.predict_payload import predict_payload
-from burnish.cli.tables import Table, show
+from burnish.cli.tables import Table, shortened, show
 from burnish.data.codecs.names import FORMAT_NAMES, FormatName
 
 if TYPE_CHECKING:
     from burnish.artifact.predictor import Prediction
 
-_SHOWN_CHARACTERS = 60
+_ROW_CHARACTERS = 400
 
 
 def predict(
     target: Target,
+    file: Annotated[str | None, typer.Argument(metavar="FILE", help="A file of rows to predict; same as --in.")] = None,
     *,
     texts: Annotated[
         list[str] | None, typer.Option("--text", metavar="TEXT", help="A text to predict; repeatable.")
@@ -40,7 +42,7 @@ def predict(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Where predictions go (.parquet, .csv …); - is standard output."),
+        typer.Option("--out", metavar="FILE", help="Where they go (.csv, .parquet …); default: a pipe, or next to FILE."),
     ] = None,
     format: Annotated[
         Literal[FormatName, "glue"] | None,
@@ -56,25 +58,26 @@ def predict(
 ) -> None:
     """Predict for texts, rows or a file, preprocessed as in training."""
     given = [*(texts or ()), *(rows or ())]
+    source = one_source(file, source)
     if format is not None:
         _refuse_texts(given)
         ask = predict_glue if format == "glue" else partial(predict_payload, format=format, bad_rows=bad_rows)
         ask(resolved(target), source=source, out=out, task=task, trust_code=trust_code, is_json=is_json)
         return
     _refuse_format_options(source, out, bad_rows)
-    if (source is None) != (out is None):
-        raise typer.BadParameter("--in and --out go together: rows come from --in, predictions go to --out")
-    if source is not None and out is not None:
+    if source is not None:
         _refuse_texts(given)
-        _predict_file(resolved(target), source=source, out=out, task=task, trust_code=trust_code, is_json=is_json)
+        predict_file(resolved(target), source=source, out=out, task=task, trust_code=trust_code, is_json=is_json)
         return
+    if out is not None:
+        raise typer.BadParameter("--out is for the predictions of a file; name it too: burnish predict RUN FILE --out …")
     asked = _objects(rows) if rows and not texts else _rows(texts or [], pairs or [])
     _predict_rows(target, asked, task=task, trust_code=trust_code, is_json=is_json)
 
 
 def _refuse_texts(given: Sequence[str]) -> None:
     if given:
-        raise typer.BadParameter("predict takes rows from one place: give --text, --row or --in")
+        raise typer.BadParameter("predict takes rows from one place: a file, --text or --row")
 
 
 def _refuse_format_options(source: str | None, out: Path | None, bad_rows: str) -> None:
@@ -99,7 +102,7 @@ def _objects(rows: Sequence[str]) -> list[dict[str, Any]]:
 def _rows(texts: Sequence[str], pairs: Sequence[str]) -> list[dict[str, Any]]:
     if not texts:
         raise typer.BadParameter(
-            'predict needs a text, a row or a file: --text "…", --row JSON, or --in FILE --out FILE'
+            'predict needs a text, a row or a file: --text "…", --row JSON, or FILE'
         )
     if not pairs:
         return [{"text": text} for text in texts]
@@ -115,29 +118,25 @@ def _predict_rows(
 ) -> None:
     from burnish.commands.predict import predict as command
 
-    predictions = command(resolved(target), rows, task=task, trust_code=trust_code)
+    with waiting(f"loading {target}"):
+        predictions = command(resolved(target), rows, task=task, trust_code=trust_code)
     if is_json:
         print_document({"target": target, "predictions": predictions})
         return
-    cells = tuple((_shortened(_told(row)), *_answer(each)) for row, each in zip(rows, predictions, strict=True))
+    cells = tuple((_told(row), *_answer(each)) for row, each in zip(rows, predictions, strict=True))
     show(Table(("text" if "text" in rows[0] else "row", "prediction", "confidence"), cells, right=("confidence",)))
 
 
 def _told(row: Mapping[str, Any]) -> str:
     if "text" in row:
-        return " | ".join(map(str, row.values()))
-    return ", ".join(f"{name}={value}" for name, value in row.items())
+        return shortened(" | ".join(map(str, row.values())))
+    # One by one, so that the last of several choices is still in sight.
+    cells = [f"{name}={_cell(value)}" for name, value in row.items()]
+    return shortened(", ".join(cells), most=_ROW_CHARACTERS)
 
 
-def _predict_file(target: str, *, source: str, out: Path, task: str | None, trust_code: bool, is_json: bool) -> None:
-    from burnish.commands.predict import predict_file
-
-    with counting("predicting", is_silent=is_json) as progress:
-        count = predict_file(target, source=source, out=out, task=task, trust_code=trust_code, progress=progress)
-    if is_json:
-        print_document({"target": target, "rows": count, "out": out})
-    else:
-        print(f"{count:,} predictions in {out}")
+def _cell(value: object) -> str:
+    return " | ".join(map(_cell, value)) if isinstance(value, list) else shortened(str(value))
 
 
 def _answer(prediction: "Prediction") -> tuple[str, str]:
@@ -146,10 +145,14 @@ def _answer(prediction: "Prediction") -> tuple[str, str]:
         return str(prediction.answer["predicted"]), "" if confidence is None else figure(confidence)
     if prediction.label is None:
         return ("-" if prediction.value is None else figure(prediction.value)), ""
-    label = prediction.label if isinstance(prediction.label, str) else ", ".join(prediction.label) or "(none)"
-    return label, "" if prediction.confidence is None else figure(prediction.confidence)
+    if isinstance(prediction.label, str):
+        return prediction.label, "" if prediction.confidence is None else figure(prediction.confidence)
+    return ", ".join(prediction.label) or "(none)", _of_several(prediction.label, prediction.probabilities)
 
 
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _SHOWN_CHARACTERS else line[: _SHOWN_CHARACTERS - 1] + "…"
+def _of_several(labels: Sequence[str], probabilities: Mapping[str, float]) -> str:
+    """Give the probability of each label that was chosen; if none was, the highest."""
+    if labels or not probabilities:
+        return ", ".join(figure(probabilities[label]) for label in labels if label in probabilities)
+    name = max(probabilities, key=lambda each: probabilities[each])
+    return f"{name} only {figure(probabilities[name])}"

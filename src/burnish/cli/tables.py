@@ -15,6 +15,12 @@ class Table:
     title: str = ""
 
 
+def shortened(text: str, *, most: int = 60) -> str:
+    """Put a text on one line, and cut it where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
 def show(table: Table) -> None:
     """Print a table to standard output in the form that suits it."""
     if sys.stdout.isatty():

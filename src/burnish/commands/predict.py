@@ -1,14 +1,15 @@
 """`burnish predict`: rows in, predictions out."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Literal
 
 from burnish.artifact.locate import find_artifact
 from burnish.errors import DataError
-from burnish.spec.protocols import ReadsRows
+from burnish.spec.protocols import NotesDefaults, ReadsRows
 from burnish.spec.values import Outcome
 
 if TYPE_CHECKING:
@@ -43,33 +44,48 @@ def predict(
     return predictor.predict([_renamed(row, predictor.input_columns) for row in rows])
 
 
+@dataclass(frozen=True)
+class PredictedFile:
+    """The rows of a file with the predictions next to their own columns."""
+
+    table: "pa.Table"
+    answers: tuple[str, ...]
+    """The names of the columns that were added."""
+    notes: tuple[str, ...]
+    """Which defaults were used for what the rows lack."""
+
+
 def predict_file(
     target: str,
     *,
     source: str,
-    out: Path,
+    out: Path | None = None,
     task: str | None = None,
     trust_code: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> int:
-    """Predict every row of a file and write it with the predictions beside its own columns; tell how many."""
+) -> PredictedFile:
+    """Predict every row of a file; with `out`, also write it there with the predictions next to its own columns."""
     from burnish.artifact.predictor import Predictor
     from burnish.artifact.tables import refuse_breaks
     from burnish.data.codecs.columns import columns_of
     from burnish.data.read_one import read_file
 
-    _make_room(out)
+    if out is not None:
+        _make_room(out)
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     is_needed = any(spec.must_be_given for spec in columns_of(predictor.task, predictor.profile))
     absent: Literal["error", "default"] = "error" if is_needed else "default"
     rows = read_file(source, columns=predictor.input_columns, like=predictor.experiment.data, absent=absent)
-    if out.suffix == ".tsv":
+    if out is not None and out.suffix == ".tsv":
         refuse_breaks(rows.table)  # now, not after an hour of predicting
     there = [name for name in predictor.input_columns if name in rows.table.column_names]
     asked = rows.table.select(there)  # labels, if there are any, may be of another model
-    table = _beside(rows.table, predictor.outcome(asked, held=rows.held, progress=progress))
-    _write(table, out)
-    return int(table.num_rows)
+    outcome = predictor.outcome(asked, held=rows.held, progress=progress)
+    notes = predictor.encoder.notes(rows) if isinstance(predictor.encoder, NotesDefaults) else ()
+    table = _beside(rows.table, outcome)
+    if out is not None:
+        _write(table, out)
+    return PredictedFile(table, tuple(table.column_names[rows.table.num_columns :]), tuple(notes))
 
 
 def predict_payload(
@@ -116,14 +132,14 @@ def _make_room(out: Path) -> None:
 
 def _make_folder(out: Path) -> None:
     """Refuse a place that cannot be written before any work is done for it."""
+    if out.is_dir():
+        raise DataError(f"{out} could not be written: it is a folder")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=out.parent):  # what may be written is known only by writing
+            pass
     except OSError as error:
         raise DataError(f"{out} could not be written: {error.strerror or error}") from error
-    if out.is_dir() or not os.access(out.parent, os.W_OK):
-        raise DataError(
-            f"{out} could not be written: {'it is a folder' if out.is_dir() else 'its folder is read-only'}"
-        )
 
 
 def _refuse_wrong_number(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, target: str) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.protocols import Encoder, PutsIntoWords
+from burnish.spec.protocols import Encoder, NotesDefaults, PutsIntoWords
 from burnish.spec.values import Batch, Draw, Outcome, RowFault, Rows
 
 
@@ -39,3 +39,7 @@ class Grouped:
     def put_into_words(self, outcome: Outcome) -> Outcome:
         """Write ids in the answers as words, where the encoder does so."""
         return self.encoder.put_into_words(outcome) if isinstance(self.encoder, PutsIntoWords) else outcome
+
+    def notes(self, rows: Rows) -> Sequence[str]:
+        """Say what is used for what rows lack, where the encoder does so."""
+        return self.encoder.notes(rows) if isinstance(self.encoder, NotesDefaults) else ()

@@ -17,7 +17,8 @@ def prepare(runtime: Runtime) -> Precision:
     # one sweep of AdamW over the embeddings of 30,000 words was seen to take 14 times as long.
     torch.set_flush_denormal(True)  # before any threads are made, which begin with what their maker has
     torch.set_num_threads(runtime.threads or available_cores())
-    torch.use_deterministic_algorithms(runtime.deterministic, warn_only=True)
+    # The same as `use_deterministic_algorithms`, which would import the compiler too: two seconds for nothing.
+    torch.set_deterministic_debug_mode("warn" if runtime.deterministic else "default")
     # Filling what is about to be overwritten only guards against reading it too early, at the price of every buffer.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # torch makes it a property of a module
     device = _device(runtime.device)

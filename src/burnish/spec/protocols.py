@@ -206,6 +206,15 @@ class PutsIntoWords(Protocol):
 
 
 @runtime_checkable
+class NotesDefaults(Protocol):
+    """An encoder of rows in which a column or a cell may be missing, because there are defaults."""
+
+    def notes(self, rows: Rows) -> Sequence[str]:
+        """Say in sentences which defaults are used in rows to predict, and why."""
+        ...
+
+
+@runtime_checkable
 class Counts(Protocol):
     """An encoder that can tell how often each thing to guess comes."""
 

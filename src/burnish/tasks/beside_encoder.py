@@ -13,6 +13,7 @@ from burnish.tasks.table_compact import matrix_column
 from burnish.tasks.table_encoder import refuse_faults
 from burnish.tasks.table_features import HALF, Features
 from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_notes import default_notes
 from burnish.tasks.table_plan import TablePlan
 
 _TYPES = {"numbers": np.float32, "categories": np.int64}
@@ -45,6 +46,10 @@ class BesideEncoder:
         if self.plan.categories:
             features = features.append_column("categories", matrix_column(beside.categories()[rows]))
         return features
+
+    def notes(self, rows: Rows) -> list[str]:
+        """Say what is used for cells that cannot be read."""
+        return default_notes(rows, self.plan)
 
     def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
         """Build one batch of texts, numbers and ids."""

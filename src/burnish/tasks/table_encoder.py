@@ -18,6 +18,7 @@ from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_compact import Compact, fewest_bytes
 from burnish.tasks.table_features import HALF, Features
 from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_notes import default_notes
 from burnish.tasks.table_options import Derived
 from burnish.tasks.table_plan import UNSEEN_ID, TablePlan
 from burnish.tasks.table_target import Measure, of_target, read_numbers
@@ -74,6 +75,10 @@ class TableEncoder:
         if self.weight is not None and self.weight in table.column_names:
             columns["weight"] = self._weights(frame)[0].astype(np.float32)
         return pa.table(columns)
+
+    def notes(self, rows: Rows) -> list[str]:
+        """Say what is used for absent columns and for cells that cannot be read."""
+        return default_notes(rows, self.plan, inputs=self.profile.inputs, derived=self.derived)
 
     def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
         """Take rows out of columns that lie in a file, and make of them what a network wants."""

@@ -50,6 +50,16 @@ class Features:
             matrix[:, at] = wide.offset + self._wide_ids(wide)
         return matrix
 
+    def read(self) -> None:
+        """Let the frame read every column as what it is."""
+        for column in self.plan.columns:
+            if column.kind in _WANTED:
+                self._quantity(column)
+            elif column.kind == "identity":
+                self.frame.numbers(column.name)
+            else:
+                self.frame.column(column.name)  # one that is derived reads others
+
     def faults(self, *, forgiven: float = STRAY_SHARE) -> list[RowFault]:
         """List the cells that cannot be what their column is; in one of a guessed kind, a share of them is forgiven."""
         found = [(column, self._quantity(column)) for column in self.plan.columns if column.kind in _WANTED]

@@ -69,6 +69,11 @@ class Frame:
             pa.array(np.where(read.codes < 0, len(read.values), read.codes))
         )
 
+    def unread(self) -> "dict[str, Array]":
+        """Mark the rows of each column that was read as numbers, flags or times and holds something else."""
+        read = {name: each for (_how, name), each in self._read.items() if isinstance(each, Numbers)}
+        return {name: each.is_wrong for name, each in read.items() if each.is_wrong.any()}
+
     def forget(self, name: str) -> None:
         """Let go of what was read of a column; it is read again if it is asked for again."""
         for how in ("column", "words", "numbers", "flags", "times"):

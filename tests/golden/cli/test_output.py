@@ -10,11 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from burnish.cli.console import PlainLines
 from burnish.cli.main import run
 from burnish.commands.evaluate import Evaluation
+from burnish.commands.predict import PredictedFile
 from burnish.run.result import RunResult
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Started, Stepped
 from burnish.spec.values import Score
@@ -203,8 +205,8 @@ def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Cap
 
     answers = [
         Prediction("pos", 0.987, {"neg": 0.013, "pos": 0.987}),
-        Prediction(["a", "b"], None, {}),
-        Prediction([], None, {}),
+        Prediction(["a", "b"], None, {"a": 0.91, "b": 0.72, "c": 0.1}),
+        Prediction([], None, {"a": 0.31, "b": 0.02, "c": 0.1}),
         Prediction(None, None, {}, 3.25),
     ]
     fake = SimpleNamespace(predict=lambda target, rows, task, trust_code: answers[: len(rows)])
@@ -220,14 +222,17 @@ def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Cap
 def test_predicting_a_file(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     def predict_file(
         target: str, *, source: str, out: Path, task: str | None, trust_code: bool, progress: Callable[[int, int], None]
-    ) -> int:
-        assert (task, trust_code) == ("mood", True)
+    ) -> PredictedFile:
+        assert (task, trust_code, out) == ("mood", True, Path("y.parquet"))
         progress(1200, 1200)
-        return 1200
+        return PredictedFile(pa.table({"x": range(1200)}), ("x",), ("`area` is not in x.csv",))
 
     monkeypatch.setitem(sys.modules, "burnish.commands.predict", SimpleNamespace(predict_file=predict_file))
-    assert run(["predict", "r", "--in", "x.csv", "--out", "y.parquet", "--task", "mood", "--trust-code"]) == 0
-    assert capsys.readouterr() == ("1,200 predictions in y.parquet\n", "predicting 1,200/1,200\n")
+    for source in (["--in", "x.csv"], ["x.csv"]):
+        assert run(["predict", "r", *source, "--out", "y.parquet", "--task", "mood", "--trust-code"]) == 0
+        said = capsys.readouterr()
+        assert said.out == "1,200 predictions in y.parquet\n"
+        assert said.err == "predicting 1,200/1,200\nnote: `area` is not in x.csv\n"
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ def test_a_file_is_predicted_row_by_row_beside_its_own_columns(
 ) -> None:
     for suffix in (".parquet", ".csv", ".jsonl"):
         out = tmp_path / f"out{suffix}"
-        assert predict_file(str(finished), source=str(project.data), out=out) == 352
+        assert predict_file(str(finished), source=str(project.data), out=out).table.num_rows == 352
     table = pq.read_table(tmp_path / "out.parquet")
     assert table.column_names[:3] == ["text", "label", "predicted"]
     assert (tmp_path / "out.csv").read_text().startswith('"text","label","predicted","confidence","probability_neg"')

@@ -66,7 +66,8 @@ data: {{train: {root}/train.jsonl, validation: {root}/dev.jsonl}}
 
     def test_a_file_of_columns_is_tagged(self, result: RunResult, tmp_path: Path) -> None:
         (tmp_path / "new.conll").write_text("a\ngood\nplot\n\nthe\n")
-        assert predict_file(str(result.directory), source=str(tmp_path / "new.conll"), out=tmp_path / "out.jsonl") == 2
+        found = predict_file(str(result.directory), source=str(tmp_path / "new.conll"), out=tmp_path / "out.jsonl")
+        assert found.table.num_rows == 2
         rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
         assert [len(row["tags"]) for row in rows] == [3, 1]
         assert all(set(entity) == {"type", "text", "start", "end", "score"} for entity in rows[0]["entities"])
