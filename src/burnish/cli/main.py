@@ -26,6 +26,7 @@ from burnish.cli import (
     prepare,
     rerun,
     runs,
+    search,
     tokenizer,
     train,
 )
@@ -56,6 +57,7 @@ app.command("plan", short_help="Estimate a run: steps, time, memory and disk.")(
 app.command("train", short_help="Train an experiment, or resume it.")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
+app.command("search", short_help="Find the passages nearest to a text.")(search.search)
 app.add_typer(runs.app, name="runs")
 app.command("resume", short_help="Resume an interrupted run.")(train.resume)
 app.command("rerun")(rerun.rerun)

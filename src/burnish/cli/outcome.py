@@ -3,7 +3,7 @@
 import json
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -153,18 +153,15 @@ def _next_commands(result: RunResult) -> list[str]:
 
 
 def _example(result: RunResult) -> str:
-    """Show how to ask this model: with a text, or with the columns that it reads; of several tasks, the first."""
+    """Show how to ask this model: with a text, the texts of a row, or a file of a table; of several tasks, the first."""
     from burnish.run.plan import read_plan  # reads configs: not for `--help` to load
     from burnish.spec.parts import parts_of, written_profiles
 
     run = RunDirectory(result.directory)
     name, profile = next(iter(written_profiles(read_json(run.profile)).items()))
     task = f"--task {name} " if name else ""
-    if columns := profile.get("inputs"):
-        return f"{task}--row {_row(columns[:2], None)}"
+    if profile.get("inputs"):
+        return f"new.csv {task}--out predictions.csv"
     columns = parts_of(read_plan(run))[name].task.input_columns if run.exists() else ()
-    return f"{task}--row {_row(columns, '…')}" if len(columns) > 1 else f'{task}--text "…"'
-
-
-def _row(columns: Sequence[str], value: str | None) -> str:
-    return shlex.quote(json.dumps({str(name): value for name in columns}, ensure_ascii=False))
+    row = shlex.quote(json.dumps(dict.fromkeys(columns, "…"), ensure_ascii=False))
+    return f"{task}--row {row}" if len(columns) > 1 else f'{task}--text "…"'

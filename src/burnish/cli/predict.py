@@ -64,7 +64,7 @@ def predict(
         ask = predict_glue if format == "glue" else partial(predict_payload, format=format, bad_rows=bad_rows)
         ask(resolved(target), source=source, out=out, task=task, trust_code=trust_code, is_json=is_json)
         return
-    _refuse_format_options(source, out, bad_rows)
+    _refuse_format_options(source, bad_rows)
     if source is not None:
         _refuse_texts(given)
         predict_file(resolved(target), source=source, out=out, task=task, trust_code=trust_code, is_json=is_json)
@@ -80,10 +80,10 @@ def _refuse_texts(given: Sequence[str]) -> None:
         raise typer.BadParameter("predict takes rows from one place: a file, --text or --row")
 
 
-def _refuse_format_options(source: str | None, out: Path | None, bad_rows: str) -> None:
+def _refuse_format_options(source: str | None, bad_rows: str) -> None:
     if bad_rows != "error":
         raise typer.BadParameter("--bad-rows goes with --format; without it, every row of --in must be good")
-    if "-" in (source, str(out)):
+    if source == "-":
         raise typer.BadParameter(f"- needs --format, which says how the rows are written: {', '.join(FORMAT_NAMES)}")
 
 

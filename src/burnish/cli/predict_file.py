@@ -23,12 +23,13 @@ def predict_file(
 ) -> None:
     """Predict the rows of a file and put them where they are asked for.
 
-    Without `out`, a pipe gets all of them as CSV; on a terminal they go next to the file, and the first ones are shown.
+    Without `out`, a pipe gets all of them as CSV, as with `-`; on a terminal they go next to the file, and the first
+    ones are shown.
     """
     from burnish.commands.predict import predict_file as command
 
     is_shown = out is None and not is_json and sys.stdout.isatty()
-    place = _next_to(source) if is_shown else out
+    place = _next_to(source) if is_shown else None if str(out) == "-" else out
     with counting("predicting", is_silent=is_json) as progress:
         found = command(target, source=source, out=place, task=task, trust_code=trust_code, progress=progress)
     for note in found.notes:

@@ -24,6 +24,7 @@ PAGES = [
     "train",
     "evaluate",
     "predict",
+    "search",
     "runs",
     "runs ls",
     "runs show",

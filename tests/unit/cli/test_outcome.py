@@ -40,7 +40,7 @@ def test_a_table_is_asked_by_two_of_its_columns(tmp_path: Path) -> None:
     path.write_text("task: {type: tabular, target: price}\ndata: {train: rows.csv}\nmodel: linear\n")
     result = _finished(tmp_path / "run", path)
     (tmp_path / "run" / "profile.json").write_text(json.dumps({"kind": "regression", "inputs": ["a", "b", "c"]}))
-    assert f"""  burnish predict {tmp_path / "run"} --row '{{"a": null, "b": null}}'""" in _next_commands(result)
+    assert f"  burnish predict {tmp_path / 'run'} new.csv --out predictions.csv" in _next_commands(result)
 
 
 def test_of_several_tasks_the_first_is_asked_by_its_columns(tmp_path: Path) -> None:
