@@ -153,7 +153,7 @@ def _next_commands(result: RunResult) -> list[str]:
 
 
 def _example(result: RunResult) -> str:
-    """Show how to ask this model: with a text, the texts of a row, or a file of a table; of several tasks, the first."""
+    """Show how to ask this model: with a text, a row of texts, or a file for tables; of several tasks, the first."""
     from burnish.run.plan import read_plan  # reads configs: not for `--help` to load
     from burnish.spec.parts import parts_of, written_profiles
 

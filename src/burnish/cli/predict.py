@@ -42,7 +42,9 @@ def predict(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Where they go (.csv, .parquet …); default: a pipe, or next to FILE."),
+        typer.Option(
+            "--out", metavar="FILE", help="Where they go (.csv, .parquet …); default: a pipe, or next to FILE."
+        ),
     ] = None,
     format: Annotated[
         Literal[FormatName, "glue"] | None,
@@ -70,7 +72,9 @@ def predict(
         predict_file(resolved(target), source=source, out=out, task=task, trust_code=trust_code, is_json=is_json)
         return
     if out is not None:
-        raise typer.BadParameter("--out is for the predictions of a file; name it too: burnish predict RUN FILE --out …")
+        raise typer.BadParameter(
+            "--out is for the predictions of a file; name it too: burnish predict RUN FILE --out …"
+        )
     asked = _objects(rows) if rows and not texts else _rows(texts or [], pairs or [])
     _predict_rows(target, asked, task=task, trust_code=trust_code, is_json=is_json)
 
@@ -101,9 +105,7 @@ def _objects(rows: Sequence[str]) -> list[dict[str, Any]]:
 
 def _rows(texts: Sequence[str], pairs: Sequence[str]) -> list[dict[str, Any]]:
     if not texts:
-        raise typer.BadParameter(
-            'predict needs a text, a row or a file: --text "…", --row JSON, or FILE'
-        )
+        raise typer.BadParameter('predict needs a text, a row or a file: --text "…", --row JSON, or FILE')
     if not pairs:
         return [{"text": text} for text in texts]
     if len(pairs) != len(texts):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from burnish.commands.starter import default_lines
 from burnish.commands.yaml_lines import line, one_line, scalar
-from burnish.config.locate import SUFFIXES
+from burnish.config.reader import SUFFIXES
 from burnish.durable import write_durably
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
 

@@ -37,7 +37,7 @@ def search(
     trust_code: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[list[Hit]]:
-    """Give the nearest passages to each query, best first; `column` names their column if it is not that of training."""
+    """Give the nearest passages to each query, best first; `column` is theirs, by default that of training."""
     import numpy as np
     import pyarrow as pa
 
@@ -47,7 +47,9 @@ def search(
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     asked = predictor.task
     if not isinstance(asked, Retrieval):
-        raise DataError(f"{target} did not learn to search: its task is not retrieval, which trains embeddings for that")
+        raise DataError(
+            f"{target} did not learn to search: its task is not retrieval, which trains embeddings for that"
+        )
     name = column or asked.passage
     rows = _read(predictor, source, name)
     # By the column, too: the same file may be embedded by another one, and what is kept of that must not be taken.

@@ -87,7 +87,9 @@ def explain_missing(
         wanted = len(set(columns))
         share = "all" if len(missing) == wanted else f"{len(missing)} of the"
         begun = ", ".join(missing[: _MANY - 1])
-        return "\n".join([f"{named} lacks {share} {wanted} columns of {why} ({begun}, …); it has {_listed(there)}", *hints])
+        return "\n".join(
+            [f"{named} lacks {share} {wanted} columns of {why} ({begun}, …); it has {_listed(there)}", *hints]
+        )
     return "\n".join([*(_missing(name, there, why=why) for name in missing), f"  in {named}", *hints])
 
 

@@ -11,6 +11,7 @@ from burnish.errors import CheckpointError, DataError
 from burnish.run.inputs import changed_files, digests_of, of_task
 from burnish.run.prepare import request_of
 from burnish.spec.parts import named
+from burnish.spec.protocols import NotesDefaults
 from burnish.spec.values import Rows, Splits
 
 
@@ -29,9 +30,9 @@ def rows_to_score(
 ) -> RowsToScore:
     """Read the rows of each task and refuse those that cannot be scored; `trained_on` has the digest of each file."""
     if data is not None:
-        return RowsToScore(
-            None, {name: _sound(each, _from_file(each, data), data) for name, each in predictors.items()}
-        )
+        rows = {name: _sound(each, _from_file(each, data), data) for name, each in predictors.items()}
+        told = [note for name, each in predictors.items() for note in _defaults(each, rows[name])]
+        return RowsToScore(None, rows, tuple(told))
     loaded = {name: each.experiment.data.load(request_of(each.experiment, None)) for name, each in predictors.items()}
     there = {name: _splits(each) for name, each in loaded.items()}
     chosen = split or [name for name in NAMES if all(name in each for each in there.values())][-1]
@@ -42,6 +43,10 @@ def rows_to_score(
     notes = [note for name, each in loaded.items() for note in _changes(name, each, chosen, trained_on)]
     rows = {name: _sound(predictors[name], each[chosen], chosen) for name, each in there.items()}
     return RowsToScore(chosen, rows, tuple(notes))
+
+
+def _defaults(predictor: Predictor, rows: Rows) -> Sequence[str]:
+    return predictor.encoder.notes(rows) if isinstance(predictor.encoder, NotesDefaults) else ()
 
 
 def _changes(task: str, splits: Splits, split: str, trained_on: Mapping[str, str]) -> list[str]:

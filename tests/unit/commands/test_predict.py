@@ -134,7 +134,9 @@ def test_without_a_place_json_holds_the_rows(model: Echo, capsys: pytest.Capture
     ]
 
 
-def test_choices_are_shown_whole(model: Echo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_choices_are_shown_whole(
+    model: Echo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     answer = Prediction(None, None, {}, answer={"predicted": "the last", "confidence": 0.5})
     monkeypatch.setattr(Echo, "predict", lambda _self, rows: [answer for _ in rows])
     row = {"article": "long " * 50, "question": "Which one?", "options": ["first choice", "second choice", "the last"]}
@@ -165,5 +167,7 @@ def test_loading_is_shown_on_a_terminal_alone(
 def test_a_file_of_another_table_is_one_sentence(model: Echo) -> None:
     model.input_columns = tuple(f"c{number}" for number in range(30))
     Path("iris.csv").write_text("petal,sepal\n1,2\n")
-    with pytest.raises(DataError, match=r"^iris.csv lacks all 30 columns of the model \(c0, c1, c2, …\); it has petal, sepal$"):
+    with pytest.raises(
+        DataError, match=r"^iris.csv lacks all 30 columns of the model \(c0, c1, c2, …\); it has petal, sepal$"
+    ):
         command.predict_file("m", source="iris.csv")

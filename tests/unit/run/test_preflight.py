@@ -126,7 +126,9 @@ def test_an_address_is_not_opened_and_the_rest_is_still_checked(config: Path) ->
 
 def test_a_table_that_lacks_many_columns_is_one_sentence(config: Path) -> None:
     names = ", ".join(f"c{number}: number" for number in range(30))
-    config.write_text(f"task: {{type: tabular, target: priority, columns: {{{names}}}}}\ndata: tickets.csv\nmodel: linear\n")
+    config.write_text(
+        f"task: {{type: tabular, target: priority, columns: {{{names}}}}}\ndata: tickets.csv\nmodel: linear\n"
+    )
     assert "tickets.csv lacks 30 of the 31 columns of task (c0, c1, c2, …); it has body, priority" in found(config)
 
 
@@ -202,7 +204,9 @@ def test_train_refuses_before_a_worker_starts_and_leaves_no_run(config: Path) ->
 
 
 def test_a_run_directory_that_cannot_be_made_is_named_as_given(config: Path) -> None:
-    with pytest.raises(CheckpointError, match=r"^tickets.csv/run cannot be written to \(Not a directory\); name another"):
+    with pytest.raises(
+        CheckpointError, match=r"^tickets.csv/run cannot be written to \(Not a directory\); name another"
+    ):
         train(config, directory=Path("tickets.csv/run"))
 
 

@@ -56,7 +56,9 @@ def test_absent_columns_are_reported_once_each_kind() -> None:
 def test_cells_that_cannot_be_read_are_counted_with_the_first() -> None:
     many = {name: values * 50 for name, values in FULL.items()}
     many["miles"][16] = "far"
-    assert encoder().notes(rows(**many)) == ["a cell of `miles` cannot be read and counts as missing, first 'far' at new.csv:18"]
+    assert encoder().notes(rows(**many)) == [
+        "a cell of `miles` cannot be read and counts as missing, first 'far' at new.csv:18"
+    ]
     many["miles"][60] = "1,5"
     assert encoder().notes(rows(**many)) == [
         "2 cells of `miles` cannot be read and count as missing, first 'far' at new.csv:18"
