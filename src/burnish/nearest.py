@@ -27,16 +27,22 @@ def absent_file(path: str, *, written: str, suffixes: Sequence[str] = ()) -> str
     place = os.path.abspath(folder)
     if not os.path.isdir(place):
         return f"there is no file {written}, nor a folder {place}"
-    stem, suffix = os.path.splitext(name)
-    there = sorted(os.listdir(place))
+    stem, suffix = _split(name)
+    there = {each: _split(each) for each in sorted(os.listdir(place))}
     # compared without their endings: two files are not alike because both are CSV
-    close = nearest(stem, (os.path.splitext(each)[0] for each in there))
+    close = nearest(stem, (each for each, _ in there.values()))
     if close is not None:
-        meant = next(each for each in there if os.path.splitext(each)[0] == close)
+        meant = next(each for each, (stem, _) in there.items() if stem == close)
         return f"there is no file {written}. Did you mean `{os.path.join(os.path.dirname(written), meant)}`?"
-    alike = [each for each in there if each.lower().endswith((*suffixes, suffix.lower()))] if suffix else []
+    alike = [each for each, (_, ending) in there.items() if suffix and ending in (*suffixes, suffix)]
     kind = f"{suffix[1:].upper()} files" if alike else "files"
-    return f"there is no file {name} in {place}; {kind} here: {_listed(alike or there)}"
+    return f"there is no file {name} in {place}; {kind} here: {_listed(alike or list(there))}"
+
+
+def _split(name: str) -> tuple[str, str]:
+    """Divide a name before its ending, which says of a compressed file what is inside of it."""
+    stem, suffix = os.path.splitext(name.removesuffix(".gz").removesuffix(".zst"))
+    return stem, suffix.lower()
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -1,11 +1,12 @@
 """The word that was meant."""
 
 from itertools import pairwise
+from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.nearest import _edits, nearest
+from burnish.nearest import _edits, absent_file, nearest
 
 
 @given(st.text("abc", max_size=6), st.text("abc", max_size=6), st.text("abc", max_size=6))
@@ -28,3 +29,19 @@ def test_the_nearest_word_is_found_or_none() -> None:
     assert nearest("by", ["yb", "group"]) == "yb"
     assert nearest("xyzzy", ["length", "batch"]) is None
     assert nearest("a", []) is None
+
+
+def test_a_file_is_meant_by_its_name_and_not_by_its_ending(tmp_path: Path) -> None:
+    for name in ("wine.csv", "old.csv.gz", "notes.txt"):
+        (tmp_path / name).touch()
+
+    def said(name: str) -> str:
+        return absent_file(str(tmp_path / name), written=name)
+
+    assert said("nope.csv") == f"there is no file nope.csv in {tmp_path}; CSV files here: old.csv.gz, wine.csv"
+    assert said("nope.csv.gz") == f"there is no file nope.csv.gz in {tmp_path}; CSV files here: old.csv.gz, wine.csv"
+    assert said("wine.tsv") == "there is no file wine.tsv. Did you mean `wine.csv`?"
+    assert said("nope.parquet") == (
+        f"there is no file nope.parquet in {tmp_path}; files here: notes.txt, old.csv.gz, wine.csv"
+    )
+    assert said("a/b.csv") == f"there is no file a/b.csv, nor a folder {tmp_path}/a"

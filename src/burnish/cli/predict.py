@@ -61,6 +61,10 @@ def predict(
     """Predict for texts, rows or a file, preprocessed as in training."""
     given = [*(texts or ()), *(rows or ())]
     source = one_source(file, source)
+    if file is not None and " " in file.strip() and not Path(file).suffix:
+        raise typer.BadParameter(
+            f"'{shortened(file)}' looks like a text, and a file goes there; give texts with --text"
+        )
     if format is not None:
         _refuse_texts(given)
         ask = predict_glue if format == "glue" else partial(predict_payload, format=format, bad_rows=bad_rows)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from burnish.artifact.locate import find_artifact
+from burnish.data.address import find
 from burnish.errors import CheckpointError
 from burnish.run.directory import RunDirectory
 from burnish.run.history import read_history
@@ -45,6 +46,8 @@ def evaluate(
     Of several tasks, all are scored, or the one that is named, for which alone a file can be.
     Code that it names must be trusted.
     """
+    if data is not None:
+        find(data, option="the input")  # refuses a file that is not there before the model is loaded
     from burnish.artifact.predictor import Predictor, load_all
     from burnish.run.rows import rows_to_score
     from burnish.run.scoring import scored

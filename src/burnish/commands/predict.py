@@ -8,6 +8,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Literal
 
 from burnish.artifact.locate import find_artifact
+from burnish.data.address import find
 from burnish.errors import DataError
 from burnish.spec.protocols import NotesDefaults, ReadsRows
 from burnish.spec.values import Outcome
@@ -65,13 +66,14 @@ def predict_file(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> PredictedFile:
     """Predict every row of a file; with `out`, also write it there with the predictions next to its own columns."""
+    if out is not None:
+        _make_room(out)
+    find(source, option="the input")  # refuses a file that is not there before the model is loaded
     from burnish.artifact.predictor import Predictor
     from burnish.artifact.tables import refuse_breaks
     from burnish.data.codecs.columns import columns_of
     from burnish.data.read_one import read_file
 
-    if out is not None:
-        _make_room(out)
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     is_needed = any(spec.must_be_given for spec in columns_of(predictor.task, predictor.profile))
     absent: Literal["error", "default"] = "error" if is_needed else "default"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from burnish.artifact.locate import find_artifact
+from burnish.data.address import find
 from burnish.errors import DataError
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def search(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[list[Hit]]:
     """Give the nearest passages to each query, best first; `column` is theirs, by default that of training."""
+    find(source, option="the input")  # refuses a file that is not there before the model is loaded
     import numpy as np
     import pyarrow as pa
 

@@ -1,6 +1,6 @@
 """Finds files that are not there and columns that they lack without reading rows, so that training need not start."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,10 +21,11 @@ _WHOLE_BYTES = 1 << 22
 _OF_TEXTS = {"text": ("text",), "documents": ("text",), "folders": ("text", "label", "id")}
 
 
-def absent(options: Files, columns: Sequence[str], *, place: str) -> Iterator[tuple[str, str]]:
+def absent(options: Files, columns: Sequence[str], *, place: str, task: str) -> Iterator[tuple[str, str]]:
     """Give an option and a sentence for each file that is not there and each column that is in none of a split's files.
 
-    `columns` are those of the task. A URL is not opened, and so its columns are not known.
+    `columns` are those of the task; `place` and `task` are how the options of data and task begin. A URL is not
+    opened, and so its columns are not known.
     """
     faulty = {option for option, _ in options.unreadable()}
     for option, paths in options.paths.items():
@@ -34,12 +35,20 @@ def absent(options: Files, columns: Sequence[str], *, place: str) -> Iterator[tu
             files = [file for written in paths for file in _find(written, options, option=f"{place}.{option}")]
             names = [_columns(file, options) for file in files]
         except DataError as error:
-            whole = str(error)
-            yield option, whole if whole.startswith(place) else f"{place}.{option}: {whole}"
+            yield f"{place}.{option}", _placed(str(error), options, option, place=place)
             continue
         known = [name for each in names if each is not None for name in each]
         if files and None not in names:
-            yield from _lacking(options, option, columns, there=list(dict.fromkeys(known)), files=files)
+            wanted = {task: columns, **{f"{place}.{why}": each for why, each in _named(options, option).items()}}
+            yield from _lacking(wanted, list(dict.fromkeys(known)), files=files)
+
+
+def _placed(sentence: str, options: Files, option: str, *, place: str) -> str:
+    """Begin a refusal with its option; a file that is not here may be in a folder that was not named."""
+    sentence = sentence if sentence.startswith(place) else f"{place}.{option}: {sentence}"
+    is_bare = options.dir is None and not any("/" in written for written in options.paths[option])
+    is_bare = is_bare and any(words in sentence for words in ("there is no file", "no file matches"))
+    return f"{sentence}; set {place}.dir if it is in another folder" if is_bare else sentence
 
 
 def _find(written: str, options: Files, *, option: str) -> list[DataFile]:
@@ -65,17 +74,20 @@ def _columns(file: DataFile, options: Files) -> Sequence[str] | None:
         raise DataError(f"{file.name} could not be read: {error}") from error
 
 
-def _lacking(
-    options: Files, option: str, columns: Sequence[str], *, there: Sequence[str], files: Sequence[DataFile]
-) -> Iterator[tuple[str, str]]:
-    is_split = option == "train" and options.split.by is not None
-    wanted = {
-        "task": columns,
-        "data.filter": tuple(options.filter),
-        "data.split.by": (options.split.by,) if options.split.by is not None and option == "train" else (),
-        "data.split.group": options.split.group if is_split or options.split.by is None else (),
+def _named(options: Files, option: str) -> dict[str, tuple[str, ...]]:
+    """Give the columns that the options of the data name in the files of a set, by option."""
+    by, is_train = options.split.by, option == "train"
+    return {
+        "filter": tuple(options.filter),
+        "split.by": (by,) if by is not None and is_train else (),
+        "split.group": options.split.group if by is None or is_train else (),
     }
+
+
+def _lacking(
+    wanted: Mapping[str, Sequence[str]], there: Sequence[str], *, files: Sequence[DataFile]
+) -> Iterator[tuple[str, str]]:
     for why, needed in wanted.items():
         sentence = explain_missing(needed, there, why=why, files=[file.name for file in files])
         if sentence is not None:
-            yield why.removeprefix("data."), sentence
+            yield why, sentence

@@ -36,8 +36,8 @@ def _files(resolved: Resolved, part: Experiment, *, place: str, task: str) -> It
     from burnish.data.header import absent  # not for experiments without files to wait for
 
     assert isinstance(part.data, Files)
-    for option, sentence in absent(part.data, part.task.training_columns, place=place):
-        yield _option_of(resolved, sentence, task) if option == "task" else f"{place}.{option}", sentence
+    for path, sentence in absent(part.data, part.task.training_columns, place=place, task=task):
+        yield _option_of(resolved, sentence, task) if path == task else path, sentence
 
 
 def _option_of(resolved: Resolved, sentence: str, task: str) -> str:

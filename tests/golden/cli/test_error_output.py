@@ -92,6 +92,7 @@ def test_each_refusal_has_its_exit_code(
         ("resume-without-a-run", ["resume", "sst2"], 5),
         ("predict-without-text", ["predict", "r"], 2),
         ("predict-with-half-a-file", ["predict", "r", "--out", "x.csv"], 2),
+        ("predict-text-as-file", ["predict", "r", "A fine film"], 2),
         ("predict-two-files", ["predict", "r", "x.csv", "--in", "y.csv"], 2),
         ("predict-with-two-sources", ["predict", "r", "--in", "x.csv", "--out", "y.csv", "--text", "z"], 2),
         ("predict-with-odd-pairs", ["predict", "r", "--text", "a", "--pair", "b", "--pair", "c"], 2),

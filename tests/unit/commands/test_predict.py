@@ -15,6 +15,8 @@ from burnish.artifact import predictor as module
 from burnish.artifact.predictor import Prediction
 from burnish.cli.main import run
 from burnish.commands import predict as command
+from burnish.commands.evaluate import evaluate
+from burnish.commands.search import search
 from burnish.errors import DataError
 from burnish.spec.values import Outcome, Profile
 
@@ -171,3 +173,15 @@ def test_a_file_of_another_table_is_one_sentence(model: Echo) -> None:
         DataError, match=r"^iris.csv lacks all 30 columns of the model \(c0, c1, c2, …\); it has petal, sepal$"
     ):
         command.predict_file("m", source="iris.csv")
+
+
+def test_a_file_that_is_not_there_is_refused_before_the_model_is_loaded(
+    model: Echo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module.Predictor, "load", lambda _path, **_: pytest.fail("loaded"))
+    with pytest.raises(DataError, match=r"^the input: there is no file nope.csv in .*; files here: none"):
+        command.predict_file("m", source="nope.csv")
+    with pytest.raises(DataError, match=r"there is no file nope\.csv"):
+        evaluate("m", data="nope.csv")
+    with pytest.raises(DataError, match=r"there is no file nope\.csv"):
+        search("m", ["x"], source="nope.csv")

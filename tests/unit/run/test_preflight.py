@@ -64,7 +64,7 @@ def test_all_that_is_missing_is_reported_at_once(config: Path) -> None:
 def test_a_file_with_a_name_unlike_all_others_is_not_guessed_at(config: Path) -> None:
     Path("wine.csv").touch()
     here = Path.cwd()
-    expected = f"data.train: there is no file nope.csv in {here}; CSV files here: tickets.csv, wine.csv"
+    expected = f"data.train: there is no file nope.csv in {here}; CSV files here: tickets.csv, wine.csv; set data.dir"
     assert expected in found(config, "data.train=nope.csv")
     assert "there is no file ticket.csv. Did you mean `tickets.csv`?" in found(config, "data.train=ticket.csv")
 
@@ -130,6 +130,19 @@ def test_a_table_that_lacks_many_columns_is_one_sentence(config: Path) -> None:
         f"task: {{type: tabular, target: priority, columns: {{{names}}}}}\ndata: tickets.csv\nmodel: linear\n"
     )
     assert "tickets.csv lacks 30 of the 31 columns of task (c0, c1, c2, …); it has body, priority" in found(config)
+
+
+def test_each_of_several_tasks_is_checked(config: Path, model: Path) -> None:
+    config.write_text(
+        "task: {type: multi, tasks: {mood: {type: text_classification, text: bodi, label: priority}, "
+        "other: {type: text_classification}}}\n"
+        "data: {type: several, sets: {mood: {train: tickets.csv, filter: {level: 3}}, other: {train: nope.csv}}}\n"
+        f"model: {model}\n"
+    )
+    text = found(config)
+    assert "task.tasks.mood: there is no column `bodi`. Did you mean `body`?" in text
+    assert "data.sets.mood.filter: there is no column `level`" in text
+    assert "data.sets.other.train: there is no file nope.csv" in text
 
 
 def test_a_model_folder_that_is_not_there_or_holds_none(config: Path) -> None:
