@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 _SHOWN = 8
+_LIKENESS_OF_FILES = 0.75
 
 
 def nearest(word: str, known: Iterable[str], *, likeness: float = 0.6) -> str | None:
@@ -30,7 +31,7 @@ def absent_file(path: str, *, written: str, suffixes: Sequence[str] = ()) -> str
     stem, suffix = _split(name)
     there = {each: _split(each) for each in sorted(os.listdir(place))}
     # compared without their endings: two files are not alike because both are CSV
-    close = nearest(stem, (each for each, _ in there.values()))
+    close = nearest(stem, (each for each, _ in there.values()), likeness=_LIKENESS_OF_FILES)
     if close is not None:
         meant = next(each for each, (stem, _) in there.items() if stem == close)
         return f"there is no file {written}. Did you mean `{os.path.join(os.path.dirname(written), meant)}`?"

@@ -10,12 +10,13 @@ import pyarrow.parquet
 from burnish.data.address import DataFile, find, is_url, join_address
 from burnish.data.contents import first_bytes
 from burnish.data.files import Files
-from burnish.data.read import DELIMITERS, dialect, format_of, read
+from burnish.data.read import DELIMITERS, dialect, format_of, parse, read
 from burnish.data.read_delimited import shape_of
 from burnish.data.rows import explain_missing
 from burnish.errors import DataError
 
 _HEAD_BYTES = 1 << 20
+_SENTENCES_BYTES = 1 << 16
 _WHOLE_BYTES = 1 << 22
 """A file up to this size is read whole where its first bytes do not name all columns."""
 _OF_TEXTS = {"text": ("text",), "documents": ("text",), "folders": ("text", "label", "id")}
@@ -67,11 +68,20 @@ def _columns(file: DataFile, options: Files) -> Sequence[str] | None:
         if kind in DELIMITERS:
             head = first_bytes(path, file=file, size=_HEAD_BYTES)
             return shape_of(head, dialect(kind, options), name=file.name).wanted
+        if kind == "conll":
+            return parse(_first_sentences(path, file), kind, name=file.name, options=options)[0].table.column_names
         if kind == "parquet" and file.compression is None:
             return list(pa.parquet.read_schema(path).names)
         return read(file, options).rows.table.column_names if path.stat().st_size <= _WHOLE_BYTES else None
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{file.name} could not be read: {error}") from error
+
+
+def _first_sentences(path: Path, file: DataFile) -> pa.Buffer:
+    body = first_bytes(path, file=file, size=_HEAD_BYTES)
+    begun = body[: min(_SENTENCES_BYTES, body.size)].to_pybytes()
+    end = max(begun.rfind(b"\n\n"), begun.rfind(b"\n\r\n"))
+    return body if end < 0 else body[:end]
 
 
 def _named(options: Files, option: str) -> dict[str, tuple[str, ...]]:

@@ -57,7 +57,7 @@ def _read(path: Path, file: DataFile, kind: str, *, options: Files) -> Reading:
     streamed = _streamed(path, file, kind, options=options, digest=found)
     if streamed is not None:
         return Reading(streamed, (), found)
-    rows, bad = _parse(unpacked(path, file=file), kind, name=file.name, options=options)
+    rows, bad = parse(unpacked(path, file=file), kind, name=file.name, options=options)
     return Reading(rows, tuple(bad), found)
 
 
@@ -101,7 +101,8 @@ def _streamed(path: Path, file: DataFile, kind: str, *, options: Files, digest: 
     return stream(Large(path, file, kind, digest, dialect(kind, options) if kind in DELIMITERS else None))
 
 
-def _parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[Rows, list[BadRow]]:
+def parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[Rows, list[BadRow]]:
+    """Read the bytes of a file of a kind."""
     if kind in DELIMITERS:
         return read_delimited(buffer, name=name, dialect=dialect(kind, options))
     if kind == "parquet":

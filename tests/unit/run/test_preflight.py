@@ -111,6 +111,13 @@ def test_every_format_is_looked_at(config: Path) -> None:
     passes(config, "data.train=f.data", "data.format=tsv")
 
 
+def test_the_first_sentences_of_a_file_of_tags_name_its_columns(config: Path) -> None:
+    Path("tags.conll").write_text("Ann B-PER\nleft O\n\n" * 20_000)
+    config.write_text("task: {type: token_classification, max_length: 32}\ndata: tags.conll\nmodel: ./model\n")
+    passes(config)
+    assert "there is no column `parts`" in found(config, "task.tags=parts")
+
+
 def test_a_column_may_be_in_one_of_several_files(config: Path) -> None:
     Path("part1.csv").write_text("body\nhello\n")
     Path("part2.csv").write_text("priority\nlow\n")
