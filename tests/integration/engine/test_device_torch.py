@@ -1,10 +1,14 @@
 """What a process is set to before it learns."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
 from burnish.config import load
 from burnish.engine.device_torch import _precision, prepare
+from burnish.errors import ConfigError
 from burnish.spec.experiment import Runtime
 
 
@@ -44,3 +48,20 @@ def test_a_table_is_computed_in_float32_unless_stated_otherwise(name: str, state
     experiment = load(name, overrides=[f"runtime.precision={stated}"]).experiment
     assert experiment.settled_runtime.precision == expected
     assert experiment.runtime.precision == stated
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
+def test_a_device_that_is_not_here_is_a_problem_of_the_experiment() -> None:
+    with pytest.raises(ConfigError, match="runtime.device is 'cuda' and this machine has none; leave it at auto, or"):
+        prepare(Runtime(device="cuda"))
+
+
+@pytest.mark.parametrize("is_wanted", [True, False])
+def test_determinism_is_asked_for_without_the_compiler(is_wanted: bool) -> None:
+    script = (
+        "import sys, torch; from burnish.engine.device_torch import prepare; from burnish.spec.experiment import Runtime\n"
+        f"prepare(Runtime(device='cpu', deterministic={is_wanted}))\n"
+        "print(torch.are_deterministic_algorithms_enabled(), 'torch._inductor' in sys.modules)"
+    )
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert said == f"{is_wanted} False\n"
