@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from burnish.artifact.locate import find_artifact
 from burnish.data.address import find
 from burnish.errors import DataError
+from burnish.spec.values import Array, Held, Rows
 
 if TYPE_CHECKING:
     from burnish.artifact.predictor import Predictor
-    from burnish.spec.values import Array, Held, Rows
 
 _DIGITS = 6
 
@@ -66,7 +66,7 @@ def search(
     ]
 
 
-def _read(predictor: "Predictor", source: str, column: str) -> "Rows":
+def _read(predictor: "Predictor", source: str, column: str) -> Rows:
     from burnish.data.read_one import read_file
 
     try:
@@ -80,9 +80,9 @@ def _embed(
     predictor: "Predictor",
     texts: object,
     *,
-    held: "Held | None" = None,
+    held: Held | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
-) -> "Array":
+) -> Array:
     import pyarrow as pa
 
     (column,) = predictor.input_columns

@@ -69,10 +69,11 @@ def _columns(file: DataFile, options: Files) -> Sequence[str] | None:
             head = first_bytes(path, file=file, size=_HEAD_BYTES)
             return shape_of(head, dialect(kind, options), name=file.name).wanted
         if kind == "conll":
-            return parse(_first_sentences(path, file), kind, name=file.name, options=options)[0].table.column_names
+            rows, _ = parse(_first_sentences(path, file), kind, name=file.name, options=options)
+            return list(rows.table.column_names)
         if kind == "parquet" and file.compression is None:
             return list(pa.parquet.read_schema(path).names)
-        return read(file, options).rows.table.column_names if path.stat().st_size <= _WHOLE_BYTES else None
+        return list(read(file, options).rows.table.column_names) if path.stat().st_size <= _WHOLE_BYTES else None
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{file.name} could not be read: {error}") from error
 

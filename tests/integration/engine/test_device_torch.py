@@ -52,14 +52,16 @@ def test_a_table_is_computed_in_float32_unless_stated_otherwise(name: str, state
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="needs a machine without a GPU")
 def test_a_device_that_is_not_here_is_a_problem_of_the_experiment() -> None:
-    with pytest.raises(ConfigError, match="runtime.device is 'cuda' and this machine has none; leave it at auto, or"):
+    with pytest.raises(ConfigError, match=r"runtime\.device is 'cuda' and this machine has none; leave it at auto, or"):
         prepare(Runtime(device="cuda"))
 
 
 @pytest.mark.parametrize("is_wanted", [True, False])
 def test_determinism_is_asked_for_without_the_compiler(is_wanted: bool) -> None:
     script = (
-        "import sys, torch; from burnish.engine.device_torch import prepare; from burnish.spec.experiment import Runtime\n"
+        "import sys, torch\n"
+        "from burnish.engine.device_torch import prepare\n"
+        "from burnish.spec.experiment import Runtime\n"
         f"prepare(Runtime(device='cpu', deterministic={is_wanted}))\n"
         "print(torch.are_deterministic_algorithms_enabled(), 'torch._inductor' in sys.modules)"
     )
