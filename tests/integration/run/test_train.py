@@ -105,7 +105,7 @@ def test_a_file_is_predicted_row_by_row_beside_its_own_columns(
         assert predict_file(str(finished), source=str(project.data), out=out).table.num_rows == 352
     table = pq.read_table(tmp_path / "out.parquet")
     assert table.column_names[:3] == ["text", "label", "predicted"]
-    assert (tmp_path / "out.csv").read_text().startswith('"text","label","predicted","confidence","probability_neg"')
+    assert (tmp_path / "out.csv").read_text().startswith("text,label,predicted,confidence,probability_neg")
     assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 352
 
 
