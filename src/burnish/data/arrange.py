@@ -7,6 +7,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from burnish.data.cells import is_opaque
+from burnish.data.cells import numbers as number_cells
 from burnish.data.options import NAMES, Limit, Portion, SplitPlan
 from burnish.data.rows import codes, demand, keep, numbered
 from burnish.data.splits import Mask, Numbers, carve, carve_groups, sample
@@ -128,11 +130,7 @@ def _classes(rows: Rows, column: str | None) -> Numbers | None:
 
 
 def _are_numbers(column: pa.ChunkedArray) -> bool:
-    try:
-        column.cast(pa.float64())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        return False
-    return True
+    return not is_opaque(column.type) and number_cells(column).fits()
 
 
 def _assign(rows: Rows, sizes: Sequence[int], *, classes: Numbers | None, group: tuple[str, ...], seed: int) -> Numbers:

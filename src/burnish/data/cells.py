@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.clock import seconds_of
+from burnish.data.number_text import without_marks
 from burnish.errors import DataError
 from burnish.spec.values import Array
 
@@ -144,6 +145,7 @@ def _odd_numbers(texts: pa.Array) -> Numbers:
     encoded = _encoded(texts)
     distinct = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
     missing = np.append(_filled(_is_missing(distinct)), True)
+    distinct = without_marks(distinct)
     fits = pc.or_(pc.match_substring_regex(distinct, _NUMBER), pc.match_substring_regex(distinct, _INFINITE))
     unsigned = pc.replace_substring_regex(pc.utf8_lower(distinct), pattern=r"^\+", replacement="")
     parsed = pc.cast(pc.if_else(fits, unsigned, pa.scalar(None, pa.string())), pa.float64())

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.cells import LARGEST, MISSING, numbers
+from burnish.data.number_text import comma_to_point
 from burnish.errors import DataError
 from burnish.spec.values import Array, RowFault
 from burnish.tasks.column_types import is_list
@@ -81,23 +82,19 @@ class LabelColumns:
     def numbers(self, table: pa.Table) -> tuple["Array", list[RowFault]]:
         """Give each row's label as a number, and the rows that hold none."""
         column = as_text(table[self.names[0]])
-        values = _as_numbers(column)
-        if values is not None and np.all(np.abs(values) <= LARGEST):
-            return values, []
-        parsed = [_number(value) for value in column.to_pylist()]
-        wrong = {
-            row: "is not a number" if value is None else f"is too large to be learned; at most {LARGEST:g} is allowed"
-            for row, value in enumerate(parsed)
-            if value is None or abs(value) > LARGEST
-        }
-        faults = [RowFault(row, f"label {column[row].as_py()!r} {why}") for row, why in wrong.items()]
-        return np.array([0.0 if row in wrong else value for row, value in enumerate(parsed)]), faults
+        values = numbers(column).values
+        wrong = np.flatnonzero(~np.isfinite(values))
+        texts = column.take(pa.array(wrong)).to_pylist()
+        return np.where(np.isfinite(values), values, 0.0), [
+            RowFault(int(row), f"label {text!r} {_no_number(text)}") for row, text in zip(wrong, texts, strict=True)
+        ]
 
     def refuse_words(self, table: pa.Table, *, instead: str | None = None) -> None:
         """Refuse to learn words as numbers: once, for most rows hold one; `instead` says what to set."""
         column = as_text(table[self.names[0]])
         counts = {item["values"]: item["counts"] for item in pc.value_counts(column).to_pylist() if item["values"]}
-        words = sorted(value for value in counts if value.lower() not in MISSING and _number(value) is None)
+        is_wrong = numbers(pa.array(list(counts), pa.string())).is_wrong
+        words = sorted(value for value, wrong in zip(counts, is_wrong, strict=True) if wrong)
         if 2 * sum(counts[word] for word in words) <= sum(counts.values()):
             return
         shown = ", ".join([*words[:_SHOWN_WORDS], *(["…"] if len(words) > _SHOWN_WORDS else [])])
@@ -164,15 +161,11 @@ def _without_blanks(lists: pa.ListArray) -> pa.ListArray:
     return pa.ListArray.from_arrays(offsets, values.filter(pa.array(keep)))
 
 
-def _as_numbers(column: pa.Array) -> "Array | None":
-    try:
-        values = pc.cast(column, pa.float64())
-    except pa.ArrowInvalid:
-        return None
-    if values.null_count:
-        return None
-    numbers = values.to_numpy(zero_copy_only=False)
-    return numbers if np.all(np.isfinite(numbers)) else None
+def _no_number(text: str | None) -> str:
+    if _number(text) is not None:
+        return f"is too large to be learned; at most {LARGEST:g} is allowed"
+    has_comma = text is not None and "," in text and np.isfinite(numbers(comma_to_point(pa.array([text]))).values[0])
+    return "is not a number" + "; if its comma is a decimal mark, set data.decimal: ','" * bool(has_comma)
 
 
 def _number(text: str | None) -> float | None:

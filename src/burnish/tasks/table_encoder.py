@@ -23,7 +23,7 @@ from burnish.tasks.table_options import Derived
 from burnish.tasks.table_plan import UNSEEN_ID, TablePlan
 from burnish.tasks.table_target import Measure, of_target, read_numbers
 
-_VERSION = 2
+_VERSION = 3
 _TABLES_KEPT = 4
 _FAULTS_SHOWN = 10
 

@@ -160,3 +160,12 @@ def test_words_are_refused_as_numbers_in_one_sentence(values: tuple[object, ...]
 @pytest.mark.parametrize("values", [("1", "2.5", "x"), ("1", "NA", "NA", "NA"), ("", None), (1.0, 2.0)])
 def test_numbers_with_some_words_among_them_are_left_to_the_rows(values: tuple[object, ...]) -> None:
     ONE.refuse_words(column(*values))
+def test_prices_are_numbers_and_others_are_told_with_the_option_that_may_read_them() -> None:
+    column = LabelColumns(("y",))
+    table = pa.table({"y": ["$1,234.50", "12 €", "508,64", "x", None]})
+    values, faults = column.numbers(table)
+    assert values[:2].tolist() == [1234.5, 12.0]
+    assert [fault.row for fault in faults] == [2, 3, 4]
+    assert faults[0].what == "label '508,64' is not a number; if its comma is a decimal mark, set data.decimal: ','"
+    assert faults[1].what == "label 'x' is not a number"
+    assert column.guess_kind(pa.table({"y": [f"${row}.50" for row in range(50)]})) == "regression"

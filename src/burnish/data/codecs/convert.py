@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from burnish.data.cells import FALSE, MISSING, TRUE, Numbers, flags, times
 from burnish.data.codecs.columns import ColumnSpec, Kind
+from burnish.data.number_text import without_marks
 from burnish.data.words import WORD
 from burnish.errors import DataError
 
@@ -71,7 +72,10 @@ def _from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
     if list in types and spec.kind in _LISTED:
         return _each(values, partial(_list, kind=spec.kind), pa.list_(pa.string()))
     if types == {str} and TYPES[spec.kind] != pa.string():
-        return _from_texts(values, spec)
+        try:
+            return _from_texts(pa.array(values, pa.string()), spec)
+        except UnicodeEncodeError:
+            return _one_by_one(values, spec)
     if types <= _NATURAL[spec.kind]:
         try:
             return Converted(_without_nan(pa.array(values, TYPES[spec.kind])))
@@ -84,7 +88,7 @@ def from_cells(cells: pa.ChunkedArray, spec: ColumnSpec) -> Converted:
     """Convert cells of a CSV file: an empty one is a missing value, but an empty text where a text must be given."""
     whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
     if TYPES[spec.kind] != pa.string():
-        return _cast(whole, spec) if _fits(whole, spec.kind) else _one_by_one(whole.to_pylist(), spec)
+        return _from_texts(whole, spec)
     return _checked(Converted(whole if spec.must_be_given else pc.if_else(pc.equal(whole, ""), None, whole)), spec)
 
 
@@ -137,12 +141,10 @@ def from_base64(text: str) -> bytes:
         raise Unfit(f"{described(text)} is not base64") from error
 
 
-def _from_texts(values: Sequence[str | None], spec: ColumnSpec) -> Converted:
-    try:
-        texts = pa.array(values, pa.string())
-    except UnicodeEncodeError:
-        return _one_by_one(values, spec)
-    return _cast(texts, spec) if _fits(texts, spec.kind) else _one_by_one(values, spec)
+def _from_texts(texts: pa.Array, spec: ColumnSpec) -> Converted:
+    if not _fits(texts, spec.kind) and spec.kind in ("number", "integer"):
+        texts = without_marks(texts)
+    return _cast(texts, spec) if _fits(texts, spec.kind) else _one_by_one(texts.to_pylist(), spec)
 
 
 def _fits(texts: pa.Array, kind: Kind) -> bool:
@@ -187,7 +189,7 @@ def _plain(value: object) -> object:
 
 def _number(value: object) -> float | None:
     if isinstance(value, str):
-        text = value.strip(_BLANK)
+        text = _bare(value)
         if text.lower() in MISSING:
             return None
         if re.fullmatch(_NUMBER, text):
@@ -195,6 +197,16 @@ def _number(value: object) -> float | None:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _float(value)
     raise Unfit(f"{described(value)} is not a number; {_RIGHT['number']}")
+
+
+def _bare(value: str) -> str:
+    text = value.strip(_BLANK)
+    if text.isascii() and not any(mark in text for mark in "$,'%"):  # most numbers are plain
+        return text
+    try:
+        return str(without_marks(pa.array([text]))[0].as_py())
+    except UnicodeEncodeError:
+        return text
 
 
 def _float(value: int | float) -> float | None:
@@ -208,7 +220,7 @@ def _float(value: int | float) -> float | None:
 def _integer(value: object) -> int | None:
     found: int | None = None
     if isinstance(value, str):
-        text = value.strip(_BLANK)
+        text = _bare(value)
         if text.lower() in MISSING:
             return None
         match = re.fullmatch(_INTEGER, text)

@@ -49,6 +49,9 @@ def test_numbers_are_the_nearest_that_64_bits_hold(values: list[Any]) -> None:
     [
         ("number", 3, 3.0),
         ("number", "1e3", 1000.0),
+        ("number", "$1,234.50", 1234.5),
+        ("number", "12 %", 12.0),
+        ("integer", "1,234", 1234),
         ("number", math.nan, None),
         ("number", "", None),
         ("number", 2**70, 2.0**70),
