@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from burnish.data.encoding import encoding_advice
 from burnish.data.rows import keep
 from burnish.errors import DataError
 from burnish.spec.values import RowFault, Rows, Splits
@@ -18,6 +19,7 @@ _SPLITS = ("train", "validation", "test")
 _SHOWN_CAUSES, _SHOWN_ALIKE = 10, 3
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"")
 _TEXT_KEPT = 2000
+_LOOKED_AT = 1000
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,11 @@ def _way_out(bad: Sequence[BadRow], total: int, split: str, share: float) -> lis
     """Name the option that helps; a file outside of an experiment has none."""
     if split not in _SPLITS:
         return []
+    advice = encoding_advice("\n".join(row.text for row in bad[:_LOOKED_AT]))
+    return [*([advice] if advice else []), *_skipping(bad, total, share)]
+
+
+def _skipping(bad: Sequence[BadRow], total: int, share: float) -> list[str]:
     if len(bad) <= share * total:
         return ["Fix them, or set data.bad_rows: skip to continue without them."]
     return [

@@ -57,6 +57,10 @@ class Files(Component):
     """Whether double quotes enclose fields; by default yes in CSV and no in TSV, where they are plain text."""
     delimiter: str | None = None
     """The character between fields; by default a comma in CSV, a tab in TSV, and blanks in CoNLL columns."""
+    encoding: str = "utf-8"
+    """What text files are written in, as Python calls it: cp1252, latin-1, shift_jis …; a byte-order mark wins."""
+    decimal: Literal[".", ","] = "."
+    """The decimal mark of numbers in CSV and TSV files; with a comma, 1.234,50 is a number."""
     split: SplitPlan = SplitPlan()
     limit: Limit = Limit()
     filter: Mapping[str, Values] = {}
@@ -79,6 +83,17 @@ class Files(Component):
         if delimiter is not None and (len(delimiter.encode()) != 1 or delimiter in '"\r\n'):
             raise ValueError("must be one ASCII character, and no quote or line end")
         return delimiter
+
+    @field_validator("encoding")
+    @classmethod
+    def _of_text(cls, encoding: str) -> str:
+        try:
+            is_known = "a,1\n".encode(encoding).decode(encoding) == "a,1\n"
+        except (LookupError, ValueError):
+            is_known = False
+        if not is_known:
+            raise ValueError(f"must be an encoding of text, like utf-8, cp1252, latin-1 or utf-16, got {encoding!r}")
+        return encoding
 
     @model_validator(mode="after")
     def _one_way_to_split(self) -> "Files":

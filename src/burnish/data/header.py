@@ -8,7 +8,8 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from burnish.data.address import DataFile, find, is_url, join_address
-from burnish.data.contents import first_bytes
+from burnish.data.contents import UTF8_MARK, first_bytes
+from burnish.data.encoding import NotUtf8, as_utf8, is_plain
 from burnish.data.files import Files
 from burnish.data.read import DELIMITERS, dialect, format_of, parse, read
 from burnish.data.read_delimited import shape_of
@@ -67,6 +68,8 @@ def _columns(file: DataFile, options: Files) -> Sequence[str] | None:
             return _OF_TEXTS[kind]
         if kind in DELIMITERS:
             head = first_bytes(path, file=file, size=_HEAD_BYTES)
+            if not is_plain(head[: min(len(UTF8_MARK) + 1, head.size)].to_pybytes(), options.encoding):
+                head = as_utf8(head[: min(_HEAD_BYTES, head.size)], stated=options.encoding, name=file.name)
             return shape_of(head, dialect(kind, options), name=file.name).wanted
         if kind == "conll":
             rows, _ = parse(_first_sentences(path, file), kind, name=file.name, options=options)
@@ -74,6 +77,8 @@ def _columns(file: DataFile, options: Files) -> Sequence[str] | None:
         if kind == "parquet" and file.compression is None:
             return list(pa.parquet.read_schema(path).names)
         return list(read(file, options).rows.table.column_names) if path.stat().st_size <= _WHOLE_BYTES else None
+    except NotUtf8 as error:
+        raise error.advised() from None
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{file.name} could not be read: {error}") from error
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from burnish.data.address import DataFile, find
 from burnish.data.arrange import arrange, finish
+from burnish.data.encoding import NotUtf8
 from burnish.data.faults import BadRow, BrokenRows, judge, settle_all
 from burnish.data.files import Files
 from burnish.data.options import NAMES
@@ -18,7 +19,8 @@ from burnish.errors import DataError
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Rows, Splits
 
-_SHAPING = {"format", "header", "columns", "layout", "quoting", "delimiter", "split", "limit", "filter", "bad_rows"}
+_SHAPING = {"format", "header", "columns", "layout", "quoting", "delimiter", "encoding", "decimal"}
+_SHAPING |= {"split", "limit", "filter", "bad_rows"}
 
 
 def load_files(options: Files, request: DataRequest) -> Splits:
@@ -26,7 +28,7 @@ def load_files(options: Files, request: DataRequest) -> Splits:
     files = _find(options)
     if request.quarantine is not None:
         request.quarantine.unlink(missing_ok=True)  # what an earlier attempt skipped is found again below
-    found = _Found(files, {name: [read(file, options) for file in each] for name, each in files.items()})
+    found = _Found(files, {name: [_read(file, options) for file in each] for name, each in files.items()})
     try:
         parts = found.accepted(options, request)
     except DataError as error:
@@ -93,6 +95,13 @@ class _Found:
             "formats": {name: [format_of(file, options) for file in found] for name, found in self.files.items()},
         }
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
+
+
+def _read(file: DataFile, options: Files) -> Reading:
+    try:
+        return read(file, options)
+    except NotUtf8 as error:
+        raise error.advised() from error
 
 
 def _find(options: Files) -> dict[str, list[DataFile]]:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from burnish.data.address import DataFile
 from burnish.data.contents import digest, local, unpacked
+from burnish.data.encoding import as_utf8
 from burnish.data.faults import BadRow
 from burnish.data.files import LAYOUTS, SUFFIXES, Files, unknown_suffix
 from burnish.data.read_columnar import read_arrow, read_parquet
@@ -51,7 +52,7 @@ def read(file: DataFile, options: Files) -> Reading:
 
 def _read(path: Path, file: DataFile, kind: str, *, options: Files) -> Reading:
     if kind == "folders":
-        rows, bad = read_folders(path, name=file.name)
+        rows, bad = read_folders(path, name=file.name, encoding=options.encoding)
         return Reading(rows, tuple(bad), _folder_digest(path))
     found = digest(path)
     streamed = _streamed(path, file, kind, options=options, digest=found)
@@ -92,23 +93,26 @@ def dialect(kind: str, options: Files) -> Dialect:
         quoting=kind == "csv" if options.quoting is None else options.quoting,
         header=None if options.header == "auto" else options.header,
         columns=options.columns,
+        decimal=options.decimal,
     )
 
 
 def _streamed(path: Path, file: DataFile, kind: str, *, options: Files, digest: str) -> Rows | None:
     if not is_large(path, file, kind=kind):
         return None
-    return stream(Large(path, file, kind, digest, dialect(kind, options) if kind in DELIMITERS else None))
+    written = dialect(kind, options) if kind in DELIMITERS else None
+    return stream(Large(path, file, kind, digest, written, options.encoding))
 
 
 def parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[Rows, list[BadRow]]:
     """Read the bytes of a file of a kind."""
-    if kind in DELIMITERS:
-        return read_delimited(buffer, name=name, dialect=dialect(kind, options))
     if kind == "parquet":
         return read_parquet(buffer, name=name), []
     if kind == "arrow":
         return read_arrow(buffer, name=name), []
+    buffer = as_utf8(buffer, stated=options.encoding, name=name)
+    if kind in DELIMITERS:
+        return read_delimited(buffer, name=name, dialect=dialect(kind, options))
     if kind == "conll":
         return read_conll(buffer, name=name, columns=options.columns, delimiter=options.delimiter)
     readers: dict[str, Callable[..., tuple[Rows, list[BadRow]]]] = {

@@ -1,7 +1,7 @@
 """Reads CSV and TSV as columns of text: fast at first, exactly where that fails."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 
 from burnish.data.contents import count, text_body
+from burnish.data.decimals import with_points
+from burnish.data.encoding import NotUtf8
 from burnish.data.faults import BadRow
 from burnish.data.rows import from_file
-from burnish.data.scan import Dialect, Record, decoded, has_strict_quotes, records
+from burnish.data.scan import Dialect, Record, decoded, has_strict_quotes, lost_bytes, records
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
@@ -39,9 +41,9 @@ def read_delimited(buffer: pa.Buffer, *, name: str, dialect: Dialect) -> tuple[R
     shape = _shape(_first(body, dialect, name=name), dialect, name=name)
     rows = _fast(body, dialect, shape=shape, name=name)
     if rows is not None:
-        return _some(rows, name=name), []
+        return _some(rows, dialect, name=name), []
     rows, bad = _exact(body, dialect, shape=shape, name=name)
-    return (rows if bad else _some(rows, name=name)), bad
+    return (rows if bad and not len(rows) else _some(rows, dialect, name=name)), bad
 
 
 def shape_of(buffer: pa.Buffer, dialect: Dialect, *, name: str) -> Shape:
@@ -50,10 +52,10 @@ def shape_of(buffer: pa.Buffer, dialect: Dialect, *, name: str) -> Shape:
     return _shape(_first(body, dialect, name=name), dialect, name=name)
 
 
-def _some(rows: Rows, *, name: str) -> Rows:
+def _some(rows: Rows, dialect: Dialect, *, name: str) -> Rows:
     if len(rows) == 0:
         raise DataError(f"{name} has a header and no rows")
-    return rows
+    return rows if dialect.decimal == "." else replace(rows, table=with_points(rows.table, name=name))
 
 
 def _without_blank_end(body: pa.Buffer) -> pa.Buffer:
@@ -68,7 +70,8 @@ def _first(body: pa.Buffer, dialect: Dialect, *, name: str) -> Record:
     if record is None:
         raise DataError(f"{name} is empty")
     if record.fault:
-        raise DataError(f"{name}:{record.line}: {record.fault}")
+        fault = f"{name}:{record.line}: {record.fault}"
+        raise NotUtf8(fault, record.raw) if lost_bytes(record.raw) else DataError(fault)
     return record
 
 

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from burnish.data.contents import count, is_utf8, text_body
+from burnish.data.encoding import NotUtf8
 from burnish.data.faults import BadRow
 from burnish.data.json_text import column_of, distinct_keys, has_deep_line, parse_json
 from burnish.data.read_squad import is_squad, read_squad
@@ -53,7 +54,8 @@ def _parsed(data: bytes, *, name: str) -> object:
         return parse_json(data.decode(), pairs=distinct_keys)
     except UnicodeDecodeError as error:
         line_number = data.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{name}:{line_number}: {lost_byte(decoded(data))}") from error
+        text = decoded(data)
+        raise NotUtf8(f"{name}:{line_number}: {lost_byte(text)}", text) from error
     except ValueError as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise DataError(f"{name}{line}: {_reason(error)}") from error

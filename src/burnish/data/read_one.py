@@ -13,7 +13,8 @@ from burnish.errors import DataError
 from burnish.spec.values import Rows
 
 _PLAIN_TEXT = (".txt", ".text", ".raw")
-_SHAPE = ("header", "columns", "layout", "quoting", "delimiter")
+_DIALECT = ("quoting", "delimiter", "encoding", "decimal")
+_SHAPE = ("header", "columns", "layout", *_DIALECT)
 
 
 def read_file(
@@ -36,16 +37,30 @@ def read_file(
 
 def _ways(name: str, like: object) -> Iterator[Files]:
     """Give the ways to read, a header first: if it names the columns, it is to be believed."""
-    if isinstance(like, Files) and like.format == "documents" and name.removesuffix(".gz").endswith(_PLAIN_TEXT):
-        yield Files(train=(name,), format="documents")
-    if isinstance(like, Files) and (like.delimiter or like.quoting is not None):
-        yield Files(train=(name,), delimiter=like.delimiter, quoting=like.quoting)
-    yield Files(train=(name,))
-    if isinstance(like, Files) and _has_own_columns(like):
-        yield Files(train=(name,), **{key: getattr(like, key) for key in _SHAPE})
-    if isinstance(like, Files) and like.format == "conll":
-        yield Files(train=(name,), format="conll", columns=like.columns, delimiter=like.delimiter)
-        yield Files(train=(name,), format="conll", delimiter=like.delimiter)  # words alone, to be tagged
+    plain = Files(train=(name,))
+    if not isinstance(like, Files):
+        yield plain
+        return
+    written = {key: getattr(like, key) for key in _DIALECT}
+    if like.format == "documents" and name.removesuffix(".gz").endswith(_PLAIN_TEXT):
+        yield from _spellings(Files(train=(name,), format="documents", encoding=like.encoding))
+    if written != {key: getattr(plain, key) for key in _DIALECT}:
+        yield from _spellings(Files(train=(name,), **written))
+    yield plain
+    if _has_own_columns(like):
+        yield from _spellings(Files(train=(name,), **{key: getattr(like, key) for key in _SHAPE}))
+    if like.format == "conll":
+        tagged = {"format": like.format, "delimiter": like.delimiter, "encoding": like.encoding}
+        yield from _spellings(Files(train=(name,), columns=like.columns, **tagged))
+        yield from _spellings(Files(train=(name,), **tagged))  # words alone, to be tagged
+
+
+def _spellings(options: Files) -> Iterator[Files]:
+    """Give a way to read, then with the usual encoding and decimal mark, if the file itself contradicts the others."""
+    yield options
+    for usual in ({"encoding": "utf-8"}, {"decimal": "."}, {"encoding": "utf-8", "decimal": "."}):
+        if (other := options.model_copy(update=usual)) != options:
+            yield other
 
 
 def _has_own_columns(options: Files) -> bool:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.contents import text_body
+from burnish.data.encoding import as_utf8
 from burnish.data.faults import BadRow
 from burnish.data.rows import from_file
 from burnish.data.scan import decoded, lost_byte
@@ -55,7 +56,7 @@ def text_files(folder: Path) -> list[Path]:
     return [path for entry in classes for path in sorted((folder / entry).glob("*.txt")) if path.is_file()]
 
 
-def read_folders(folder: Path, *, name: str) -> tuple[Rows, list[BadRow]]:
+def read_folders(folder: Path, *, name: str, encoding: str = "utf-8") -> tuple[Rows, list[BadRow]]:
     """Give every file of the class folders as a row: `text`, `label` (the folder's name), `id` (folder/file)."""
     paths = text_files(folder)
     if not paths:
@@ -65,8 +66,9 @@ def read_folders(folder: Path, *, name: str) -> tuple[Rows, list[BadRow]]:
         )
     rows, bad = [], []
     for path in paths:
-        text = decoded(path.read_bytes()).removeprefix("\ufeff")
         key = f"{path.parent.name}/{path.name}"
+        content = as_utf8(pa.py_buffer(path.read_bytes()), stated=encoding, name=f"{name.rstrip('/')}/{key}")
+        text = decoded(content.to_pybytes()).removeprefix("\ufeff")
         lost = None if text.isascii() else lost_byte(text)
         if lost:
             bad.append(BadRow(f"{name.rstrip('/')}/{key}", None, lost, text[:_SHOWN]))

@@ -22,6 +22,8 @@ class Dialect:
     """Names for a file without header."""
     is_ragged: bool = False
     """Whether a row may have more fields than there are columns; they are dropped."""
+    decimal: str = "."
+    """The decimal mark of its numbers."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,11 @@ def records(text: str, dialect: Dialect) -> Iterator[Record]:
 def decoded(data: bytes) -> str:
     """Decode UTF-8, keeping each lost byte as a mark that `lost_byte` finds again."""
     return data.decode("utf-8", errors="surrogateescape")
+
+
+def lost_bytes(text: str) -> list[str]:
+    """Give the marks of bytes that were no UTF-8."""
+    return _LOST_BYTE.findall(text)
 
 
 def lost_byte(text: str) -> str | None:

@@ -16,6 +16,7 @@ from burnish.data.address import DataFile
 from burnish.data.blocks import Odd
 from burnish.data.cache import cache_root
 from burnish.data.contents import unpack
+from burnish.data.encoding import is_plain, write_utf8
 from burnish.data.read_columnar import refuse_twins
 from burnish.data.rows import from_file, plain
 from burnish.data.scan import Dialect
@@ -41,6 +42,8 @@ class Large:
     digest: str
     dialect: Dialect | None = None
     """How it is written, if it is delimited."""
+    encoding: str = "utf-8"
+    """What its text is written in, unless a byte-order mark says otherwise."""
 
 
 def is_large(path: Path, file: DataFile, *, kind: str) -> bool:
@@ -56,6 +59,7 @@ def stream(large: Large) -> Rows | None:
         "packed": large.file.compression,
         "format": large.kind,
         "dialect": asdict(large.dialect) if large.dialect else None,
+        "encoding": large.encoding,
     }
     found = _spooled(large, key)
     if found is None or found[0].num_rows == 0:
@@ -98,7 +102,13 @@ def _parts(large: Large, *, block: int) -> Iterator[pa.Table]:
 
 
 def _plain_file(large: Large) -> AbstractContextManager[Path]:
-    return nullcontext(large.path) if large.file.compression is None else _unpacked_file(large)
+    is_unpacked = large.file.compression is None and _is_plain(large.path, large)
+    return nullcontext(large.path) if is_unpacked else _unpacked_file(large)
+
+
+def _is_plain(path: Path, large: Large) -> bool:
+    with path.open("rb") as file:
+        return large.kind in ("parquet", "arrow") or is_plain(file.read(4), large.encoding)
 
 
 @contextmanager
@@ -106,8 +116,13 @@ def _unpacked_file(large: Large) -> Iterator[Path]:
     cache_root().mkdir(parents=True, exist_ok=True)
     # Beside the cache, which has room for large files; the system's own place may lie in memory.
     with TemporaryDirectory(dir=cache_root(), prefix="unpacked-") as folder:
-        path = Path(folder, "file")
-        unpack(large.path, path, file=large.file)
+        path = large.path
+        if large.file.compression is not None:
+            path = Path(folder, "file")
+            unpack(large.path, path, file=large.file)
+        if not _is_plain(path, large):
+            write_utf8(path, Path(folder, "utf8"), stated=large.encoding, name=large.file.name)
+            path = Path(folder, "utf8")
         yield path
 
 

@@ -13,6 +13,7 @@ import pyarrow.csv
 
 from burnish.data.blocks import Odd, blank_end, blocks, count_in
 from burnish.data.contents import UTF8_MARK, mapped
+from burnish.data.decimals import with_points
 from burnish.data.read_delimited import Shape, csv_options, line_feeds, shape_of
 from burnish.data.read_json import objects_of
 from burnish.data.read_text import lines_of
@@ -43,7 +44,8 @@ def delimited_parts(
     for part in _csv_parts(path, dialect, shape, block=block):
         inside = line_feeds(part) if dialect.quoting else np.zeros(len(part), dtype=np.int64)
         ends = np.cumsum(1 + inside)
-        yield part.append_column(line, pa.array(done + ends - 1 - inside))
+        table = part if dialect.decimal == "." else with_points(part, name=name)
+        yield table.append_column(line, pa.array(done + ends - 1 - inside))
         done += int(ends[-1]) if len(ends) else 0
         is_empty = is_empty and not len(part)
     # blank lines or lone carriage returns: only a scan tells which line is which
