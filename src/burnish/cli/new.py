@@ -18,7 +18,8 @@ def new(
         str | None, typer.Option("--text", metavar="COLUMN", help="The text column, if the guess is wrong.")
     ] = None,
     label: Annotated[
-        str | None, typer.Option("--label", metavar="COLUMN", help="The column to predict, if the guess is wrong.")
+        str | None,
+        typer.Option("--label", "--target", metavar="COLUMN", help="The column to predict, if the guess is wrong."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:

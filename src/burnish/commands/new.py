@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnish.commands.starter import default_lines
+from burnish.commands.starter import bad_rows_line, broken_notes, default_lines, dialect_lines, dialect_notes
 from burnish.commands.yaml_lines import line, one_line, scalar
 from burnish.config.reader import SUFFIXES
 from burnish.durable import write_durably
@@ -44,27 +44,22 @@ def new(
         )
     target = out or Path(f"{_stem(str(path))}.yaml")
     if target.exists() and not force:
-        raise BurnishError(f"{target} exists; write to another file with --out FILE, or replace it with --force")
+        raise BurnishError(f"{target} exists; write elsewhere with --out FILE or replace it with --force")
     beside = siblings(str(path))
     main = beside.get("train", str(path))
     beside = beside if "train" in beside else {}
     facts = _laid_out(look(main))
+    _refuse_broken(facts)
+    found = _Found(facts, {"train": main, **beside})
     shape = recognise(facts) if text is None and label is None else None
     if shape is not None:
-        return _shaped(shape, facts, {"train": main, **beside}, target)
-    if text is None and not has_text(facts):
-        from burnish.commands.new_table import table_starter
-
-        table, remarks = table_starter(facts, {"train": main, **beside}, target, label=label)
-        _write(table, target)
-        return NewConfig(table, target, remarks)
-    proposal = propose(facts, text=text, label=label)
-    needed = {column.name for column in (proposal.text, proposal.pair, *proposal.labels) if column}
-    files, notes = _usable({"train": main, **beside}, needed if facts.has_header else set())
-    starter = _Starter(facts, proposal, files, target)
-    written = starter.render()
+        written, notes = _shaped(shape, found, target)
+    elif text is None and not has_text(facts):
+        written, notes = _table(found, target, label=label)
+    else:
+        written, notes = _texts(propose(facts, text=text, label=label), found, target)
     _write(written, target)
-    return NewConfig(written, target, (*_notes(facts, proposal, names=starter.names()), *notes))
+    return NewConfig(written, target, (*notes, *dialect_notes(facts)))
 
 
 def _stem(path: str) -> str:
@@ -72,35 +67,73 @@ def _stem(path: str) -> str:
     return name.split(".")[0] or "experiment"
 
 
-def _shaped(shape: "Shape", facts: "FileFacts", files: dict[str, str], target: Path) -> NewConfig:
+@dataclass(frozen=True)
+class _Found:
+    """The data file and those next to it, and what to say of them."""
+
+    facts: "FileFacts"
+    files: dict[str, str]
+    notes: tuple[str, ...] = ()
+
+
+def _refuse_broken(facts: "FileFacts") -> None:
+    """Refuse a file as training would, unless it would do without the rows that cannot be used."""
+    from burnish.data.faults import judge
+
+    total, share = facts.num_rows + len(facts.bad), facts.options.max_bad_share
+    if len(facts.bad) > share * total:
+        judge(facts.bad, total=total, policy="error", share=share, quarantine=None, split="train")
+
+
+def _shaped(shape: "Shape", found: _Found, target: Path) -> tuple[str, tuple[str, ...]]:
     from burnish.commands.new_shape import shape_starter
     from burnish.data.inspect import look
 
-    used, left_out = _usable(files, set(shape.columns))
     if shape.format != "auto":
-        facts = look(files["train"], format=shape.format)
-    text, notes = shape_starter(shape, facts, used, target)
-    _write(text, target)
-    return NewConfig(text, target, (*notes, *left_out))
+        found = replace(found, facts=look(found.files["train"], format=shape.format))
+    usable = _usable(found, set(shape.columns))
+    text, notes = shape_starter(shape, usable.facts, usable.files, target)
+    return text, (*notes, *usable.notes)
 
 
-def _usable(files: dict[str, str], needed: set[str]) -> tuple[dict[str, str], list[str]]:
-    """Leave out the neighbours that lack a column, such as a test file without labels."""
+def _table(found: _Found, target: Path, *, label: str | None) -> tuple[str, tuple[str, ...]]:
+    from burnish.commands.new_table import table_starter
+    from burnish.data.propose import target_of
+
+    chosen = target_of(found.facts, label=label).name
+    usable = _usable(found, {chosen})
+    text, notes = table_starter(usable.facts, usable.files, target, chosen=chosen)
+    return text, (*notes, *usable.notes)
+
+
+def _texts(proposal: "Proposal", found: _Found, target: Path) -> tuple[str, tuple[str, ...]]:
+    needed = {column.name for column in (proposal.text, proposal.pair, *proposal.labels) if column}
+    usable = _usable(found, needed)
+    starter = _Starter(usable.facts, proposal, usable.files, target)
+    return starter.render(), (*_notes(usable.facts, proposal, names=starter.names()), *usable.notes)
+
+
+def _usable(found: _Found, needed: set[str]) -> _Found:
+    """Leave out the neighbours that lack a column, such as a test file without labels, or that cannot be read."""
     from burnish.data.inspect import look
 
-    notes = []
-    used = {"train": files["train"]}
-    for split in sorted(set(files) - {"train"}, reverse=True):
+    notes, bad = [], list(found.facts.bad)
+    used = {"train": found.files["train"]}
+    for split in sorted(set(found.files) - {"train"}, reverse=True):
+        path = found.files[split]
         try:
-            missing = needed - {column.name for column in look(files[split]).columns} if needed else set()
+            facts = look(path)
+            _refuse_broken(facts)
         except DataError as error:
-            notes.append(f"{files[split]} was left out: {error}")
+            notes.append(f"{path} was left out: {error}")
             continue
+        missing = needed - {column.name for column in facts.columns} if found.facts.has_header else set()
         if missing:
-            notes.append(f"{files[split]} was left out: it has no column {', '.join(sorted(missing))}")
+            notes.append(f"{path} was left out: it has no column {', '.join(sorted(missing))}")
         else:
-            used[split] = files[split]
-    return used, notes
+            used[split] = path
+            bad.extend(facts.bad)
+    return _Found(replace(found.facts, bad=tuple(bad)), used, (*notes, *broken_notes(bad)))
 
 
 def _notes(facts: "FileFacts", proposal: "Proposal", *, names: dict[str, str]) -> list[str]:
@@ -112,9 +145,6 @@ def _notes(facts: "FileFacts", proposal: "Proposal", *, names: dict[str, str]) -
         notes.append(f"the file has no header and is laid out as {layout}")
     elif not facts.has_header:
         notes.append("the file has no header, so its columns were given names")
-    if facts.num_bad:
-        broken = "1 row is" if facts.num_bad == 1 else f"{facts.num_bad:,} rows are"
-        notes.append(f"{broken} broken; training will tell which")
     if proposal.is_long:
         notes.append("many texts are longer than 512 tokens, so both ends of them are kept")
     return notes
@@ -123,8 +153,7 @@ def _notes(facts: "FileFacts", proposal: "Proposal", *, names: dict[str, str]) -
 def _labels(proposal: "Proposal") -> str:
     label, kind = proposal.label, proposal.kind
     if kind == "regression":
-        numbers = [float(value) for value in label.values]
-        return f"from {min(numbers):g} to {max(numbers):g}"
+        return f"from {min(label.numbers):g} to {max(label.numbers):g}"
     if len(proposal.labels) > 1:
         return _listed([column.name for column in proposal.labels], count=len(proposal.labels))
     separator = ", " if label.is_list else label.separator
@@ -159,7 +188,7 @@ class _Starter:
 
     def _head(self) -> list[str]:
         source = os.path.basename(self.files["train"].rstrip("/"))
-        names = ", ".join(column.name for column in self.facts.columns)
+        names = ", ".join(self.names().values())
         return [
             f"# A starter for {one_line(source)}, written by `burnish new` from {self.facts.num_rows:,} rows.",
             f"# Columns: {one_line(names)}",
@@ -183,7 +212,9 @@ class _Starter:
         labels = [scalar(named[column.name]) for column in proposal.labels]
         written = labels[0] if len(labels) == 1 else f"[{', '.join(labels)}]"
         lines.append(line("  label", written, _labels(proposal)))
-        lines.append(line("  kind", proposal.kind, "binary, multiclass, multilabel or regression; auto decides anew"))
+        lines.append(
+            line("  kind", proposal.kind, "binary, multiclass, multilabel or regression; auto: detect from the data")
+        )
         if proposal.label.separator:
             lines.append(line("  label_separator", scalar(proposal.label.separator), "one cell holds several labels"))
         lines.append(line("  max_length", str(proposal.max_length), "tokens; longer texts are cut"))
@@ -199,12 +230,12 @@ class _Starter:
         lines.extend(line(f"  {split}", scalar(path)) for split, path in self.files.items())
         lines.extend(self._reading())
         lines.extend(self._split())
-        lines.append(line("  bad_rows", "error", "or skip: go on without rows that cannot be used"))
+        lines.append(bad_rows_line(self.facts))
         return [*lines, ""]
 
     def _reading(self) -> list[str]:
-        options, layout = self.facts.options, _layout(self.facts)
-        lines = [line("  delimiter", scalar(options.delimiter))] if options.delimiter else []
+        layout = _layout(self.facts)
+        lines = dialect_lines(self.facts)
         if layout:
             lines.append(line("  layout", layout, "a TSV file without header whose columns are these"))
         elif not self.facts.has_header:

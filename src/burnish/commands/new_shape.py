@@ -28,8 +28,7 @@ def shape_starter(
     parts = [head_lines(facts, files["train"], target), task, data_lines(facts, files), default_lines(shape.task)]
     columns = ", ".join(f"{each.name} is {_listed(each)}" for each in shape.options)
     note = f"this is {shape.task}: {called}; {columns}"
-    broken = [f"{facts.num_bad:,} of its rows are broken; training will tell which"] if facts.num_bad else []
-    return "\n".join(each for part in parts for each in part) + "\n", (note, *broken)
+    return "\n".join(each for part in parts for each in part) + "\n", (note,)
 
 
 def _option(option: "Option") -> str:

@@ -16,12 +16,9 @@ _CAREFUL = "; careful: alone it tells the target almost always"
 
 
 def table_starter(
-    facts: "FileFacts", files: dict[str, str], target: Path, *, label: str | None
+    facts: "FileFacts", files: dict[str, str], target: Path, *, chosen: str
 ) -> tuple[str, tuple[str, ...]]:
-    """Give the text of the starter, and what to look at in it."""
-    from burnish.data.propose import target_of
-
-    chosen = target_of(facts, label=label).name
+    """Give the text of the starter for the chosen column, and what to look at in it."""
     guesses, kind, telling, num_bad = _looked_at(files["train"], facts, chosen)
     text = "\n".join(
         [
@@ -31,12 +28,12 @@ def table_starter(
             *default_lines("tabular"),
         ]
     )
-    unused = [f"{name} {guess.why}" for name, guess in guesses.items() if guess.kind == "drop"]
+    unused = [f"`{name}`: {guess.why}" for name, guess in guesses.items() if guess.kind == "drop"]
     notes = [f"no column looks like text, so this is a table; the target is `{chosen}`: {kind}"]
     if num_bad:
         rows = f"{num_bad:,} row{'s' * (num_bad != 1)}"
         notes.append(f"`{chosen}` holds no number in {rows}; data.bad_rows: skip trains without them")
-    notes += [f"not used: {'; '.join(unused)}"] if unused else []
+    notes += [f"ignored {'; '.join(unused)}"] if unused else []
     notes += [_warning(name, score, chosen) for name, score in telling.items()]
     return text + "\n", tuple(notes)
 
@@ -69,8 +66,8 @@ def _looked_at(path: str, facts: "FileFacts", target: str) -> "tuple[dict[str, G
 
 def _task(target: str, kind: str, guesses: "dict[str, Guess]", telling: dict[str, float]) -> list[str]:
     lines = ["task:", "  type: tabular", line("  target", scalar(target), "the column to learn")]
-    lines.append(line("  kind", kind, "binary, multiclass or regression; auto decides anew"))
-    lines.append("  # What each column seems to be. Take the # away, here and above the line, to state it otherwise:")
+    lines.append(line("  kind", kind, "binary, multiclass or regression; auto: detect from the data"))
+    lines.append("  # Detected column types. Uncomment to override:")
     lines.append("  # columns:")
     shown = list(guesses.items())[:_MOST_SHOWN]
     lines += [

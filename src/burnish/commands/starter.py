@@ -1,7 +1,7 @@
 """What every starter experiment has: where it comes from, how its data is read and divided, and its task's defaults."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,9 +9,11 @@ from burnish.commands.yaml_lines import line, one_line, scalar
 from burnish.registry import default_registry
 
 if TYPE_CHECKING:
+    from burnish.data.faults import BadRow
     from burnish.data.inspect import FileFacts
 
 _SPLITS = {"validation": "of train; the same rows for the same seed", "test": "never used to choose a checkpoint"}
+_BROKEN_SHOWN = 3
 _COMMENTS = {
     "model": "or linear, deep, wide_deep, gbdt",
     "name": "a hub name, a local folder, or package:module/folder",
@@ -36,9 +38,9 @@ def head_lines(facts: "FileFacts", source: str, target: Path) -> list[str]:
 def data_lines(facts: "FileFacts", files: dict[str, str]) -> list[str]:
     """Name the files, how they are written, and what is cut off for validation and test."""
     lines = ["data:", "  type: files", *(line(f"  {split}", scalar(path)) for split, path in files.items())]
-    options = facts.options
-    lines += [line("  format", options.format, "whatever the file is called")] if options.format != "auto" else []
-    lines += [line("  delimiter", scalar(options.delimiter))] if options.delimiter else []
+    kind = facts.options.format
+    lines += [line("  format", kind, "whatever the file is called")] if kind != "auto" else []
+    lines += dialect_lines(facts)
     if not facts.has_header:
         names = ", ".join(scalar(column.name) for column in facts.columns)
         lines += [line("  header", "false", "the first line is a row"), f"  columns: [{names}]"]
@@ -46,8 +48,47 @@ def data_lines(facts: "FileFacts", files: dict[str, str]) -> list[str]:
     if missing:
         lines.append("  split:")
         lines += [line(f"    {name}", "10%", _SPLITS[name]) for name in missing]
-    lines.append(line("  bad_rows", "error", "or skip: go on without rows that cannot be used"))
+    lines.append(bad_rows_line(facts))
     return [*lines, ""]
+
+
+def dialect_lines(facts: "FileFacts") -> list[str]:
+    """Write how the file is written, where that is not the usual way."""
+    options = facts.options
+    lines = [line("  delimiter", scalar(options.delimiter))] if options.delimiter else []
+    if options.encoding != "utf-8":
+        lines.append(line("  encoding", options.encoding, "the file is not UTF-8; check that names and texts look right"))
+    if options.decimal != ".":
+        lines.append(line("  decimal", scalar(options.decimal), "numbers are written like 1.234,50"))
+    return lines
+
+
+def bad_rows_line(facts: "FileFacts") -> str:
+    """Say what becomes of rows that cannot be used; those that are there already may be skipped."""
+    if not facts.bad:
+        return line("  bad_rows", "error", "or skip: train without rows that cannot be used")
+    count = f"{len(facts.bad):,} row{'s' * (len(facts.bad) != 1)}"
+    return line("  # bad_rows", "skip", f"uncomment to train without {count} that cannot be used, like {facts.bad[0]}")
+
+
+def broken_notes(bad: "Sequence[BadRow]") -> list[str]:
+    """Name some of the rows that training will refuse, and what to do."""
+    if not bad:
+        return []
+    listed = "; ".join(map(str, bad[:_BROKEN_SHOWN])) + (" …" if len(bad) > _BROKEN_SHOWN else "")
+    count = "1 row" if len(bad) == 1 else f"{len(bad):,} rows"
+    return [f"training refuses {count}: {listed}. Fix the file, or uncomment bad_rows: skip to train without"]
+
+
+def dialect_notes(facts: "FileFacts") -> list[str]:
+    """Say what was found out about how the file is written, where that is not the usual way."""
+    options, names = facts.options, ", ".join(column.name for column in facts.columns)
+    notes = []
+    if options.encoding != "utf-8":
+        notes.append(f"the file is not UTF-8; read as {options.encoding}, its columns are {names}")
+    if options.decimal != ".":
+        notes.append("numbers have a decimal comma, as in 1.234,50")
+    return notes
 
 
 def default_lines(task: str) -> list[str]:

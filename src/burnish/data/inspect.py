@@ -13,19 +13,27 @@ import pyarrow.compute as pc
 
 from burnish.data.address import DataFile, find
 from burnish.data.arrange import SPELLINGS
-from burnish.data.cells import STRAY_SHARE
+from burnish.data.cells import numbers
 from burnish.data.contents import local, text_body, unpacked
+from burnish.data.decimals import decimal_of
+from burnish.data.encoding import NotUtf8, as_utf8, find_encoding
+from burnish.data.faults import BadRow
 from burnish.data.files import Files, Format
+from burnish.data.number_text import comma_to_point
 from burnish.data.read import Reading, dialect, format_of, read
 from burnish.data.rows import codes
 from burnish.data.scan import Dialect, decoded, records
 from burnish.data.splits import sample
+from burnish.spec.values import Rows
 
 _SAMPLED = 5000
 _HEAD = 1 << 16
 _SEPARATORS = (";", "|", ",")
 _DELIMITERS = (",", ";", "\t", "|")
 _LOOKED_AT = 20
+_MOST_ROWS = 0.75
+"""The share of rows that a delimiter divides alike, though some of them are broken."""
+_DELIMITED = ("csv", "tsv")
 _MOST_TAGS = 200
 _PROSE_WORDS = 6
 _MOST_REPEATING = 0.9
@@ -53,6 +61,11 @@ class ColumnFacts:
     """The distinct values, most frequent first, as far as sampled."""
 
     @property
+    def numbers(self) -> list[float]:
+        """Read the values of a column of numbers."""
+        return [float(value) for value in numbers(pa.array(self.values, pa.string())).values]
+
+    @property
     def is_yes_no(self) -> bool:
         """Tell whether it holds nothing but 0 and 1, or true and false."""
         return {value.lower() for value in self.values} in _YES_NO
@@ -65,17 +78,29 @@ class FileFacts:
     options: Files
     columns: tuple[ColumnFacts, ...]
     num_rows: int
-    num_bad: int
+    bad: tuple[BadRow, ...]
+    """The rows that could not be read."""
     has_header: bool
 
 
 def look(path: str, *, format: Format = "auto") -> FileFacts:
     """Read a file and describe its columns."""
+    try:
+        return _look(path, format)
+    except NotUtf8 as error:
+        raise error.advised() from error
+
+
+def _look(path: str, format: Format) -> FileFacts:
     file = find(path, option="the data file")[0]
     options = _options(Files(train=path, format=format), file)
     reading = read(file, options)
+    if (kind := format_of(file, options)) in _DELIMITED:
+        delimiter = dialect(kind, options).delimiter
+        options = options.model_copy(update={"decimal": decimal_of(_some(reading.rows), delimiter=delimiter)})
+        reading = reading if options.decimal == "." else read(file, options)
     has_header = options.header is not False
-    return FileFacts(options, _columns(reading), len(reading.rows), len(reading.bad), has_header)
+    return FileFacts(options, _columns(reading), len(reading.rows), reading.bad, has_header)
 
 
 def siblings(path: str) -> dict[str, str]:
@@ -100,48 +125,57 @@ def _shape(name: str) -> str:
 
 
 def _options(options: Files, file: DataFile) -> Files:
-    path = options.train
     kind = format_of(file, options)
-    if kind not in ("csv", "tsv"):
+    if kind in ("parquet", "arrow", "folders"):
         return options
     with local(file) as at:
-        body = text_body(unpacked(at, file=file), name=file.name)
+        buffer = unpacked(at, file=file)
+    options = options.model_copy(update={"encoding": find_encoding(buffer)})
+    if kind not in _DELIMITED:
+        return options
+    body = text_body(as_utf8(buffer, stated=options.encoding, name=file.name), name=file.name)
     head = decoded(body[: min(_HEAD, body.size)].to_pybytes())
     if kind == "csv" and (delimiter := _delimiter(head, is_whole=body.size <= _HEAD)) != ",":
-        options = Files(train=path, delimiter=delimiter)
+        options = options.model_copy(update={"delimiter": delimiter})
     first = next(records(head, dialect(kind, options)), None)
     if first is None or not _is_row(first.fields):
         return options
-    return Files(train=path, header=False, delimiter=options.delimiter)
+    return options.model_copy(update={"header": False})
 
 
 def _delimiter(head: str, *, is_whole: bool) -> str:
-    """Find what divides every row into the same number of fields, beginning with what the first line holds most of."""
+    """Find what divides all rows, or else most of them, into as many fields as the first."""
     first = head.partition("\n")[0]
+    shares: dict[str, float] = {}
     for delimiter in sorted(_DELIMITERS, key=lambda each: -first.count(each)):
         found = list(islice(records(head, Dialect(delimiter, quoting=True, header=None)), _LOOKED_AT + 1))
         whole = found if is_whole and len(found) <= _LOOKED_AT else found[:-1]  # the last one may be cut short
-        sizes = {len(record.fields) for record in whole}
-        if len(sizes) == 1 and sizes != {1}:
-            return delimiter
-    return ","
+        sizes = [len(record.fields) for record in whole] or [0]
+        shares[delimiter] = sizes.count(sizes[0]) / len(sizes) if sizes[0] > 1 else 0.0
+    best = max(shares, key=lambda delimiter: shares[delimiter])
+    return best if shares[best] >= _MOST_ROWS else ","
 
 
 def _is_row(fields: Sequence[str]) -> bool:
     """Tell whether a first line is data: names are neither numbers nor sentences, nor the same twice."""
-    return any(_is_number(field) or len(field.split()) >= _PROSE_WORDS for field in fields)
+    given = comma_to_point(pa.array([field for field in fields if field.strip()], pa.string()))
+    has_number = bool(np.isfinite(numbers(given).values).any())
+    return has_number or any(len(field.split()) >= _PROSE_WORDS for field in fields)
 
 
 def _columns(reading: Reading) -> tuple[ColumnFacts, ...]:
     rows = reading.rows
-    mask = sample(len(rows), _SAMPLED, seed=0, purpose=9)
-    few = rows.table.filter(pa.array(mask))
+    few = _some(rows)
     return tuple(
         _facts(
             name, few.column(name).to_pylist(), num_distinct=_num_distinct(rows.table.column(name)), num_rows=len(rows)
         )
         for name in rows.table.column_names
     )
+
+
+def _some(rows: Rows) -> pa.Table:
+    return rows.table.filter(pa.array(sample(len(rows), _SAMPLED, seed=0, purpose=9)))
 
 
 def _num_distinct(column: pa.ChunkedArray) -> int:
@@ -153,9 +187,10 @@ def _num_distinct(column: pa.ChunkedArray) -> int:
 def _facts(name: str, cells: Sequence[object], *, num_distinct: int, num_rows: int) -> ColumnFacts:
     is_list = any(isinstance(cell, list) for cell in cells)
     filled = [_text(cell) for cell in cells if cell is not None and cell not in ("", [])]
-    numbers = [text for text in filled if _is_number(text)]
-    is_number = not is_list and bool(numbers) and len(filled) - len(numbers) <= STRAY_SHARE * len(filled)
-    filled = numbers if is_number else filled
+    read = numbers(pa.array(filled, pa.string()))
+    is_known = np.isfinite(read.values)
+    is_number = not is_list and bool(is_known.any()) and read.fits()
+    filled = [text for text, known in zip(filled, is_known, strict=True) if known] if is_number else filled
     words = np.array([len(text.split()) for text in filled] or [0])
     return ColumnFacts(
         name=name,
@@ -164,7 +199,7 @@ def _facts(name: str, cells: Sequence[object], *, num_distinct: int, num_rows: i
         mean_words=float(words.mean()),
         long_words=int(np.quantile(words, 0.95)),
         is_number=is_number,
-        is_whole=is_number and all(float(text).is_integer() for text in filled),
+        is_whole=is_number and bool(np.all(np.mod(read.values[is_known], 1) == 0)),
         is_list=is_list,
         separator=None if is_number or is_list else _separator(filled),
         values=tuple(value for value, _ in Counter(filled).most_common(1000)),
@@ -175,13 +210,6 @@ def _text(cell: object) -> str:
     if isinstance(cell, bool):
         return str(cell).lower()
     return ", ".join(map(_text, cell)) if isinstance(cell, list) else str(cell)
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
 
 
 def _separator(cells: Sequence[str]) -> str | None:

@@ -17,7 +17,8 @@ _LABEL_NAMES = (
     *("polarity", "intent", "topic", "topics", "tags", "genres", "is_duplicate", "score", "rating", "stars"),
     *("similarity", "quality", "y"),
 )
-_TARGET_NAMES = ("outcome", "income", "survived", "default", "churn", "price", "sale_price", "saleprice", "fare_amount")
+_TARGET_NAMES = ("outcome", "income", "survived", "default", "churn")
+_PRICE_NAMES = ("price", "sale_price", "saleprice", "fare_amount")
 _GROUP_NAME = re.compile(
     r"(^|_)(user|author|patient|customer|session|conversation|thread|group|document|doc|article|film|movie|source)(_?id)?$"
 )
@@ -35,6 +36,8 @@ _FIRST = re.compile(r"1|(?<![a-z])(?:a|one)(?![a-z])")
 _SECOND = {"1": "2", "a": "b", "one": "two"}
 _MOST_CLASSES = 1000
 _FEW = 20
+_MOST_DISTINCT = 0.9
+_FEWEST_ROWS = 20
 _LENGTHS = (32, 64, 128, 256, 512)
 _TOKENS_A_WORD = 1.35
 
@@ -67,7 +70,7 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
     split = next((column.name for column in facts.columns if _names_splits(column)), None)
     taken = {chosen.name, pair.name if pair else "", split or ""}
     rest = [column for column in facts.columns if column.name not in taken]
-    given = _given(label, columns, role="label")
+    given = _given_label(label, columns, facts)
     targets = (given,) if given else _labels(rest, facts, text=chosen)
     groups = tuple(column.name for column in rest if column not in targets and _is_group(column))
     length, is_long = length_for([part for part in (chosen, pair) if part])
@@ -95,17 +98,38 @@ def has_text(facts: FileFacts) -> bool:
 
 
 def target_of(facts: FileFacts, *, label: str | None = None) -> ColumnFacts:
-    """Choose the column that a table is about: the given one, one called like a label, or the last."""
-    columns = {column.name: column for column in facts.columns}
-    given = _given(label, columns, role="label")
+    """Choose the column that a table is about: the given one, one called like a label, a price, or the last.
+
+    A last column of few values wins over prices, unless those come first.
+    """
+    given = _given_label(label, {column.name: column for column in facts.columns}, facts)
     if given is not None:
         return given
-    by_name = {column.name.lower(): column for column in facts.columns if column.num_distinct > 1}
-    named = next((by_name[name] for name in (*_LABEL_NAMES, *_TARGET_NAMES) if name in by_name), None)
-    several = [column for column in facts.columns if column.num_distinct > 1]
+    several = [column for column in facts.columns if column.num_distinct > 1 and not _names_rows(column, facts)]
     if not several:
-        raise DataError(f"no column of {facts.options.train[0]} has two values: {_described(facts.columns)}")
-    return named or several[-1]
+        raise DataError(f"no column of {facts.options.train[0]} can be a target: {_described(facts.columns)}")
+    by_name = {column.name.lower(): column for column in several}
+    named = [by_name[name] for name in (*_LABEL_NAMES, *_TARGET_NAMES) if name in by_name]
+    prices = [by_name[name] for name in _PRICE_NAMES if name in by_name]
+    if not named and prices and several[-1].num_distinct <= _FEW and prices[0] != facts.columns[0]:
+        return several[-1]
+    return next(iter([*named, *prices]), several[-1])
+
+
+def _given_label(label: str | None, columns: dict[str, ColumnFacts], facts: FileFacts) -> ColumnFacts | None:
+    given = _given(label, columns, role="label")
+    if given is not None and _names_rows(given, facts):
+        raise DataError(
+            f"`{given.name}` has {given.num_distinct:,} different values in {facts.num_rows:,} rows, like "
+            f"{min(given.values)!r}: they are neither classes nor numbers; choose another column with --label"
+        )
+    return given
+
+
+def _names_rows(column: ColumnFacts, facts: FileFacts) -> bool:
+    """Tell whether nearly every row has its own value, and these are no numbers: nothing to learn."""
+    is_plain = not (column.is_number or column.is_list or column.separator)
+    return is_plain and facts.num_rows >= _FEWEST_ROWS and column.share_distinct > _MOST_DISTINCT
 
 
 def _given(name: str | None, columns: dict[str, ColumnFacts], *, role: str) -> ColumnFacts | None:
@@ -174,7 +198,7 @@ def _labels(columns: Sequence[ColumnFacts], facts: FileFacts, *, text: ColumnFac
     """Choose a column by its name, else those of yes and no, else the one with the fewest values."""
     by_name = {column.name.lower(): column for column in columns}
     for name in _LABEL_NAMES:
-        if name in by_name and by_name[name].num_distinct > 1:
+        if name in by_name and by_name[name].num_distinct > 1 and not _names_rows(by_name[name], facts):
             return (by_name[name],)
     flags = tuple(column for column in columns if column.is_yes_no)
     if len(flags) > 1:
@@ -214,6 +238,6 @@ def _kind(label: ColumnFacts, *, num_rows: int) -> str:
 def _are_class_numbers(label: ColumnFacts, *, num_rows: int) -> bool:
     if label.num_distinct <= _FEW:
         return True
-    numbers = sorted(float(value) for value in label.values)
+    numbers = sorted(label.numbers)
     is_run = numbers[0] in (0, 1) and numbers[-1] - numbers[0] + 1 == label.num_distinct
     return is_run and label.num_distinct <= min(_MOST_CLASSES, num_rows // 5)

@@ -40,7 +40,7 @@ def guess(frame: Frame, name: str) -> Guess:
     if pa.types.is_date(inner) or pa.types.is_timestamp(inner):
         return Guess("datetime", "dates or time stamps")
     if is_opaque(inner) or pa.types.is_temporal(inner):
-        return Guess("drop", f"holds {inner}")
+        return Guess("drop", f"it holds {inner}")
     read = frame.numbers(name)
     is_number = read.fits() and not _lose_digits(frame, name, read.values)
     found = _number(read.values, name, num_rows=len(frame)) if is_number else _text(frame, name)
@@ -62,10 +62,10 @@ def _lose_digits(frame: Frame, name: str, values: "Array") -> bool:
 def _number(values: "Array", name: str, *, num_rows: int) -> Guess:
     known = values[np.isfinite(values)]
     if not len(known):
-        return Guess("drop", "is empty")
+        return Guess("drop", "it is empty")
     distinct = np.unique(known)
     if len(distinct) == 1 and len(known) == num_rows:
-        return Guess("drop", f"holds {distinct[0]:g} in every row")
+        return Guess("drop", f"it holds {distinct[0]:g} in every row")
     if set(distinct.tolist()) <= {0.0, 1.0}:
         return Guess("boolean", "0 and 1")
     if np.any(distinct != np.round(distinct)):
@@ -77,7 +77,7 @@ def _whole_number(distinct: "Array", name: str, *, num_known: int) -> Guess:
     is_unique = len(distinct) == num_known >= _FEWEST_ROWS
     is_run = distinct[-1] - distinct[0] + 1 == len(distinct)
     if is_unique and (is_run or _ID.search(name)):
-        return Guess("drop", "numbers the rows")
+        return Guess("drop", "it numbers the rows")
     if _TIME.search(name) and _EPOCH[0] <= distinct[0] and distinct[-1] <= _EPOCH[1] * 1000:
         return Guess("datetime", "seconds since 1970")
     if _CODE.search(name):
@@ -91,7 +91,7 @@ def _text(frame: Frame, name: str) -> Guess:
     num_known = int((read.codes >= 0).sum())
     distinct = pc.drop_null(pc.unique(read.values))
     if len(distinct) == 1 and num_known == len(frame):
-        return Guess("drop", f"holds {distinct[0].as_py()[:40]!r} in every row")
+        return Guess("drop", f"it holds {distinct[0].as_py()[:40]!r} in every row")
     if len(distinct) <= 2 and not flags(distinct).is_wrong.any():
         return Guess("boolean", " and ".join(distinct.to_pylist()))
     if not frame.numbers(name).fits() and frame.times(name).fits():
@@ -99,9 +99,9 @@ def _text(frame: Frame, name: str) -> Guess:
     mean_words = pc.mean(pc.add(pc.count_substring_regex(distinct, pattern=r"\s+"), 1)).as_py()
     is_mostly_distinct = num_known >= _FEWEST_ROWS and len(distinct) > _MOST_DISTINCT * num_known
     if mean_words >= _PROSE_WORDS and len(distinct) > num_known / 2:
-        return Guess("drop", f"is text of about {mean_words:.0f} words; this task reads no prose")
+        return Guess("drop", f"it is text of about {mean_words:.0f} words; this task reads no prose")
     if is_mostly_distinct:
-        return Guess("drop", "names the rows: nearly every value is another")
+        return Guess("drop", "nearly every value is unique, so it looks like an ID")
     if len(distinct) <= _MOST_CATEGORIES:
         return Guess("category", _counted(len(distinct), "distinct value"))
     return Guess("hash", _counted(len(distinct), "distinct value"))

@@ -33,7 +33,7 @@ def profile(task: "Tabular", rows: Rows) -> Profile:
         _candidates(task, table), task.crosses
     )
     if not plan.columns:
-        reasons = "; ".join(f"{name} {why}" for name, why in plan.dropped.items()) or "there is none but the target"
+        reasons = "; ".join(f"`{name}`: {why}" for name, why in plan.dropped.items()) or "there is none but the target"
         raise DataError(f"no column is left to learn {task.target} from: {reasons}")
     inputs = sorted({base for column in plan.columns for base in task.bases(column.name)})
     answers = set(task.bases(task.target)).difference(inputs)
@@ -109,7 +109,7 @@ def _called(kind: str) -> str:
 def notes_of(plan: TablePlan) -> Iterator[str]:
     """Say in words what a user should know of the columns."""
     if plan.dropped:
-        yield "not used: " + "; ".join(f"{name} {why}" for name, why in plan.dropped.items())
+        yield "ignored " + "; ".join(f"`{name}`: {why}" for name, why in plan.dropped.items())
     for word, what in (("missing", "missing values"), ("infinite", "infinite values, taken as missing")):
         counted = _counted(plan, word)
         if counted:

@@ -78,7 +78,7 @@ class TextAndColumns(TextClassification):
         fitter = Fitter(frame_of(rows), self.columns, self.normalise, self.bins, self.min_count)
         plan = fitter.fit(self._beside, ())
         if not plan.columns:
-            reasons = "; ".join(f"{name} {why}" for name, why in plan.dropped.items())
+            reasons = "; ".join(f"`{name}`: {why}" for name, why in plan.dropped.items())
             raise DataError(f"no column is left in addition to the text: {reasons}")
         notes = list(notes_of(plan))
         # Ids for a linear part, which this network does not have, would only be carried along.

@@ -315,7 +315,7 @@ def test_a_new_experiment_is_written_and_passes_its_check(capsys: Captured) -> N
     assert "burnish train mine.yaml" in capsys.readouterr().out
     assert run(["config", "check", "mine.yaml"]) == 0
     assert run(["new", "reviews.csv", "--out", "mine.yaml"]) == 1
-    assert "mine.yaml exists; write to another file" in capsys.readouterr().err
+    assert "mine.yaml exists; write elsewhere with --out FILE or replace it with --force" in capsys.readouterr().err
     assert run(["new", "reviews.csv", "--out", "mine.yaml", "--force"]) == 0
 
 

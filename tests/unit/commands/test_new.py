@@ -263,7 +263,7 @@ def test_columns_can_be_named() -> None:
 def test_nothing_is_overwritten_unless_asked() -> None:
     Path("reviews.yaml").write_text("mine")
     path = reviews()
-    with pytest.raises(BurnishError, match=r"reviews\.yaml exists; write to another file"):
+    with pytest.raises(BurnishError, match=r"reviews\.yaml exists; write elsewhere with --out FILE"):
         new(path)
     assert Path("reviews.yaml").read_text() == "mine"
     assert Path("reviews.yaml").read_text() != new(path, force=True).text
@@ -347,9 +347,12 @@ def test_columns_without_a_header_are_called_as_the_config_calls_them() -> None:
 
 
 def test_one_broken_row_is_told_in_the_singular() -> None:
-    path = Path(write_csv("broken.csv", [{"text": words(row, 12), "label": row % 2} for row in range(40)]))
+    path = Path(write_csv("broken.csv", [{"text": words(row, 12), "label": row % 2} for row in range(140)]))
     path.write_text(path.read_text() + "one,two,three\n")
-    assert "1 row is broken; training will tell which" in new(str(path)).notes
+    assert (
+        "training refuses 1 row: broken.csv:142: has 3 fields, and 2 are right here. Fix the file, or uncomment "
+        "bad_rows: skip to train without"
+    ) in new(str(path)).notes
 
 
 def test_a_file_without_text_becomes_a_table_with_its_kinds_as_comments(tmp_path: Path) -> None:
@@ -362,7 +365,7 @@ def test_a_file_without_text_becomes_a_table_with_its_kinds_as_comments(tmp_path
     assert "#   miles: number" in starter.text
     assert "#   pay: category" in starter.text
     assert "#   trip_id: drop" in starter.text
-    assert any("trip_id numbers the rows" in note for note in starter.notes)
+    assert any("ignored `trip_id`: it numbers the rows" in note for note in starter.notes)
 
 
 def test_stray_cells_of_a_table_are_counted_and_change_no_kind(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ def guessed(values: list[object]) -> Guess:
 def test_ids_of_64_bits_are_told_apart(kind: type) -> None:
     ids = [kind(FIRST_ID + at) for at in range(50)]
     assert guessed(ids).kind == "drop"
-    assert guessed(ids).why == "names the rows: nearly every value is another"
+    assert guessed(ids).why == "nearly every value is unique, so it looks like an ID"
     assert guessed([kind(FIRST_ID + at % 5) for at in range(50)]) == Guess("category", "5 distinct values")
 
 

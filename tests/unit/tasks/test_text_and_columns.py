@@ -77,7 +77,7 @@ def test_the_plan_is_learned_from_the_training_rows_and_travels_in_the_profile()
 
 
 def test_columns_of_one_value_are_left_out_and_none_at_all_is_refused() -> None:
-    with pytest.raises(DataError, match="no column is left in addition to the text: place"):
+    with pytest.raises(DataError, match="no column is left in addition to the text: `place`"):
         task(columns=["place"]).profile(rows(TABLE.set_column(2, "place", pa.array(["town"] * 4))))
 
 
