@@ -56,7 +56,7 @@ def split(
     names = ["train", "validation", *(["test"] if test is not None else [])]
     targets = _targets(out, _ending(file, kind), names=names)
     division = divide(source, plan, label=label, seed=seed)
-    write = _line_writer(file, division.rows) if kind in _LINES else _table_writer(file, kind)
+    write = _line_writer(file, division) if kind in _LINES else _table_writer(file, kind)
     _write_all(division.arranged.parts, targets, write)
     how = division.arranged.note.replace("of train", "of the file", 1)
     return Divided(targets, division.label, how, _counts(division))
@@ -96,16 +96,20 @@ def _targets(out: Path, ending: str, *, names: Sequence[str]) -> dict[str, Path]
     return targets
 
 
-def _line_writer(file: "DataFile", rows: "Rows") -> _Write:
-    """Write rows byte by byte as they stand, below the same header."""
+def _line_writer(file: "DataFile", division: "Division") -> _Write:
+    """Write rows byte by byte as they stand, below the same header; those of several bytes a character as UTF-8."""
     import pyarrow as pa
 
     from burnish.data.contents import local, unpacked
+    from burnish.data.encoding import as_utf8
     from burnish.data.records import head_and_rows
+
+    stated = division.encoding if len("\n".encode(division.encoding)) > 1 else "utf-8"
 
     def write(part: "Rows", path: Path) -> None:
         with local(file) as at, pa.output_stream(str(path), compression=file.compression) as stream:
-            for piece in head_and_rows(unpacked(at, file=file), rows.places, part.places):
+            buffer = as_utf8(unpacked(at, file=file), stated=stated, name=file.name)
+            for piece in head_and_rows(buffer, division.rows.places, part.places):
                 stream.write(piece)
 
     return write

@@ -24,6 +24,8 @@ class Division:
     arranged: Arranged
     label: str | None
     """The column whose classes every part holds in proportion; None when no column was looked at."""
+    encoding: str
+    """What the file is written in."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def divide(source: str, plan: SplitPlan, *, label: str | None, seed: int) -> Div
     _demand(reading.rows, plan.group, why="--group")
     chosen = label or _label(facts)
     arranged = arrange({"train": reading.rows}, plan=plan, limit=Limit(), request=_Asked(seed, chosen))
-    return Division(reading.rows, arranged, chosen if arranged.is_stratified else None)
+    return Division(reading.rows, arranged, chosen if arranged.is_stratified else None, facts.options.encoding)
 
 
 def _demand(rows: Rows, columns: Sequence[str], *, why: str) -> None:

@@ -144,6 +144,8 @@ def _may_be_read(file: DataFile) -> bool:
 
 def unknown_suffix(suffix: str) -> str:
     """Say that a suffix, or none, tells no format, and which do."""
+    if suffix in (".xlsx", ".xls", ".xlsm", ".ods"):
+        return "is a spreadsheet; save the sheet as CSV, and use that file"
     found = f"the suffix {suffix}" if suffix else "no suffix"
     known = ", ".join(SUFFIXES)
     return f"has {found}, which is not a known format; set data.format, like csv or jsonl. Known suffixes are {known}"

@@ -111,6 +111,7 @@ def test_a_url_is_fetched() -> None:
         ("a.csv.zst", b"nonsense", "could not be read: it is not a complete zstd file"),
         ("a.parquet", b"nonsense", "is not a complete Parquet file"),
         ("a.arrow", b"ARROW1nonsense", "is not a complete Arrow file"),
+        ("a.xlsx", b"x", "a.xlsx is a spreadsheet; save the sheet as CSV, and use that file"),
         ("a.xyz", b"x", "has the suffix .xyz, which is not a known format; set data.format"),
     ],
 )
