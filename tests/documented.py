@@ -28,6 +28,7 @@ def write_documented(root: Path) -> None:
     _write_pairs(root, draw)
     _write_language(root, draw)
     _write_trips(root, draw)
+    _write_rents(root, draw)
 
 
 def _write_reviews(root: Path, draw: random.Random) -> None:
@@ -87,6 +88,17 @@ def _write_trips(root: Path, draw: random.Random) -> None:
     _csv(root / "rides.csv", [_renamed(row, tips="tips") for row in trips])
     _csv(root / "taxi_trips_train.csv", [_renamed(row, big_tipper="tip") for row in trips[:600]])
     _csv(root / "taxi_trips_eval.csv", [_renamed(row, big_tipper="tip") for row in trips[600:]])
+
+
+def _write_rents(root: Path, draw: random.Random) -> None:
+    """Flats of middling size find someone soon; the file is as a German Excel saves it."""
+    lines = ["Straße;Größe_m2;Miete;vermietet"]
+    for at in range(800):
+        size = draw.uniform(15, 180)
+        rent, is_let = size * draw.gauss(12, 1), draw.random() < (0.95 if 50 < size < 110 else 0.05)
+        german = (f"{value:,.2f}".translate(str.maketrans(",.", ".,")) for value in (size, rent))
+        lines.append(";".join((f"Königsallee {at}", *german, ("nein", "ja")[is_let])))
+    (root / "mieten.csv").write_bytes("\r\n".join([*lines, ""]).encode("cp1252"))
 
 
 def _renamed(row: Mapping[str, Any], **answers: str) -> dict[str, Any]:

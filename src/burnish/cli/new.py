@@ -21,12 +21,15 @@ def new(
         str | None,
         typer.Option("--label", "--target", metavar="COLUMN", help="The column to predict, if the guess is wrong."),
     ] = None,
+    encoding: Annotated[
+        str | None, typer.Option("--encoding", metavar="NAME", help="The encoding of the file, if the guess is wrong.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Inspect a data file and write a commented experiment for it."""
     from burnish.commands.new import new as command
 
-    written = command(data, out=out, text=text, label=label, force=force)
+    written = command(data, out=out, text=text, label=label, encoding=encoding, force=force)
     for note in written.notes:
         print(f"note: {note}")
     print(f"wrote {written.path}; look through it, then\n  burnish train {shlex.quote(str(written.path))}")

@@ -31,7 +31,13 @@ class NewConfig:
 
 
 def new(
-    path: str | Path, *, out: Path | None = None, text: str | None = None, label: str | None = None, force: bool = False
+    path: str | Path,
+    *,
+    out: Path | None = None,
+    text: str | None = None,
+    label: str | None = None,
+    encoding: str | None = None,
+    force: bool = False,
 ) -> NewConfig:
     """Look at a data file, propose a task, and write an experiment that trains it; never over a file unless forced."""
     from burnish.data.inspect import look, siblings  # pyarrow comes with them
@@ -48,9 +54,10 @@ def new(
     beside = siblings(str(path))
     main = beside.get("train", str(path))
     beside = beside if "train" in beside else {}
-    facts = _laid_out(look(main))
+    _refuse_encoding(encoding)
+    facts = _laid_out(look(main, encoding=encoding))
     _refuse_broken(facts)
-    found = _Found(facts, {"train": main, **beside})
+    found = _Found(facts, {"train": main, **beside}, encoding)
     shape = recognise(facts) if text is None and label is None else None
     if shape is not None:
         written, notes = _shaped(shape, found, target)
@@ -73,7 +80,16 @@ class _Found:
 
     facts: "FileFacts"
     files: dict[str, str]
+    encoding: str | None
+    """That of all files, if it was named."""
     notes: tuple[str, ...] = ()
+
+
+def _refuse_encoding(encoding: str | None) -> None:
+    from burnish.data.files import ENCODINGS, is_encoding
+
+    if encoding is not None and not is_encoding(encoding):
+        raise DataError(f"--encoding must be {ENCODINGS}, and {encoding!r} is none")
 
 
 def _refuse_broken(facts: "FileFacts") -> None:
@@ -90,7 +106,7 @@ def _shaped(shape: "Shape", found: _Found, target: Path) -> tuple[str, tuple[str
     from burnish.data.inspect import look
 
     if shape.format != "auto":
-        found = replace(found, facts=look(found.files["train"], format=shape.format))
+        found = replace(found, facts=look(found.files["train"], format=shape.format, encoding=found.encoding))
     usable = _usable(found, set(shape.columns))
     text, notes = shape_starter(shape, usable.facts, usable.files, target)
     return text, (*notes, *usable.notes)
@@ -122,7 +138,7 @@ def _usable(found: _Found, needed: set[str]) -> _Found:
     for split in sorted(set(found.files) - {"train"}, reverse=True):
         path = found.files[split]
         try:
-            facts = look(path)
+            facts = look(path, encoding=found.encoding)
             _refuse_broken(facts)
         except DataError as error:
             notes.append(f"{path} was left out: {error}")
@@ -133,7 +149,7 @@ def _usable(found: _Found, needed: set[str]) -> _Found:
         else:
             used[split] = path
             bad.extend(facts.bad)
-    return _Found(replace(found.facts, bad=tuple(bad)), used, (*notes, *broken_notes(bad)))
+    return replace(found, facts=replace(found.facts, bad=tuple(bad)), files=used, notes=(*notes, *broken_notes(bad)))
 
 
 def _notes(facts: "FileFacts", proposal: "Proposal", *, names: dict[str, str]) -> list[str]:

@@ -57,7 +57,7 @@ def dialect_lines(facts: "FileFacts") -> list[str]:
     options = facts.options
     lines = [line("  delimiter", scalar(options.delimiter))] if options.delimiter else []
     if options.encoding != "utf-8":
-        lines.append(line("  encoding", options.encoding, "the file is not UTF-8; check that names and texts look right"))
+        lines.append(line("  encoding", options.encoding, "the file is not UTF-8; check its names and texts"))
     if options.decimal != ".":
         lines.append(line("  decimal", scalar(options.decimal), "numbers are written like 1.234,50"))
     return lines

@@ -18,9 +18,8 @@ def with_points(table: pa.Table, *, name: str) -> pa.Table:
     for index, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             column = table.column(index)
-            pointed = _pointed(column)
-            _refuse_both(column, pointed, where=f"{name}: the column `{field.name}`")
-            table = table.set_column(index, field.name, pointed)
+            _refuse_both(column, where=f"{name}: the column `{field.name}`")
+            table = table.set_column(index, field.name, _pointed(column))
     return table
 
 
@@ -39,13 +38,12 @@ def _pointed(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([comma_to_point(chunk) for chunk in column.chunks], type=column.type)
 
 
-def _refuse_both(column: pa.ChunkedArray, pointed: pa.ChunkedArray, *, where: str) -> None:
+def _refuse_both(column: pa.ChunkedArray, *, where: str) -> None:
     """Refuse a column of numbers in which a point is a decimal mark in one cell and none in another."""
-    has_comma_form = is_with_comma(column)
-    has_point = pc.match_substring_regex(column, _POINTED)
-    decimals = column.filter(pc.and_(has_point, pc.invert(has_comma_form)))
-    groups = column.filter(pc.and_(has_point, has_comma_form))
-    if len(decimals) and len(groups) and numbers(pointed).fits():
+    pointed = column.filter(pc.match_substring_regex(column, _POINTED))
+    has_comma_form = is_with_comma(pointed)
+    decimals, groups = pointed.filter(pc.invert(has_comma_form)), pointed.filter(has_comma_form)
+    if len(decimals) and len(groups) and numbers(_pointed(column)).fits():
         raise DataError(
             f"{where} holds {decimals[0].as_py()!r} with a decimal point and {groups[0].as_py()!r}, which is "
             f"{comma_to_point(pa.array([groups[0].as_py()]))[0].as_py()} with data.decimal: ','; "

@@ -107,8 +107,11 @@ def encoding_advice(text: str) -> str | None:
         return None
     likely = likely_encoding(text.encode("utf-8", errors="surrogateescape"))
     if likely is None:
-        return "if the file is in another encoding, name it: data.encoding, like cp1252, cp1251, shift_jis or gb18030"
-    return f"the file seems to be in another encoding; set data.encoding: {likely}"
+        return (
+            "If the file is in another encoding, name it, like data.encoding: cp1251, shift_jis or gb18030 "
+            "(`burnish new --encoding cp1251`)"
+        )
+    return f"The file seems to be in another encoding; set data.encoding: {likely}"
 
 
 def _effective(head: bytes, stated: str) -> str:

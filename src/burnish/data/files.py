@@ -23,6 +23,7 @@ SUFFIXES: Mapping[str, str] = {
     **dict.fromkeys([".conll", ".iob", ".iob2", ".bio"], "conll"),
     **dict.fromkeys([".txt", ".text", ".raw"], "text"),
 }
+ENCODINGS = "an encoding of text, like utf-8, cp1252, latin-1 or utf-16"
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "id_label_alpha_text": ("id", "label", "alpha", "text"),
     "id_alpha_label_text_a_text_b": ("id", "alpha", "label", "text_a", "text_b"),
@@ -87,12 +88,8 @@ class Files(Component):
     @field_validator("encoding")
     @classmethod
     def _of_text(cls, encoding: str) -> str:
-        try:
-            is_known = "a,1\n".encode(encoding).decode(encoding) == "a,1\n"
-        except (LookupError, ValueError):
-            is_known = False
-        if not is_known:
-            raise ValueError(f"must be an encoding of text, like utf-8, cp1252, latin-1 or utf-16, got {encoding!r}")
+        if not is_encoding(encoding):
+            raise ValueError(f"must be {ENCODINGS}")
         return encoding
 
     @model_validator(mode="after")
@@ -134,6 +131,14 @@ class Files(Component):
         from burnish.data.load_files import load_files  # keeps checking a configuration light
 
         return load_files(self, request)
+
+
+def is_encoding(name: str) -> bool:
+    """Tell whether Python knows an encoding of text by this name."""
+    try:
+        return "a,1\n".encode(name).decode(name) == "a,1\n"
+    except (LookupError, ValueError):
+        return False
 
 
 def _may_be_read(file: DataFile) -> bool:

@@ -22,7 +22,7 @@ from burnish.data.files import Files, Format
 from burnish.data.number_text import comma_to_point
 from burnish.data.read import Reading, dialect, format_of, read
 from burnish.data.rows import codes
-from burnish.data.scan import Dialect, decoded, records
+from burnish.data.scan import Dialect, decoded, lost_bytes, records
 from burnish.data.splits import sample
 from burnish.spec.values import Rows
 
@@ -83,17 +83,17 @@ class FileFacts:
     has_header: bool
 
 
-def look(path: str, *, format: Format = "auto") -> FileFacts:
+def look(path: str, *, format: Format = "auto", encoding: str | None = None) -> FileFacts:
     """Read a file and describe its columns."""
     try:
-        return _look(path, format)
+        return _look(path, format, encoding)
     except NotUtf8 as error:
         raise error.advised() from error
 
 
-def _look(path: str, format: Format) -> FileFacts:
+def _look(path: str, format: Format, encoding: str | None) -> FileFacts:
     file = find(path, option="the data file")[0]
-    options = _options(Files(train=path, format=format), file)
+    options = _options(Files(train=path, format=format), file, encoding=encoding)
     reading = read(file, options)
     if (kind := format_of(file, options)) in _DELIMITED:
         delimiter = dialect(kind, options).delimiter
@@ -124,13 +124,13 @@ def _shape(name: str) -> str:
     return re.sub(r"[^-_.]+", lambda word: "*" if word[0].lower() in SPELLINGS else word[0], name)
 
 
-def _options(options: Files, file: DataFile) -> Files:
+def _options(options: Files, file: DataFile, *, encoding: str | None) -> Files:
     kind = format_of(file, options)
     if kind in ("parquet", "arrow", "folders"):
         return options
     with local(file) as at:
         buffer = unpacked(at, file=file)
-    options = options.model_copy(update={"encoding": find_encoding(buffer)})
+    options = options.model_copy(update={"encoding": encoding or find_encoding(buffer)})
     if kind not in _DELIMITED:
         return options
     body = text_body(as_utf8(buffer, stated=options.encoding, name=file.name), name=file.name)
@@ -158,7 +158,7 @@ def _delimiter(head: str, *, is_whole: bool) -> str:
 
 def _is_row(fields: Sequence[str]) -> bool:
     """Tell whether a first line is data: names are neither numbers nor sentences, nor the same twice."""
-    given = comma_to_point(pa.array([field for field in fields if field.strip()], pa.string()))
+    given = comma_to_point(pa.array([field for field in fields if not lost_bytes(field)], pa.string()))
     has_number = bool(np.isfinite(numbers(given).values).any())
     return has_number or any(len(field.split()) >= _PROSE_WORDS for field in fields)
 

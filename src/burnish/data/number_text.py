@@ -10,6 +10,7 @@ _CURRENCY = r"(?:US\$|[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK)
 _UNIT = rf"(?:{_CURRENCY}|%)"
 _POINT_GROUPS = ",'\u2019\u00a0\u202f"
 _COMMA_GROUPS = f".'\u2019{_BLANKS}"
+_GAP = f"([0-9])['\u2019{_BLANKS}]([0-9])"
 
 
 def _pattern(groups: str, mark: str) -> str:
@@ -45,8 +46,12 @@ def _bare(texts: pa.Array) -> pa.Array:
 
 
 def _pointed(texts: pa.Array) -> pa.Array:
-    ungrouped = pc.replace_substring_regex(texts, pattern=f"([0-9])[{_COMMA_GROUPS}]([0-9])", replacement=r"\1\2")
-    return pc.replace_substring(ungrouped, pattern=",", replacement=".")
+    pointed = pc.replace_substring(
+        pc.replace_substring(texts, pattern=".", replacement=""), pattern=",", replacement="."
+    )
+    if not pc.any(pc.match_substring_regex(pointed, _GAP)).as_py():  # rare, and slow to replace
+        return pointed
+    return pc.replace_substring_regex(pointed, pattern=_GAP, replacement=r"\1\2")
 
 
 def _rewritten(texts: pa.Array, mask: pa.Array, rewrite: Callable[[pa.Array], pa.Array]) -> pa.Array:

@@ -109,7 +109,7 @@ def test_each_refusal_has_its_exit_code(
         ("foreign-flag-epochs", ["train", "mine.yaml", "--epochs", "2"], 2),
         ("foreign-flag-data", ["train", "mine.yaml", "--data_dir", "glue"], 2),
         ("foreign-flag-bucket", ["train", "mine.yaml", "--bucket", "gs://b"], 2),
-        ("foreign-flag-of-new", ["new", "tickets.csv", "--target", "price"], 2),
+        ("foreign-flag-of-new", ["new", "tickets.csv", "--target_column", "price"], 2),
         ("foreign-flag-of-predict", ["predict", "r", "--batch-size", "8", "--output_file", "p.csv"], 2),
         ("own-option-as-flag", ["train", "mine.yaml", "--task.max_length", "64", "--label-smoothing=0.1"], 2),
         ("flag-like-no-other", ["train", "mine.yaml", "--xyzzy"], 2),

@@ -167,3 +167,14 @@ def test_the_head_of_a_starter_names_the_columns_as_the_config_does() -> None:
     text = new("bare.tsv").text
     assert "# Columns: text, label\n" in text
     assert "columns: [text, label]" in text
+
+
+def test_an_encoding_that_cannot_be_guessed_is_asked_for_and_can_be_named() -> None:
+    rows = "".join(f"съешь ещё этих мягких булок номер {row},{('да', 'нет')[row % 2]}\n" for row in range(40))
+    Path("a.csv").write_bytes(("текст,ответ\n" + rows).encode("cp1251"))
+    with pytest.raises(DataError, match=r"a\.csv:1: byte 0xf2 is not UTF-8(.|\n)*`burnish new --encoding cp1251`"):
+        new("a.csv")
+    found = yaml.safe_load(new("a.csv", encoding="cp1251").text)
+    assert (found["data"]["encoding"], found["task"]["text"], found["task"]["label"]) == ("cp1251", "текст", "ответ")
+    with pytest.raises(DataError, match="--encoding must be an encoding of text, like utf-8, cp1252"):
+        new("a.csv", encoding="cp125x", out=Path("b.yaml"))
