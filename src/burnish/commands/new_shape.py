@@ -14,7 +14,7 @@ _CALLED = {
     "token_classification": "a tag for every word",
     "question_answering": "answers found in texts",
     "multiple_choice": "one of several choices",
-    "masked_lm": "hidden words of plain text; causal_lm goes on with it instead",
+    "masked_lm": "hidden words of plain text; causal_lm continues it instead",
 }
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from burnish.tasks.table_guess import Guess
 
 _MOST_SHOWN = 60
-_CAREFUL = "; careful: alone it tells the target almost always"
+_CAREFUL = "; careful: it almost determines the target by itself"
 
 
 def table_starter(
@@ -40,7 +40,7 @@ def table_starter(
 
 def _warning(name: str, score: float, target: str) -> str:
     return (
-        f"`{name}` alone tells `{target}` almost always (it scores {score:.3f}): if it is known only afterwards, "
+        f"`{name}` almost determines `{target}` by itself (it scores {score:.3f}): if it is known only afterwards, "
         "state it as `drop` under task.columns"
     )
 

@@ -350,7 +350,7 @@ def test_one_broken_row_is_told_in_the_singular() -> None:
     path = Path(write_csv("broken.csv", [{"text": words(row, 12), "label": row % 2} for row in range(140)]))
     path.write_text(path.read_text() + "one,two,three\n")
     assert (
-        "training refuses 1 row: broken.csv:142: has 3 fields, and 2 are right here. Fix the file, or uncomment "
+        "training refuses 1 row: broken.csv:142: has 3 fields, but 2 are expected here. Fix the file, or uncomment "
         "bad_rows: skip to train without"
     ) in new(str(path)).notes
 
@@ -389,12 +389,12 @@ def test_a_column_that_alone_tells_the_target_is_warned_of(tmp_path: Path) -> No
     rows = [f"{at % 7 * 1.5:.1f},{(at * 37) % 11},{int(at % 7 > 3)}" for at in range(300)]
     (tmp_path / "trips.csv").write_text("\n".join(["tips,pickup_area,tip", *rows]) + "\n")
     starter = new(tmp_path / "trips.csv", out=tmp_path / "trips.yaml")
-    told = [note for note in starter.notes if "alone tells" in note]
+    told = [note for note in starter.notes if "by itself" in note]
     assert told == [
-        "`tips` alone tells `tip` almost always (it scores 1.000): if it is known only afterwards, state it as `drop` "
-        "under task.columns"
+        "`tips` almost determines `tip` by itself (it scores 1.000): if it is known only afterwards, state it as "
+        "`drop` under task.columns"
     ]
-    lines = [line for line in starter.text.splitlines() if "careful: alone it tells" in line]
+    lines = [line for line in starter.text.splitlines() if "careful: it almost determines" in line]
     assert len(lines) == 1
     assert "tips: number" in lines[0]
 

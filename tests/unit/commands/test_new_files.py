@@ -108,8 +108,8 @@ def broken(line: str, *, num_rows: int) -> str:
 
 FAULTS = {
     '1,"2,a': "a quote opens here and never closes",
-    "1,2,a,b": "has 4 fields, and 3 are right here",
-    "1,2": "has 2 fields, and 3 are right here",
+    "1,2,a,b": "has 4 fields, but 3 are expected here",
+    "1,2": "has 2 fields, but 3 are expected here",
     "ä,2,\udcf6": "byte 0xf6 is not UTF-8",
 }
 

@@ -154,7 +154,7 @@ def test_a_format_without_rows_of_its_own_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_another_encoding_is_split_too(tmp_path: Path, encoding: str) -> None:
     lines = [f"schöner Film Nummer {number};{('gut', 'öde')[number % 2]}" for number in range(100)]
     (tmp_path / "all.csv").write_bytes("\n".join(["text;label", *lines, ""]).encode(encoding))
-    divided = split(str(tmp_path / "all.csv"), out=tmp_path / "parts", dev="20%")
+    divided = split(str(tmp_path / "all.csv"), out=tmp_path / "parts", validation="20%")
     written = encoding if encoding == "cp1252" else "utf-8"  # a file of two bytes a character is written as UTF-8
     parts = [path.read_bytes().decode(written).splitlines() for path in divided.files.values()]
     assert [part[0] for part in parts] == ["text;label"] * 2
