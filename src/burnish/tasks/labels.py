@@ -101,6 +101,8 @@ class LabelColumns:
         remedy = instead or f"set task.kind: {'binary' if len(words) == 2 else 'multiclass'}"
         if len(words) > _MANY_WORDS:
             remedy = "write its values as plain numbers, like 1234.5"
+        if words and numbers(comma_to_point(pa.array(words))).fits():
+            remedy = "if its commas are decimal marks, set data.decimal: ','"
         raise DataError(f"column {self.names[0]} holds words ({shown}), so it cannot be learned as a number; {remedy}")
 
     def indicators(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:

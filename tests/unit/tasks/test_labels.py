@@ -146,8 +146,9 @@ def test_a_number_too_large_to_be_squared_is_a_bad_label() -> None:
         (("low", "high", "medium", "low", ""), ("(high, low, medium)", "set task.kind: multiclass")),
         (("yes", "no", "n/a", "yes"), ("(no, yes)", "set task.kind: binary")),
         (("a", "b", "c", "d", "e", "f", "1", None), ("(a, b, c, d, e, …)", "set task.kind: multiclass")),
-        (tuple(f"{n}$" for n in range(900, 1300)), ("(1000$, 1001$, 1002$, 1003$, 1004$, …)",
+        (tuple(f"{n}u" for n in range(900, 1300)), ("(1000u, 1001u, 1002u, 1003u, 1004u, …)",
                                                    "write its values as plain numbers, like 1234.5")),
+        (("1,5", "2,25", "1,75"), ("(1,5, 1,75, 2,25)", "if its commas are decimal marks, set data.decimal: ','")),
     ],
 )  # fmt: skip
 def test_words_are_refused_as_numbers_in_one_sentence(values: tuple[object, ...], said: tuple[str, str]) -> None:
@@ -160,6 +161,8 @@ def test_words_are_refused_as_numbers_in_one_sentence(values: tuple[object, ...]
 @pytest.mark.parametrize("values", [("1", "2.5", "x"), ("1", "NA", "NA", "NA"), ("", None), (1.0, 2.0)])
 def test_numbers_with_some_words_among_them_are_left_to_the_rows(values: tuple[object, ...]) -> None:
     ONE.refuse_words(column(*values))
+
+
 def test_prices_are_numbers_and_others_are_told_with_the_option_that_may_read_them() -> None:
     column = LabelColumns(("y",))
     table = pa.table({"y": ["$1,234.50", "12 €", "508,64", "x", None]})
