@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -167,13 +167,17 @@ def _all_ready(parts: Mapping[str, Experiment], quarantine: Path | None, trained
     ready: dict[str, _Ready] = {}
     refused: list[DataError] = []
     misfits: list[Problem] = []
+    changes: list[str] = []
+    noting = replace(trained_on, on_change=changes.extend)
     for name, part in parts.items():
         try:
-            ready[name] = _ready(part, quarantine, name=name, trained_on=trained_on)
+            ready[name] = _ready(part, quarantine, name=name, trained_on=noting)
         except DataError as error:
             refused.append(DataError(f"task {name}: {error}"))
         except ConfigError as error:
             misfits += [Problem(f"task {name}: {each.message}", each.details) for each in error.problems]
+    if changes:
+        trained_on.on_change(changes)  # first: what else is wrong may be due to the changed files
     if misfits:
         raise ConfigError(misfits)
     if refused:

@@ -26,6 +26,8 @@ class Frame:
     """Give back the memory of what was looked at, for a table that lies in a file."""
     _read: dict[tuple[str, str], Any] = field(default_factory=dict, compare=False)
     """What was read already: several features share a column."""
+    strays: dict[str, "Array"] = field(default_factory=dict, compare=False)
+    """Rows whose cell could not be read as what an expression or a function takes its column for, by column."""
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -56,11 +58,16 @@ class Frame:
 
     def number(self, name: str) -> "Array":
         """Give a column's numbers to an expression."""
-        return _finite(self.numbers(name).values)
+        return _finite(self._noted(name, self.numbers(name)))
 
     def time(self, name: str) -> "Array":
         """Give a column's times to an expression."""
-        return self.times(name).values
+        return self._noted(name, self.times(name))
+
+    def _noted(self, name: str, read: Numbers) -> "Array":
+        if read.is_wrong.any():
+            self.strays[name] = np.flatnonzero(read.is_wrong)
+        return read.values
 
     def text(self, name: str) -> pa.Array:
         """Give a column's text to an expression."""

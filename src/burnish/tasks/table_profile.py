@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.cells import is_opaque
+from burnish.data.cells import describe_cell, is_opaque
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.values import Profile, Rows
 from burnish.tasks.class_weights import refuse_odd_classes
@@ -38,7 +38,8 @@ def profile(task: "Tabular", rows: Rows) -> Profile:
     inputs = sorted({base for column in plan.columns for base in task.bases(column.name)})
     answers = set(task.bases(task.target)).difference(inputs)
     order = [name for name in table.column_names if name not in answers]
-    learned = {"table": plan.to_json(), "notes": list(notes_of(plan)), "order": order}
+    notes = [*notes_of(plan), *_notes_of_strays(rows, frame, plan)]
+    learned = {"table": plan.to_json(), "notes": notes, "order": order}
     return Profile(kind, labels, {**facts, **learned}, tuple(inputs))
 
 
@@ -121,6 +122,18 @@ def notes_of(plan: TablePlan) -> Iterator[str]:
     ]
     if strays:
         yield "cells that cannot be read, taken as missing: " + ", ".join(strays)
+
+
+def _notes_of_strays(rows: Rows, frame: Frame, plan: TablePlan) -> Iterator[str]:
+    """Say which cells left a derived column without a value; those of columns that are used themselves were named."""
+    named = {column.name for column in plan.columns if "unreadable" in column.facts}
+    strays = []
+    for name, wrong in sorted(frame.strays.items()):
+        cell, place = describe_cell(frame.column(name), int(wrong[0])), rows.places.describe(int(wrong[0]))
+        if name not in named:
+            strays.append(f"{name} {len(wrong):,} ({cell} in {place}{' first' if len(wrong) > 1 else ''})")
+    if strays:
+        yield "cells that cannot be read, taken as missing in columns derived from them: " + ", ".join(strays)
 
 
 def _counted(plan: TablePlan, word: str) -> Mapping[str, int]:

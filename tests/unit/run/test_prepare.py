@@ -1,13 +1,14 @@
 """What does not fit the data is refused as soon as the labels are known: before a model is opened or a row encoded."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from burnish.config import load
-from burnish.errors import ConfigError
+from burnish.errors import CheckpointError, ConfigError
 from burnish.run.directory import RunDirectory, read_json, write_json
-from burnish.run.inputs import trained_on
+from burnish.run.inputs import TrainedOn, trained_on
 from burnish.run.prepare import prepare
 from burnish.spec.parts import profile_from_json
 from burnish.storage.checkpoints import Checkpoint
@@ -71,3 +72,27 @@ def test_a_run_that_began_without_scaling_its_target_goes_on_so(
 
 def test_a_score_of_another_kind_cannot_select(project: Path) -> None:
     assert "train.select.score must be one of accuracy, f1, matthews" in refusal("train.select=pearson")
+
+
+def test_changed_data_of_all_tasks_is_reported_at_once(project: Path) -> None:
+    config = (
+        "task: {type: multi, tasks: {mood: {type: text_classification}, topic: {type: text_classification}}}\n"
+        "data: {type: several, sets: {mood: {train: train.csv, validation: validation.csv}, topic: test.csv}}\n"
+        "model: nowhere\n"
+    )
+    (project / "mine.yaml").write_text(config)
+    told: list[str] = []
+    known = TrainedOn(
+        {"mood/train.csv": "old", "mood/validation.csv": "old", "topic/test.csv": "old"}, on_change=refuse_with(told)
+    )
+    with pytest.raises(CheckpointError):
+        prepare(load("mine.yaml").experiment, RunDirectory(Path("run")), tell=told.append, trained_on=known)
+    assert [each.partition(" ")[0] for each in told] == ["mood/train.csv", "mood/validation.csv", "topic/test.csv"]
+
+
+def refuse_with(told: list[str]) -> Callable[[Sequence[str]], None]:
+    def refuse(changes: Sequence[str]) -> None:
+        told.extend(changes)
+        raise CheckpointError("the data changed")
+
+    return refuse
