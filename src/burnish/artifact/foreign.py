@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from burnish.artifact.imports import files_with_imports
 from burnish.errors import CheckpointError
 from burnish.spec.experiment import Experiment
 
@@ -27,10 +28,18 @@ def encoding_code(experiment: Experiment) -> dict[str, str]:
 
 
 def code_digests(component: object) -> dict[str, str]:
-    """Hash the files of the code that others wrote, by module: the same name may stand for other code tomorrow."""
+    """Hash the files of the code that others wrote, by module: the same name may stand for other code tomorrow.
+
+    The files next to a module that it imports count as part of it.
+    """
     foreign = [cls.__module__ for cls in _classes(component)] + [*_functions(component)]
     found = {name: _file_of(name) for name in foreign if name.partition(".")[0] != _OURS}
-    return {name: sha256(file.read_bytes()).hexdigest() for name, file in sorted(found.items()) if file is not None}
+    return {name: _digest(name, file) for name, file in sorted(found.items()) if file is not None}
+
+
+def _digest(module: str, file: Path) -> str:
+    digests = [sha256(each.read_bytes()).hexdigest() for each in files_with_imports(module, file)]
+    return digests[0] if len(digests) == 1 else sha256("".join(digests).encode()).hexdigest()
 
 
 def _functions(value: object) -> Iterator[str]:
