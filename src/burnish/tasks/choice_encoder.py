@@ -83,7 +83,7 @@ class ChoiceEncoder:
 
     def _labels(self, table: pa.Table, options: Items) -> ChoiceLabels:
         facts = self.profile.facts
-        return ChoiceLabels(as_text(table[self.columns.label]), options, facts["label_form"], facts["first"])
+        return ChoiceLabels(as_text(table, self.columns.label), options, facts["label_form"], facts["first"])
 
     def _numbers(self, sequences: pa.Table, counts: "Array") -> dict[str, pa.Array]:
         starts = np.cumsum(counts) - counts

@@ -119,7 +119,7 @@ class ChoiceLabels:
 
 def label_form(rows: Rows, columns: ChoiceColumns, *, first: int) -> LabelForm:
     """Tell how right choices are written: numbers, letters, or the choice itself; refuse labels that may be two."""
-    column, options = as_text(rows.table[columns.label]), columns.options(rows.table)
+    column, options = as_text(rows.table, columns.label), columns.options(rows.table)
     place = _form_of_place(column.drop_null())
     if place is None:
         return "text"

@@ -35,7 +35,7 @@ class LabelColumns:
         """Tell binary, multiclass, multilabel or regression from the training rows."""
         if len(self.names) > 1 or self.separator is not None or is_list(table[self.names[0]].type):
             return "multilabel"
-        read = numbers(as_text(table[self.names[0]]))
+        read = numbers(as_text(table, self.names[0]))
         known = np.unique(read.values[np.isfinite(read.values)])
         if read.fits() and (len(known) > _MANY_NUMBERS or np.any(known != np.round(known))):
             return "regression"
@@ -55,7 +55,7 @@ class LabelColumns:
     def counts(self, table: pa.Table, classes: Sequence[str]) -> dict[str, int]:
         """Count the rows that carry each class."""
         if len(self.names) > 1:
-            return {name: int(_yes_no(table[name])[0].sum()) for name in self.names}
+            return {name: int(_yes_no(table, name)[0].sum()) for name in self.names}
         found = {item["values"]: item["counts"] for item in pc.value_counts(self._flat(table)).to_pylist()}
         return {name: int(found.get(name, 0)) for name in classes}
 
@@ -73,7 +73,7 @@ class LabelColumns:
 
     def class_indices(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:
         """Give each row's class as an index, and the rows whose label is none of the classes."""
-        column = as_text(table[self.names[0]])
+        column = as_text(table, self.names[0])
         indices = pc.index_in(column, value_set=pa.array(classes, pa.string()))
         wrong = pc.is_null(indices).to_numpy(zero_copy_only=False)
         faults = [_unknown(int(row), column[int(row)].as_py(), classes) for row in np.flatnonzero(wrong)]
@@ -81,7 +81,7 @@ class LabelColumns:
 
     def numbers(self, table: pa.Table) -> tuple["Array", list[RowFault]]:
         """Give each row's label as a number, and the rows that hold none."""
-        column = as_text(table[self.names[0]])
+        column = as_text(table, self.names[0])
         values = numbers(column).values
         wrong = np.flatnonzero(~np.isfinite(values))
         texts = column.take(pa.array(wrong)).to_pylist()
@@ -91,7 +91,7 @@ class LabelColumns:
 
     def refuse_words(self, table: pa.Table, *, instead: str | None = None) -> None:
         """Refuse to learn words as numbers: once, for most rows hold one; `instead` says what to set."""
-        column = as_text(table[self.names[0]])
+        column = as_text(table, self.names[0])
         counts = {item["values"]: item["counts"] for item in pc.value_counts(column).to_pylist() if item["values"]}
         is_wrong = numbers(pa.array(list(counts), pa.string())).is_wrong
         words = sorted(value for value, wrong in zip(counts, is_wrong, strict=True) if wrong)
@@ -124,34 +124,43 @@ class LabelColumns:
         matrix = np.zeros((len(table), len(self.names)), np.float32)
         faults: list[RowFault] = []
         for number, name in enumerate(self.names):
-            yes, wrong = _yes_no(table[name])
+            yes, wrong = _yes_no(table, name)
             matrix[:, number] = yes
             faults += [RowFault(int(row), f"column {name} must hold 0 or 1") for row in np.flatnonzero(wrong)]
         return matrix, faults
 
     def _flat(self, table: pa.Table) -> pa.Array:
         column = table[self.names[0]]
-        return self._lists(table).flatten() if self.separator or is_list(column.type) else as_text(column)
+        return self._lists(table).flatten() if self.separator or is_list(column.type) else as_text(table, self.names[0])
 
     def _lists(self, table: pa.Table) -> pa.Array:
         column = table[self.names[0]].combine_chunks()
         if is_list(column.type):
-            lists = column.cast(pa.list_(pa.string()))
+            lists = _cast(column, pa.list_(pa.string()), name=self.names[0])
             sizes = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
             offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
             return pa.ListArray.from_arrays(offsets, pc.utf8_trim_whitespace(lists.flatten()))
-        parts = pc.split_pattern(pc.fill_null(as_text(column), ""), pattern=self.separator or ";")
+        parts = pc.split_pattern(pc.fill_null(as_text(table, self.names[0]), ""), pattern=self.separator or ";")
         trimmed = pc.utf8_trim_whitespace(parts.flatten())
         lists = pa.ListArray.from_arrays(parts.offsets, trimmed)
         return _without_blanks(lists)
 
 
-def as_text(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+def as_text(table: pa.Table, name: str) -> pa.Array:
     """Give a column as one array of trimmed strings; whole floats such as 1.0 stay as they are written."""
-    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    whole = table[name].combine_chunks()
     if pa.types.is_dictionary(whole.type):
         whole = whole.dictionary_decode()
-    return pc.utf8_trim_whitespace(pc.cast(whole, pa.string()))
+    return pc.utf8_trim_whitespace(_cast(whole, pa.string(), name=name))
+
+
+def _cast(column: pa.Array, kind: pa.DataType, *, name: str) -> pa.Array:
+    try:
+        return pc.cast(column, kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(
+            f"the column `{name}` holds {column.type}, and a label is a single word or number, or a list of them"
+        ) from error
 
 
 def _without_blanks(lists: pa.ListArray) -> pa.ListArray:
@@ -178,8 +187,8 @@ def _number(text: str | None) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _yes_no(column: pa.ChunkedArray) -> tuple["Array", "Array"]:
-    text = pc.fill_null(pc.utf8_lower(as_text(column)), "")
+def _yes_no(table: pa.Table, name: str) -> tuple[Array, Array]:
+    text = pc.fill_null(pc.utf8_lower(as_text(table, name)), "")
     yes = pc.is_in(text, value_set=pa.array(_TRUE)).to_numpy(zero_copy_only=False)
     no = pc.is_in(text, value_set=pa.array(_FALSE)).to_numpy(zero_copy_only=False)
     return yes, ~(yes | no)

@@ -172,3 +172,10 @@ def test_prices_are_numbers_and_others_are_told_with_the_option_that_may_read_th
     assert faults[0].what == "label '508,64' is not a number; if its comma is a decimal mark, set data.decimal: ','"
     assert faults[1].what == "label 'x' is not a number"
     assert column.guess_kind(pa.table({"y": [f"${row}.50" for row in range(50)]})) == "regression"
+
+
+@pytest.mark.parametrize("values", [[b"\xff", b""], [{"k": 1}, None], [[{"k": 1}], []], [[b"\xff"], None]], ids=str)
+def test_labels_that_are_no_words_are_refused(values: list[object]) -> None:
+    table = pa.table({"mood": values})
+    with pytest.raises(DataError, match="the column `mood` holds .*, and a label is a single word or number"):
+        LabelColumns(("mood",)).classes(table)
