@@ -235,6 +235,19 @@ def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> None
     if not distance <= _TOLERANCE:
         raise ServeError(
             f"{path} does not predict as it did when it was saved: its golden rows differ by {distance:.2g}, "
-            f"and at most {_TOLERANCE:g} is allowed. A library version, a file of the model or Burnish itself "
-            "(see CHANGELOG.md) must have changed"
+            f"and at most {_TOLERANCE:g} is allowed. {_what_changed(predictor)}"
         )
+
+
+def _what_changed(predictor: Predictor) -> str:
+    """Say why predictions may differ from those that were saved; about votes more is known."""
+    if (
+        getattr(getattr(predictor.task, "truncation", None), "pool", None) == "vote"
+        and predictor.profile.kind != "regression"
+    ):
+        return (
+            "Its windows vote (task.truncation.pool: vote), and early versions of Burnish counted votes wrongly: "
+            "labels got probabilities above 1, and a prediction depended on the other rows. If one of them saved this "
+            "artifact, train again with `burnish rerun`; otherwise a library or a file of the model must have changed"
+        )
+    return "A library version, a file of the model or Burnish itself (see CHANGELOG.md) must have changed"

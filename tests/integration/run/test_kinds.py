@@ -8,7 +8,9 @@ import pytest
 
 from burnish.commands.predict import predict
 from burnish.commands.train import train
+from burnish.errors import ServeError
 from burnish.run.result import RunResult
+from burnish.storage import manifest
 from tests.project import BAD, GOOD
 
 SETTINGS = "optimizer: {learning_rate: 3e-3}\ntrain: {length: 20 steps, batch: 8}\nruntime: {threads: 1}\n"
@@ -94,6 +96,19 @@ def test_long_texts(root: Path, tiny_bert: Path, truncation: str) -> None:
     long = " ".join(["good"] * 60)
     assert predict(str(root / "run"), [{"text": long}])[0].label in ("0", "1")
     assert result.reason == "finished"
+
+
+def test_an_artifact_whose_windows_voted_in_the_old_way_says_so(root: Path, tiny_bert: Path) -> None:
+    rows = [{"text": " ".join([word(n)] * (5 + n)), "label": [word(n), "long"][: 1 + n % 2]} for n in range(48)]
+    run(root, tiny_bert, rows, task="kind: multilabel, truncation: {type: windows, stride: 4, pool: vote}")
+    artifact = root / "run" / "artifact"
+    golden = json.loads((artifact / "golden.json").read_text())
+    golden["outputs"] = [[1 + each for each in row] for row in golden["outputs"]]  # votes were added up
+    (artifact / "golden.json").write_text(json.dumps(golden))
+    facts = json.loads((artifact / manifest.NAME).read_text())
+    manifest.commit(artifact, {name: value for name, value in facts.items() if name not in ("files", "digest")})
+    with pytest.raises(ServeError, match="early versions of Burnish counted votes wrongly"):
+        predict(str(root / "run"), [{"text": "a good film"}])
 
 
 @pytest.mark.parametrize("loss", ["label_smoothing: 0.1", "loss: focal"])
