@@ -55,4 +55,6 @@ class LossScale:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Take over such numbers; without them, begin anew."""
         if self.is_used and state:
+            if not {"factor", "good_steps"} <= state.keys():
+                raise ValueError("the factor of the loss and the number of good steps are not both there")
             self.factor, self._good_steps = float(state["factor"]), int(state["good_steps"])

@@ -2,8 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
+
+from pydantic import TypeAdapter
 
 from burnish.spec.experiment import Recovery
 from burnish.spec.values import StepResult
@@ -76,8 +78,10 @@ class Repairs:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Repairs":
-        """Rebuild from plain values."""
-        return cls(**{name: tuple((first, second) for first, second in pairs) for name, pairs in values.items()})
+        """Rebuild from plain values; raise ValueError for any others."""
+        if not isinstance(values, Mapping) or not values.keys() <= {each.name for each in fields(cls)}:
+            raise ValueError("these are no repairs that this version knows")
+        return TypeAdapter(cls).validate_python(dict(values))
 
 
 NO_REPAIRS = Repairs()

@@ -2,9 +2,7 @@
 
 import json
 import re
-import textwrap
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -15,6 +13,8 @@ from torch import Tensor, nn
 
 from burnish.durable import read_json
 from burnish.engine.memory_torch import is_out_of_memory
+from burnish.engine.optimizer_state_torch import Numbers, checked_numbers, refuse_other_state
+from burnish.engine.state import refusing_misfit
 from burnish.errors import CheckpointError
 
 _WEIGHTS = "weights.safetensors"
@@ -108,38 +108,41 @@ def read_learner(learner: Keepsake, folder: Path) -> None:
     """Put a learner back to what `write_learner` wrote."""
     read_weights(learner, folder)
     with refusing_misfit(folder):
-        numbers = read_json(folder / _NUMBERS)
+        numbers = checked_numbers(read_json(folder / _NUMBERS))
         state = _unflatten(_load(folder / _OPTIMIZER), numbers)
-        try:
-            learner.optimizer.load_state_dict(state)
-        except ValueError as error:
-            raise CheckpointError(
-                f"{folder / _OPTIMIZER} holds the state of weights that were grouped otherwise ({error}); finish the "
-                "run with the version of Burnish that began it, or start a new one from its weights"
-            ) from error
-        learner.take_numbers(numbers.get("learner", {}))
+    try:
+        refuse_other_state(state, learner.optimizer)
+    except ValueError as error:
+        raise CheckpointError(
+            f"{folder / _OPTIMIZER} holds the state of weights that were grouped otherwise ({error}); finish the "
+            "run with the version of Burnish that began it, or start a new one from its weights"
+        ) from error
+    learner.optimizer.load_state_dict(state)
+    with refusing_misfit(folder):
+        learner.take_numbers(numbers.learner)
 
 
 def read_weights(learner: Keepsake, folder: Path) -> None:
     """Put only the weights back, the averaged ones where the run keeps them."""
     with refusing_misfit(folder):
-        learner.network.load_state_dict(_load(folder / _WEIGHTS))
-        averages = learner.average_tensors()
+        weights = _load(folder / _WEIGHTS)
+        averages = {f"{number:05d}": tensor for number, tensor in enumerate(learner.average_tensors())}
         saved = _load(folder / _AVERAGES) if averages else {}
-        for number, tensor in enumerate(averages):
-            tensor.copy_(saved[f"{number:05d}"])
+        for name, tensor in averages.items():
+            if name not in saved or saved[name].shape != tensor.shape:
+                raise ValueError(f"{_AVERAGES} does not hold the average {name} of shape {tuple(tensor.shape)}")
+        _take_weights(learner.network, weights)
+    for name, tensor in averages.items():
+        tensor.copy_(saved[name])
 
 
-@contextmanager
-def refusing_misfit(folder: Path) -> Iterator[None]:
-    """Say in a sentence that files which are as they were written hold something else than what is read from them."""
+def _take_weights(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
     try:
-        yield
-    except (AttributeError, LookupError, OSError, RuntimeError, TypeError, ValueError) as error:
+        network.load_state_dict(weights)
+    except RuntimeError as error:  # how torch says that names or shapes are others
         if is_out_of_memory(error):
             raise
-        said = textwrap.shorten(f"{type(error).__name__}: {error}", 300)
-        raise CheckpointError(f"{folder} does not hold the state of this run: {said}") from error
+        raise ValueError(str(error)) from error
 
 
 def _load(path: Path) -> dict[str, Tensor]:
@@ -185,9 +188,9 @@ def _flatten(state: dict[str, Any], beside: Mapping[str, Any]) -> tuple[dict[str
     return tensors, json.dumps({**numbers, **({"learner": beside} if beside else {})}, sort_keys=True)
 
 
-def _unflatten(tensors: dict[str, Tensor], numbers: dict[str, Any]) -> dict[str, Any]:
-    state: dict[int, dict[str, Any]] = {int(index): dict(values) for index, values in numbers["state"].items()}
+def _unflatten(tensors: dict[str, Tensor], numbers: Numbers) -> dict[str, Any]:
+    state: dict[int, dict[str, Any]] = {int(index): dict(values) for index, values in numbers.state.items()}
     for key, tensor in tensors.items():
         index, name = key.split("/", 1)
         state.setdefault(int(index), {})[name] = tensor
-    return {"state": state, "param_groups": numbers["param_groups"]}
+    return {"state": state, "param_groups": numbers.param_groups}

@@ -1,13 +1,17 @@
 """All that a run is at one moment: the only thing that changes while it trains."""
 
 import math
-from collections.abc import Mapping
+import textwrap
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
-from pydantic import TypeAdapter
+from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
 from burnish.engine.position import Position
+from burnish.errors import CheckpointError
 from burnish.spec.values import StepResult
 
 
@@ -67,3 +71,46 @@ class TrainState:
     def from_json(cls, values: Mapping[str, Any]) -> "TrainState":
         """Rebuild from plain values."""
         return TypeAdapter(cls).validate_python(values)
+
+
+@dataclass(frozen=True)
+class Cursor:
+    """The place of the next batch, both from 0."""
+
+    epoch: NonNegativeInt
+    batch: NonNegativeInt
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What a checkpoint records besides weights and optimizer."""
+
+    train: TrainState
+    cursor: Cursor
+    repairs: dict[str, Any] | None = None
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Moment":
+        """Rebuild from plain values; raise ValueError for those of another shape."""
+        return TypeAdapter(cls).validate_python(values)
+
+
+@contextmanager
+def refusing_misfit(folder: Path) -> Iterator[None]:
+    """Say in a sentence that files which are as they were written hold something else than what is read from them.
+
+    What reads them raises ValueError for that; any other exception is a bug of ours, and must look like one.
+    """
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        said = "; ".join(_complaints(error)) if isinstance(error, ValidationError) else str(error)
+        raise CheckpointError(
+            f"{folder} does not hold the state of this run: {textwrap.shorten(said, 300)}. Restore it from a copy, or "
+            "move it away and resume from the one before"
+        ) from error
+
+
+def _complaints(error: ValidationError) -> Iterator[str]:
+    for each in error.errors(include_url=False):
+        yield f"{'.'.join(map(str, each['loc'])) or 'it'}: {each['msg']}"

@@ -92,7 +92,10 @@ class BoostedTrees(TableNetwork):
 
     @text.setter
     def text(self, text: str) -> None:
-        self._trees = self._lightgbm.Booster(model_str=text) if text else None
+        try:
+            self._trees = self._lightgbm.Booster(model_str=text) if text else None
+        except self._lightgbm.basic.LightGBMError as error:
+            raise ValueError(f"this is no text of trees: {error}") from error
         self._is_growing = False
 
     def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
@@ -100,7 +103,10 @@ class BoostedTrees(TableNetwork):
         destination[prefix + _TEXT] = torch.from_numpy(letters)
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Tensor], prefix: str, *_rest: object) -> None:
-        self.text = bytes(state_dict[prefix + _TEXT].numpy()).decode("utf-8")
+        letters = state_dict.get(prefix + _TEXT)
+        if letters is None or letters.dtype != torch.uint8:
+            raise ValueError(f"{prefix}{_TEXT} does not hold the text of trees")
+        self.text = bytes(letters.numpy()).decode("utf-8")
 
 
 def save_trees(network: TableNetwork, directory: Path) -> None:

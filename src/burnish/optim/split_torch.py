@@ -45,7 +45,7 @@ class SplitOptimizer(torch.optim.Optimizer):
 
     def __init__(self, parts: Sequence[torch.optim.Optimizer]) -> None:
         super().__init__([group for part in parts for group in part.param_groups], {})
-        self._parts = list(parts)
+        self.parts = list(parts)
         for part in parts:
             self.state.update(part.state)
         self._share()
@@ -54,7 +54,7 @@ class SplitOptimizer(torch.optim.Optimizer):
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # torch types it by overloads
         """Step each part."""
         loss = evaluated(closure)
-        for part in self._parts:
+        for part in self.parts:
             part.step()
         return loss
 
@@ -65,7 +65,7 @@ class SplitOptimizer(torch.optim.Optimizer):
 
     def _share(self) -> None:
         start = 0
-        for part in self._parts:
+        for part in self.parts:
             end = start + len(part.param_groups)
             part.param_groups, part.state = self.param_groups[start:end], self.state
             start = end

@@ -20,8 +20,8 @@ from burnish.engine.loop import fit
 from burnish.engine.memory_torch import Memory
 from burnish.engine.pace import Pace
 from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
-from burnish.engine.snapshot_torch import Keepsake, read_learner, read_weights, refusing_misfit, snapshot
-from burnish.engine.state import TrainState
+from burnish.engine.snapshot_torch import Keepsake, read_learner, read_weights, snapshot
+from burnish.engine.state import TrainState, refusing_misfit
 from burnish.engine.stop import Stopper, StopRequest
 from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
@@ -30,7 +30,13 @@ from burnish.run.inputs import refuse_changed_plan, trained_on, write_inputs
 from burnish.run.ledger import Ledger
 from burnish.run.material import Material
 from burnish.run.provenance import provenance
-from burnish.run.ranks import checkpoint_to_go_back_to, newest_checkpoint, prepare_in_turn, refuse_processes
+from burnish.run.ranks import (
+    checkpoint_to_go_back_to,
+    moment_of,
+    newest_checkpoint,
+    prepare_in_turn,
+    refuse_processes,
+)
 from burnish.run.recover import recover
 from burnish.run.saving import Content, Saver, room_of
 from burnish.run.scoring import Scorer
@@ -80,8 +86,7 @@ def train(
     room = room_of(directory, experiment.train, request)
     with Saver(store, room, experiment.train.keep, directory.events, sinks.emit) as saver:
         scene = Scene(directory, scorer, Ledger(directory.repairs, world.rank == 0), saver, stopper, sinks)
-        with refusing_misfit(directory.checkpoints):
-            scene.ledger.load(checkpoint.state().get("repairs") if checkpoint else None)
+        scene.ledger.load(moment_of(checkpoint).repairs if checkpoint else None)
         while True:
             try:
                 return _attempt(scene, checkpoint)
@@ -263,10 +268,9 @@ def _restore(
     if checkpoint is None:
         return
     read_learner(learner, checkpoint.path)
-    with refusing_misfit(checkpoint.path):
-        saved = checkpoint.state()
-        stream.cursor = saved["cursor"]
-        vars(state).update(vars(TrainState.from_json(saved["train"])))
+    moment = moment_of(checkpoint)
+    stream.cursor = {"epoch": moment.cursor.epoch, "batch": moment.cursor.batch}
+    vars(state).update(vars(moment.train))
     told = EventsFile(scene.directory.events).last(Saved)
     if told is None or told.event.step != checkpoint.step:
         # The last attempt was killed when the checkpoint existed and nobody had been told yet.

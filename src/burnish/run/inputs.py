@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from burnish.config import diff, load, render, trust
+from burnish.engine.state import refusing_misfit
 from burnish.errors import CheckpointError
 from burnish.run.directory import RunDirectory, read_json
 from burnish.spec.experiment import Experiment
@@ -83,7 +84,9 @@ def trained_on(
 def recorded_in(checkpoint: Checkpoint, *, on_change: Callable[[Sequence[str]], None]) -> TrainedOn:
     """Read what a checkpoint was trained on; of those of earlier versions, only the profile of their run is known."""
     written = read_json(checkpoint.path / PROFILE) or read_json(checkpoint.path.parents[1] / PROFILE)
-    profiles = {name: profile_from_json(each) for name, each in written_profiles(written).items()} if written else {}
+    with refusing_misfit(checkpoint.path):
+        found = written_profiles(written) if written else {}
+        profiles = {name: profile_from_json(each) for name, each in found.items()}
     return TrainedOn(_digests(checkpoint.path / DATA), profiles, on_change)
 
 

@@ -22,8 +22,8 @@ class Ledger:
         """Read the file; without one, take what a checkpoint says. The file is newer than any checkpoint."""
         values = read_json(self.path) if self.path.exists() else saved or {}
         try:
-            self.repairs = Repairs.from_json(values)  # type: ignore[arg-type]  # anything else is caught below
-        except (TypeError, ValueError, AttributeError) as error:
+            self.repairs = Repairs.from_json(values)  # type: ignore[arg-type]  # it refuses anything else
+        except ValueError as error:
             raise CheckpointError(
                 f"{self.path} cannot be read, and without it the run cannot be resumed exactly; "
                 "restore the file from a backup, or train into another directory"

@@ -1,9 +1,9 @@
 """What the processes of one run do in turn: process 0 reads, mends and writes first, the others follow it."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from burnish.dist.world import World
+from burnish.engine.state import Moment, refusing_misfit
 from burnish.errors import LaunchError
 from burnish.run.directory import RunDirectory
 from burnish.run.inputs import TrainedOn
@@ -47,14 +47,15 @@ def checkpoint_to_go_back_to(store: CheckpointStore, world: World) -> Checkpoint
     """
     found = None
     if world.rank == 0:
-        found = _newest_with_its_best([each for each in store.good() if is_due(each.state())])
+        found = _newest_with_its_best([each for each in store.good() if moment_of(each).train.is_due])
         store.delete_after(found.step if found else -1)
     return _shared(found, store, world)
 
 
-def is_due(state: Mapping[str, Any]) -> bool:
-    """Tell whether a checkpoint was due, and not only saved for a stop; those of earlier versions do not say."""
-    return bool(state["train"].get("is_due", True))
+def moment_of(checkpoint: Checkpoint) -> Moment:
+    """Read what a checkpoint recorded besides weights; refuse what no run can have written."""
+    with refusing_misfit(checkpoint.path):
+        return Moment.from_json(checkpoint.state())
 
 
 def _shared(found: Checkpoint | None, store: CheckpointStore, world: World) -> Checkpoint | None:
@@ -65,7 +66,7 @@ def _shared(found: Checkpoint | None, store: CheckpointStore, world: World) -> C
 def _newest_with_its_best(good: Sequence[Checkpoint]) -> Checkpoint | None:
     steps = {None, *(each.step for each in good)}
     newest = good[-1] if good else None
-    return next((each for each in reversed(good) if each.state()["train"]["best_step"] in steps), newest)
+    return next((each for each in reversed(good) if moment_of(each).train.best_step in steps), newest)
 
 
 def refuse_processes(world: World) -> None:

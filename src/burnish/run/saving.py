@@ -10,9 +10,9 @@ from typing import Any
 from burnish.durable import sync_file
 from burnish.engine.position import Position
 from burnish.engine.retention import dispensable, wanted
+from burnish.engine.state import TrainState
 from burnish.engine.stop import StopRequest
 from burnish.run.directory import RunDirectory
-from burnish.run.ranks import is_due
 from burnish.spec.events import Event, Noted, Saved
 from burnish.spec.experiment import Keep, TrainPolicy
 from burnish.storage.background import Background
@@ -117,7 +117,13 @@ class Saver:
 
 
 def _places(states: Mapping[int, Mapping[str, Any]]) -> dict[int, Position]:
-    return {step: Position(**state["train"]["position"]) for step, state in states.items() if is_due(state)}
+    places: dict[int, Position] = {}
+    for step, state in states.items():
+        with suppress(ValueError):  # one that cannot be understood is left alone, until the next start finds it
+            train = TrainState.from_json(state.get("train", {}))
+            if train.is_due:
+                places[step] = train.position
+    return places
 
 
 def room_of(directory: RunDirectory, policy: TrainPolicy, request: StopRequest) -> Room:

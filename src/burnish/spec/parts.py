@@ -5,6 +5,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from pydantic import TypeAdapter
+
 from burnish.errors import ConfigError, Problem
 from burnish.spec.experiment import Experiment, Select
 from burnish.spec.protocols import Joint, Sets
@@ -95,8 +97,8 @@ def written_profiles(written: object) -> dict[str, Mapping[str, Any]]:
 
 
 def profile_from_json(values: Mapping[str, Any]) -> Profile:
-    """Read a profile back from its JSON values."""
-    return Profile(values["kind"], tuple(values["labels"]), values["facts"], tuple(values.get("inputs", ())))
+    """Read a profile back from its JSON values; raise ValueError for those of another shape."""
+    return TypeAdapter(Profile).validate_python(values)
 
 
 def _select(experiment: Experiment, name: str) -> Select:

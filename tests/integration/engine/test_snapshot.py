@@ -2,10 +2,12 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from burnish.engine import snapshot_torch
@@ -15,6 +17,7 @@ from burnish.engine.position import Position
 from burnish.engine.snapshot_torch import read_learner, snapshot, write_learner
 from burnish.engine.state import TrainState
 from burnish.errors import CheckpointError
+from burnish.registry import default_registry
 from burnish.spec.values import Objective
 from burnish.storage.checkpoints import CheckpointStore
 
@@ -176,3 +179,73 @@ def test_state_of_weights_that_were_grouped_otherwise_is_refused(tmp_path: Path)
     other.optimizer = torch.optim.AdamW([{"params": [first]}, {"params": rest}], lr=0.01)
     with pytest.raises(CheckpointError, match="weights that were grouped otherwise"):
         read_learner(other, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"param_groups": [', '"param_groups": [7, '),
+        ('"params": [0, 1, 2]', '"params": null'),
+        ('"params": [0, 1, 2]', '"params": [2, 1, 0]'),
+        ('"lr": 0.01', '"lr": "much"'),
+        ('"betas": [0.9, 0.999]', '"betas": [0.9]'),
+        ('"state": {}', '"state": {"0": {"what": 1}}'),
+        ('"state": {}', '"state": {"99": {}}'),
+        ('"state": {}', '"state": [1]'),
+    ],
+)
+def test_numbers_of_another_optimizer_are_refused_before_torch_takes_them(tmp_path: Path, old: str, new: str) -> None:
+    pupil = learner()
+    step(pupil, 0)
+    write_learner(pupil, tmp_path)
+    numbers = (tmp_path / "optimizer.json").read_text()
+    assert old in numbers
+    (tmp_path / "optimizer.json").write_text(numbers.replace(old, new))
+    with pytest.raises(CheckpointError):
+        read_learner(learner(), tmp_path)
+
+
+@pytest.mark.parametrize("change", [("0/exp_avg", None), ("0/exp_avg", (4,)), ("1/step", (4,)), ("x", (1,))], ids=str)
+def test_tensors_of_another_optimizer_are_refused(tmp_path: Path, change: tuple[str, tuple[int, ...] | None]) -> None:
+    pupil = learner()
+    step(pupil, 0)
+    write_learner(pupil, tmp_path)
+    name, shape = change
+    held = load_file(tmp_path / "optimizer.safetensors")
+    held.pop(name, None)
+    save_file({**held, **({name: torch.zeros(shape)} if shape else {})}, tmp_path / "optimizer.safetensors")
+    with pytest.raises(CheckpointError):
+        read_learner(learner(), tmp_path)
+
+
+@pytest.mark.parametrize("each", default_registry().names("optimizer"), ids=lambda each: each.name)
+def test_every_optimizer_knows_its_own_state(tmp_path: Path, each: Any) -> None:
+    def pupil() -> Learner:
+        torch.manual_seed(0)
+        net = Net()
+        cpu = Precision(torch.device("cpu"))
+        optimizer = default_registry().load("optimizer", each.name)().build(net, [{"params": [*net.parameters()]}])
+        return Learner(net, optimizer, Objective("cross_entropy"), precision=cpu, seed=7, ema_decay=None)
+
+    first, second = pupil(), pupil()
+    for number in (0, 1):
+        step(first, number)
+    write_learner(first, tmp_path)
+    read_learner(second, tmp_path)
+    step(first, 2)
+    step(second, 2)
+    assert all(map(torch.equal, tensors(first), tensors(second)))
+
+
+def test_a_bug_of_ours_is_not_taken_for_a_checkpoint_that_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pupil = learner()
+    write_learner(pupil, tmp_path)
+
+    def bug(numbers: object) -> None:
+        raise TypeError("an argument too many")
+
+    monkeypatch.setattr(pupil, "take_numbers", bug)
+    with pytest.raises(TypeError, match="an argument too many"):
+        read_learner(pupil, tmp_path)

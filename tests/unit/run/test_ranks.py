@@ -13,7 +13,8 @@ def resumed_from(root: Path, checkpoints: dict[int, int | None], *, damaged: int
     """Save checkpoints that each speak of a best step, harm one, and tell which one a run would go on from."""
     store = CheckpointStore(root / "checkpoints", root / "quarantine", tell=lambda sentence: None)
     for step, best in checkpoints.items():
-        store.save(step, {"train": {"best_step": best}}, lambda folder: (folder / "weights").write_bytes(b"1"))
+        state = {"train": {"best_step": best}, "cursor": {"epoch": 0, "batch": step}}
+        store.save(step, state, lambda folder: (folder / "weights").write_bytes(b"1"))
     if damaged is not None:
         (root / "checkpoints" / f"step-{damaged:08d}" / "weights").write_bytes(b"2")
     found = newest_checkpoint(store, Solo())

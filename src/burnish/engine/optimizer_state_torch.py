@@ -1,0 +1,92 @@
+"""Checks that saved numbers are the state of this very optimizer: torch takes anything, and fails at a later step."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import TypeAdapter
+from torch import Tensor, optim
+
+from burnish.optim.optim_torch import Lamb, Lion
+from burnish.optim.split_torch import Ftrl, SplitOptimizer
+
+_ADAM = {"step", "exp_avg", "exp_avg_sq"}
+_KEPT: Mapping[type[optim.Optimizer], set[str]] = {
+    optim.Adam: _ADAM,
+    optim.AdamW: _ADAM,
+    Lamb: _ADAM,
+    Lion: {"exp_avg"},
+    Ftrl: {"z", "n", "rate"},
+    optim.Adagrad: {"step", "sum"},
+    optim.SGD: {"momentum_buffer"},
+}
+"""What an optimizer keeps of each weight; one that is not here, such as a user's own, may keep anything."""
+_FACTORS = {"row_var", "col_var"}
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """What of an optimizer and a learner is no tensor."""
+
+    param_groups: list[dict[str, Any]]
+    state: dict[str, dict[str, Any]]
+    learner: dict[str, float] = field(default_factory=dict)
+
+
+def checked_numbers(values: object) -> Numbers:
+    """Refuse, with a ValueError, values of any other shape."""
+    return TypeAdapter(Numbers).validate_python(values)
+
+
+def refuse_other_state(state: Mapping[str, Any], optimizer: object) -> None:
+    """Refuse, with a ValueError, groups or tensors that this optimizer cannot have saved."""
+    if not isinstance(optimizer, optim.Optimizer):
+        return
+    groups = optimizer.state_dict()["param_groups"]
+    if [each.get("params") for each in state["param_groups"]] != [each["params"] for each in groups]:
+        raise ValueError("its groups hold other weights")
+    for saved, live in zip(state["param_groups"], groups, strict=True):
+        odd = [name for name in live if name in saved and not _is_like(saved[name], live[name])]
+        if odd:
+            raise ValueError(f"its option {odd[0]} is {str(saved[odd[0]])[:60]!r}")
+    parts = optimizer.parts if isinstance(optimizer, SplitOptimizer) else [optimizer]
+    weights = [(type(part), weight) for part in parts for group in part.param_groups for weight in group["params"]]
+    for index, values in state["state"].items():
+        if not 0 <= index < len(weights):
+            raise ValueError(f"it holds the state of a weight {index}, and there are {len(weights)}")
+        _refuse_other_values(values, index, *weights[index])
+
+
+def _is_like(saved: object, live: object) -> bool:
+    if live is None or saved is None or isinstance(live, bool):
+        return saved is None or isinstance(saved, bool)
+    if isinstance(live, list | tuple):
+        return isinstance(saved, list) and len(saved) == len(live) and all(map(_is_like, saved, live))
+    if isinstance(live, int | float | Tensor):
+        return isinstance(saved, int | float) and not isinstance(saved, bool)
+    return isinstance(saved, type(live))
+
+
+def _refuse_other_values(values: Mapping[str, Any], index: int, kind: type[optim.Optimizer], weight: Tensor) -> None:
+    kept = _KEPT.get(kind)
+    if kind is optim.Adafactor:
+        kept = {"step"} | (_FACTORS if weight.ndim > 1 else {"variance"})
+    if kept is None:
+        return
+    if set(values) != kept:
+        found, wanted = (", ".join(sorted(names)) or "nothing" for names in (values, kept))
+        raise ValueError(f"it holds {found} of weight {index}, not {wanted}")
+    odd = [name for name, value in values.items() if not _fits(name, value, weight.shape)]
+    if odd:
+        raise ValueError(f"{index}/{odd[0]} is not the state of a weight of shape {tuple(weight.shape)}")
+
+
+def _fits(name: str, value: object, shape: Sequence[int]) -> bool:
+    if not isinstance(value, Tensor):
+        return (name in ("step", "rate") and _is_like(value, 0)) or (name == "momentum_buffer" and value is None)
+    if name == "step":
+        return value.numel() == 1
+    if name in _FACTORS:
+        at = -1 if name == "row_var" else -2
+        return list(value.shape) == [1 if number == len(shape) + at else size for number, size in enumerate(shape)]
+    return list(value.shape) == list(shape)
