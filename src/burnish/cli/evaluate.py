@@ -1,5 +1,6 @@
 """`burnish evaluate`: score a run or an artifact."""
 
+import re
 import sys
 from typing import Annotated, Literal
 
@@ -65,7 +66,7 @@ def evaluate(
 
 def _checkpoint(target: str, checkpoint: str, *, split: str | None, trust_code: bool, is_json: bool) -> None:
     words: dict[str, Literal["last", "best"]] = {"last": "last", "best": "best"}
-    if checkpoint not in words and not checkpoint.isdecimal():
+    if checkpoint not in words and not re.fullmatch(r"[0-9]{1,18}", checkpoint):
         raise typer.BadParameter(f"--checkpoint takes a step, like 500, or last or best; got '{checkpoint}'")
     from burnish.commands.evaluate import evaluate_checkpoint
     from burnish.run.directory import find_run

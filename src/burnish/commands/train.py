@@ -36,6 +36,8 @@ from burnish.storage.checkpoints import CheckpointStore
 
 _WORKER = "burnish.commands.worker"
 _TURNS_TO_SETTLE, _TURN_SECONDS = 40, 0.05
+_MOST_SECONDS = 1e12
+"""More than thirty thousand years: what says so was not written by a run."""
 
 
 def train(
@@ -213,7 +215,7 @@ def result_of(run: RunDirectory) -> RunResult:
 
 def _has_numbers(ending: Mapping[str, object]) -> bool:
     step, seconds = ending.get("step", 0), ending.get("seconds", 0.0)
-    return isinstance(step, int) and isinstance(seconds, int | float) and abs(seconds) < float("inf")
+    return isinstance(step, int) and isinstance(seconds, int | float) and abs(seconds) < _MOST_SECONDS
 
 
 def _hear(line: str, watch: Callable[[Event], None], refuse: Callable[[BurnishError], None]) -> None:

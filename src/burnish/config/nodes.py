@@ -9,7 +9,9 @@ from burnish.config.origins import Origin
 Path = tuple[str | int, ...]
 
 _SHORT = 60
-_INDEX = re.compile(r"\[(\d+)\]")
+_INDEX = re.compile(r"\[([0-9]+)\]")
+_PLACE = re.compile(r"[0-9]{1,9}")
+"""An index into a list; longer ones are none, and Python refuses to read thousands of digits."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def dotted(path: Iterable[str | int]) -> str:
 
 def undotted(text: str) -> Path:
     """Read a path that `dotted` wrote."""
-    return tuple(int(part) if part.isdecimal() else part for part in spread(text).split("."))
+    return tuple(int(part) if _PLACE.fullmatch(part) else part for part in spread(text).split("."))
 
 
 def spread(text: str) -> str:
@@ -68,7 +70,7 @@ def child(node: Node | None, part: str | int) -> Node | None:
 
 def is_element(node: Node) -> bool:
     """Tell whether a section came from a path into a list, like `metrics[1].average=macro`."""
-    return isinstance(node, Branch) and bool(node.nodes) and all(key.isdecimal() for key in node.nodes)
+    return isinstance(node, Branch) and bool(node.nodes) and all(map(_PLACE.fullmatch, node.nodes))
 
 
 def find(node: Node | None, path: Path) -> Node | None:

@@ -243,7 +243,7 @@ def _read_entry(folder: Path) -> CacheEntry | None:
         if (folder / _FEATURES).stat().st_size != num_bytes:
             return None
         return CacheEntry(folder.name, key, num_bytes, (folder / _COMMIT).stat().st_mtime, checksums)
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
 

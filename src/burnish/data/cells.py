@@ -1,5 +1,7 @@
 """Reads whole columns of a table as text, numbers or times, with what is missing told from what is wrong."""
 
+import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -26,6 +28,11 @@ _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _WHOLE = r"^([+-]?\d+)\.0+$"
 EXACT = 2.0**53
 """Up to here a float holds every whole number."""
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a single cell is a finite number, as `numbers` reads a column: `1_000` and `①` are none."""
+    return re.fullmatch(_NUMBER, text.strip(), re.ASCII) is not None and math.isfinite(float(text))
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,13 @@
 """Bytes as people write them: 20GB, 512 MiB."""
 
 import re
+from decimal import Decimal
 
 from burnish.errors import ConfigError, Problem
 
 _UNITS = {"": 1, "B": 1, **{f"{prefix}B": 1000**power for power, prefix in enumerate("KMGTP", start=1)}}
 _UNITS |= {f"{prefix}IB": 1024**power for power, prefix in enumerate("KMGTP", start=1)}
-_FORM = re.compile(r"^\s*(\d+(?:[._]\d+)*)\s*([A-Z]*)\s*$")
+_FORM = re.compile(r"^\s*([0-9]{1,30}(?:[._][0-9]{1,30}){0,9})\s*([A-Z]*)\s*$")
 
 
 def parse_size(text: str, *, option: str) -> int:
@@ -17,7 +18,7 @@ def parse_size(text: str, *, option: str) -> int:
     if match is None or unit not in _UNITS or match[1].count(".") > 1:
         problem = Problem(f"{option} must be a size in bytes, like 500MB, 20GB or 1.5TiB, got {text!r}")
         raise ConfigError([problem], subject="the request")
-    return int(float(match[1].replace("_", "")) * _UNITS[unit])
+    return int(Decimal(match[1].replace("_", "")) * _UNITS[unit])
 
 
 def written_size(num_bytes: int) -> str:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import MutableMapping
 
-from burnish.dist.world import place_of
+from burnish.dist.world import num_processes_here, place_of
 
 
 def keep_to_own_cores(environment: MutableMapping[str, str] | None = None) -> None:
@@ -13,7 +13,7 @@ def keep_to_own_cores(environment: MutableMapping[str, str] | None = None) -> No
     the slowest. A user who sets BURNISH_CORES speaks of a number and not of cores: nothing is bound then.
     """
     environment = os.environ if environment is None else environment
-    here = int(environment.get("LOCAL_WORLD_SIZE") or 1)
+    here = num_processes_here(environment)
     if here == 1 or "BURNISH_CORES" in environment or not hasattr(os, "sched_setaffinity"):
         return
     cores = sorted(os.sched_getaffinity(0))

@@ -1,6 +1,7 @@
 """Which of several cooperating processes this is, and how they add numbers up."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -111,8 +112,12 @@ def place_of(environment: Mapping[str, str] | None = None) -> Place:
 def available_cores(environment: Mapping[str, str] | None = None) -> int:
     """Count the cores this process may use: affinity, cut by a cgroup quota, shared with the ranks of this machine."""
     environment = os.environ if environment is None else environment
-    here = _number(environment, "LOCAL_WORLD_SIZE", least=1, default=1)
-    return max(1, _cores(environment) // here)
+    return max(1, _cores(environment) // num_processes_here(environment))
+
+
+def num_processes_here(environment: Mapping[str, str]) -> int:
+    """Count the processes of the run on this machine, as torchrun states it."""
+    return _number(environment, "LOCAL_WORLD_SIZE", least=1, default=1)
 
 
 def _cores(environment: Mapping[str, str]) -> int:
@@ -126,7 +131,8 @@ def _number(environment: Mapping[str, str], name: str, *, least: int = 0, defaul
     text = environment.get(name, "")
     if not text and default is not None:
         return default
-    if not text.isdecimal() or int(text) < least:
+    # Python refuses to read thousands of digits.
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < least:
         raise LaunchError(f"the environment's {name} must be a whole number of at least {least}, got {text!r}")
     return int(text)
 

@@ -150,7 +150,8 @@ def _label_counts(profile: Mapping[str, Any], parts: Mapping[str, Predictions]) 
 
 
 def _whole_numbers(counts: Mapping[Any, Any]) -> dict[str, int]:
-    return {str(label): int(number) for label, number in counts.items() if _number(number) is not None}
+    numbers = {str(label): _number(number) for label, number in counts.items()}
+    return {label: int(number) for label, number in numbers.items() if number is not None and math.isfinite(number)}
 
 
 def _predictions(folder: Path, profile: Mapping[str, Any]) -> dict[str, Predictions]:
@@ -189,7 +190,7 @@ def _number(value: object) -> float | None:
         return None
     try:
         return float(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 

@@ -1,6 +1,7 @@
 """Reads events.jsonl into curves, facts and happenings."""
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 from burnish.report.data import EvaluationCurve, Happening, Point, Training
 
 _MOST_POINTS = 400
+_MOST_STEPS = 10**15
+"""No run takes as many: a line that says so is passed over, as one that is torn."""
 
 
 @dataclass(frozen=True)
@@ -34,17 +37,18 @@ def read_story(path: Path) -> Story:
         training=_training([event for event in events if event.get("event") == "stepped"]),
         evaluations=tuple(_evaluations([event for event in events if event.get("event") == "evaluated"])),
         happenings=tuple(_happenings(events)),
-        num_attempts=len({event.get("attempt") for event in started}),
+        num_attempts=len({str(event.get("attempt")) for event in started}),
         training_seconds=_training_seconds(events),
     )
 
 
 def _training_seconds(events: Sequence[Mapping[str, Any]]) -> float | None:
     """Add up what each attempt took to train; None where the events carry no times."""
-    times: dict[Any, list[float]] = {}
+    times: dict[str, list[float]] = {}
     for event in events:
-        if event.get("event") in ("started", "stepped", "evaluated") and isinstance(event.get("time"), int | float):
-            times.setdefault(event.get("attempt"), []).append(float(event["time"]))
+        time = _float(event.get("time"))
+        if event.get("event") in ("started", "stepped", "evaluated") and math.isfinite(time):
+            times.setdefault(str(event.get("attempt")), []).append(time)
     return sum(max(each) - min(each) for each in times.values()) if times else None
 
 
@@ -73,10 +77,14 @@ def _events(path: Path) -> Iterator[dict[str, Any]]:
     for line in lines:
         try:
             event = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
-        if isinstance(event, dict):
+        if isinstance(event, dict) and _is_a_step(event.get("step", 0)):
             yield event
+
+
+def _is_a_step(step: object) -> bool:
+    return isinstance(step, int) and 0 <= step <= _MOST_STEPS
 
 
 def _training(steps: Sequence[Mapping[str, Any]]) -> Training | None:
@@ -119,8 +127,8 @@ def _happenings(events: Sequence[Mapping[str, Any]]) -> Iterator[Happening]:
             yield Happening(int(step or 0), f"ended: {str(event.get('reason', '')).replace('_', ' ')}")
 
 
-def _float(value: float | str) -> float:
+def _float(value: Any) -> float:
     try:
         return float(value)
-    except ValueError:
+    except (TypeError, ValueError, OverflowError):
         return float("nan")

@@ -17,7 +17,7 @@ def read_columns(profile: Mapping[str, Any], insights: Mapping[str, Any]) -> tup
     importance = insights.get("importance")
     try:
         return tuple(_columns(table, importance if isinstance(importance, Mapping) else {})) if table else ()
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError):
         return ()  # written by another version, or torn: the rest of the page stands
 
 
@@ -25,7 +25,7 @@ def read_slices(insights: Mapping[str, Any]) -> tuple[Slice, ...]:
     """Give the scores of slices, if they were measured."""
     try:
         return tuple(_slice(each) for each in insights.get("slices", ())[:_MOST_SLICES])
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return ()
 
 

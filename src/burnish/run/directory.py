@@ -170,7 +170,7 @@ class RunDirectory:
         try:
             holder = (int(fields["pid"]), str(fields["host"]), float(fields["heartbeat"]))  # type: ignore[index]  # anything else is caught below
             return Lock(*holder, bool(fields.get("is_claim")))  # type: ignore[attr-defined]  # as above
-        except (TypeError, KeyError, ValueError, AttributeError):
+        except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
             return None
 
     def write_lock(self, *, now: float, is_claim: bool = False) -> Lock:

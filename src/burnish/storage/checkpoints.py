@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -15,6 +16,7 @@ from burnish.storage import manifest
 
 FORMAT = 1
 _STATE = "state.json"
+_STEP = re.compile(r"step-[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ class CheckpointStore:
             shutil.rmtree(leftover, ignore_errors=True)
 
     def _folders(self) -> Iterator[Path]:
-        return (path for path in self.root.glob("step-*") if path.is_dir() and path.name[5:].isdecimal())
+        return (path for path in self.root.glob("step-*") if path.is_dir() and _STEP.fullmatch(path.name))
 
     def _fault(self, folder: Path) -> str | None:
         wrong = manifest.fault(folder, needs=[_STATE])

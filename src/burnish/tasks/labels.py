@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import LARGEST, MISSING, numbers
+from burnish.data.cells import LARGEST, MISSING, is_number, numbers
 from burnish.data.number_text import comma_to_point
 from burnish.errors import DataError
 from burnish.spec.values import Array, RowFault
@@ -180,11 +180,7 @@ def _no_number(text: str | None) -> str:
 
 
 def _number(text: str | None) -> float | None:
-    try:
-        value = float(text or "")
-    except ValueError:
-        return None
-    return value if np.isfinite(value) else None
+    return float(text) if text is not None and is_number(text) else None
 
 
 def _yes_no(table: pa.Table, name: str) -> tuple[Array, Array]:

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -29,3 +30,9 @@ def test_a_brief_is_one_short_line() -> None:
 @given(st.text())
 def test_one_line_never_breaks_a_line(text: str) -> None:
     assert one_line(text).isprintable()
+
+
+@pytest.mark.parametrize("odd", ["①", "\uff12", "9" * 5001, "-1"])
+def test_only_plain_digits_are_a_place_in_a_list(odd: str) -> None:
+    assert undotted(f"metrics.{odd}") == ("metrics", odd)
+    assert undotted("metrics[12].average") == ("metrics", 12, "average")

@@ -79,3 +79,10 @@ def test_neighbours_are_found_by_name(tmp_path: Path, there: list[str], asked: s
     for name in there:
         (tmp_path / name).touch()
     assert siblings(f"{tmp_path}/{asked}") == {split: f"{tmp_path}/{stem}.csv" for split, stem in found.items()}
+
+
+@pytest.mark.parametrize("odd", ["1_000", "①", "\uff12", "--1", "0x1F", "inf", "nan", "9" * 5001])
+def test_what_only_looks_like_a_number_to_python_is_none(tmp_path: Path, odd: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("n,m\n" + f"{odd},1\n" * 20)
+    assert (facts(path, "n").is_number, facts(path, "m").is_number) == (False, True)

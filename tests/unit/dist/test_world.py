@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from burnish.dist.affinity import keep_to_own_cores
 from burnish.dist.world import Place, Solo, available_cores, place_of, world_from_environment
 from burnish.errors import LaunchError
 
@@ -59,3 +60,11 @@ def test_without_a_word_the_cores_are_those_of_the_machine() -> None:
 def test_a_number_of_cores_that_is_none_is_refused() -> None:
     with pytest.raises(LaunchError, match="BURNISH_CORES must be a whole number of at least 1, got 'all'"):
         available_cores({"BURNISH_CORES": "all"})
+
+
+@pytest.mark.parametrize("odd", ["①", "--1", "2.0", "1_0", "nan", "\uff12", "9" * 5001])
+def test_numbers_of_the_environment_that_are_none_are_refused(odd: str) -> None:
+    with pytest.raises(LaunchError, match="WORLD_SIZE must be a whole number"):
+        place_of({"RANK": "0", "WORLD_SIZE": odd})
+    with pytest.raises(LaunchError, match="LOCAL_WORLD_SIZE must be a whole number"):
+        keep_to_own_cores({"LOCAL_WORLD_SIZE": odd})

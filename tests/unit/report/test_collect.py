@@ -260,3 +260,19 @@ def test_each_of_several_tasks_has_a_part_of_its_own(run: Path) -> None:
         ("mood", ((0, 1), (0, 1)), "bad")
     ]
     assert "mood: Worst errors on test" in render(data)
+
+
+def test_events_of_any_shape_leave_a_page(tmp_path: Path) -> None:
+    odd = [
+        {"event": "stepped", "step": 1, "loss": 10**400, "time": 10**400, "attempt": [1]},
+        {"event": "stepped", "step": 10**400, "loss": 0.5, "time": 2.0, "attempt": {}},
+        {"event": "started", "attempt": [], "time": "now", "facts": []},
+        {"event": "evaluated", "step": "x", "scores": {"f1": 10**400}, "split": [], "is_best": 1},
+        {"event": "evaluated", "step": 10**30, "scores": {"f1": 0.5}, "split": "validation", "is_best": 1},
+        {"event": "noted", "step": 10**400, "message": None},
+    ]
+    lines = [*map(json.dumps, odd), "[" * 100_000, '{"event": "stepped", "step": ' + "9" * 5001 + "}"]
+    (tmp_path / "events.jsonl").write_text("\n".join(lines) + "\n")
+    profile = {"kind": "binary", "labels": ["a"], "facts": {"label_counts": {"a": "nan", "b": 10**400, "c": 3}}}
+    (tmp_path / "profile.json").write_text(json.dumps(profile))
+    assert "</html>" in render(collect(tmp_path))

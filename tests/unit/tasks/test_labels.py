@@ -177,5 +177,11 @@ def test_prices_are_numbers_and_others_are_told_with_the_option_that_may_read_th
 @pytest.mark.parametrize("values", [[b"\xff", b""], [{"k": 1}, None], [[{"k": 1}], []], [[b"\xff"], None]], ids=str)
 def test_labels_that_are_no_words_are_refused(values: list[object]) -> None:
     table = pa.table({"mood": values})
-    with pytest.raises(DataError, match="the column `mood` holds .*, and a label is a single word or number"):
+    with pytest.raises(DataError, match=r"the column `mood` holds .*, and a label is a single word or number"):
         LabelColumns(("mood",)).classes(table)
+
+
+@pytest.mark.parametrize("odd", ["1_000", "①", "\uff12", "--1", "0x1F", "1,5", "infinity"])
+def test_what_only_looks_like_a_number_to_python_is_a_class(odd: str) -> None:
+    assert odd in ONE.classes(column("1", "2", odd))
+    assert [fault.row for fault in ONE.numbers(column("1.5", odd))[1]] == [1]
