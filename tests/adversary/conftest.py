@@ -26,20 +26,20 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"data: {{train: {root / 'rows.csv'}, split: {{validation: 20, test: 20}}}}\n"
         "model: linear\n"
         "optimizer: {learning_rate: 0.1}\n"
-        "train: {length: 8 steps, batch: 20, checkpoint_every: 4 steps, evaluate_every: 4 steps}\n"
+        "train: {length: 8 steps, batch: 20, checkpoint_every: 4 steps, evaluate_every: 4 steps, keep: {last: 2}}\n"
         "runtime: {threads: 1, precision: fp32}\n"
     )
     return train(root / "config.yaml", directory=root / "run").directory
 
 
 @pytest.fixture
-def copy(original: Path, tmp_path: Path) -> Callable[[], Path]:
-    """Gives a fresh copy of the run to damage, in the place of the one before."""
+def copy(original: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Gives a fresh copy of the run, or of one of its folders, to damage, in the place of the one before."""
 
-    def fresh() -> Path:
+    def fresh(folder: str = ".") -> Path:
         target = tmp_path / "stranger"
         shutil.rmtree(target, ignore_errors=True)
-        return Path(shutil.copytree(original, target))
+        return Path(shutil.copytree(original / folder, target))
 
     return fresh
 

@@ -33,6 +33,19 @@ def mutate_document(document: Any, draw: Random) -> bytes:
     return mutate_bytes(text, draw) if kind == 4 else text
 
 
+def mutate_lines(lines: list[bytes], draw: Random) -> list[bytes]:
+    """Lose, repeat or reorder lines of JSON, or change what one of them holds."""
+    place = draw.randrange(len(lines))
+    kind = draw.randint(0, 9)
+    if kind == 0:
+        return lines[:place] + lines[place + 1 :]
+    if kind == 1:
+        return [*lines, lines[place]]
+    if kind == 2:
+        return draw.sample(lines, len(lines))
+    return [*lines[:place], mutate_document(json.loads(lines[place]), draw) + b"\n", *lines[place + 1 :]]
+
+
 def mutate_bytes(content: bytes, draw: Random) -> bytes:
     """Cut, flip, repeat, or replace bytes."""
     place = draw.randrange(len(content) + 1)

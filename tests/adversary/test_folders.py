@@ -12,8 +12,6 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
 
 from burnish.commands import train as train_command
 from burnish.commands import worker
@@ -21,19 +19,13 @@ from burnish.commands.prepare import prepare
 from burnish.storage import manifest
 from tests.adversary.conftest import ROW
 from tests.adversary.judge import IS_FULL, Canary, judge
-from tests.adversary.mutate import mutate_bytes, mutate_document
+from tests.adversary.mutate import mutate_bytes, mutate_document, mutate_lines
+from tests.adversary.seeds import Seeds, seeds
 
-hostile = settings(
-    max_examples=3_000 if IS_FULL else 12,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],  # a case takes a moment, and to shrink one takes hundreds
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
-slow = settings(hostile, max_examples=1_000 if IS_FULL else 5)
-draws = st.randoms(use_true_random=False)
+pytestmark = pytest.mark.timeout(3600 if IS_FULL else 300)
 
 ARTIFACT = ("MANIFEST.json", "experiment.yaml", "profile.json", "golden.json", "model/shape.json")
-CHECKPOINT = ("MANIFEST.json", "state.json", "optimizer.json")
+CHECKPOINT = ("MANIFEST.json", "state.json", "optimizer.json", "data.json", "plan.yaml")
 RUN = ("plan.yaml", "profile.json", "scores.json", "exit.json", "insights.json")
 
 
@@ -62,6 +54,8 @@ def spoil(path: Path, draw: Random) -> None:
     if path.suffix in (".json", ".yaml"):
         read: Callable[[bytes], Any] = json.loads if path.suffix == ".json" else yaml.safe_load
         path.write_bytes(mutate_document(read(content), draw))
+    elif path.suffix == ".jsonl" and draw.random() < 0.9:
+        path.write_bytes(b"".join(mutate_lines(content.splitlines(keepends=True), draw)))
     elif path.suffix == ".safetensors" and draw.random() < 0.7:
         end = 8 + int.from_bytes(content[:8], "little")
         header = mutate_document(json.loads(content[8:end]), draw)
@@ -80,41 +74,62 @@ def sign(folder: Path, spoiled: Path, draw: Random) -> None:
 
 
 @pytest.mark.parametrize("name", [*ARTIFACT, "model/model.safetensors"])
-@hostile
-@given(draw=draws)
-def test_artifacts(copy: Callable[[], Path], canary: Canary, name: str, draw: Random) -> None:
-    run = copy()
-    spoil(run / "artifact" / name, draw)
-    sign(run / "artifact", run / "artifact" / name, draw)
-    judge(["predict", run / "artifact", "--row", ROW], keeps=[run], canary=canary)
+@seeds(few=12, full=3_000)
+def test_artifacts(copy: Callable[[str], Path], canary: Canary, name: str, seeds: Seeds) -> None:
+    @seeds.each(name)
+    def case(draw: Random) -> None:
+        artifact = copy("artifact")
+        spoil(artifact / name, draw)
+        sign(artifact, artifact / name, draw)
+        judge(["predict", artifact, "--row", ROW], keeps=[artifact], canary=canary)
 
 
 @pytest.mark.parametrize("name", [*CHECKPOINT, "weights.safetensors", "optimizer.safetensors"])
 @pytest.mark.usefixtures("_in_this_process")
-@slow
-@given(draw=draws)
-def test_checkpoints(copy: Callable[[], Path], canary: Canary, name: str, draw: Random) -> None:
-    run = copy()
-    newest = max((run / "checkpoints").iterdir())
-    spoil(newest / name, draw)
-    sign(newest, newest / name, draw)
-    kept = [run / "checkpoints", run / "quarantine"]
-    judge(["evaluate", run, "--checkpoint", "last"], keeps=kept, canary=canary)
-    (run / "exit.json").unlink()  # as after a kill
-    judge(["resume", run, "--quiet"], canary=canary)  # which may save over the spoiled one
+@seeds(few=5, full=1_000)
+def test_checkpoints(copy: Callable[[], Path], canary: Canary, name: str, seeds: Seeds) -> None:
+    @seeds.each(name)
+    def case(draw: Random) -> None:
+        run = copy()
+        earlier, newest = sorted((run / "checkpoints").iterdir())
+        if draw.random() < 0.5:  # from the earlier one, there are steps left to train
+            shutil.rmtree(newest)
+            newest = earlier
+        spoil(newest / name, draw)
+        sign(newest, newest / name, draw)
+        kept = [run / "checkpoints", run / "quarantine"]
+        judge(["evaluate", run, "--checkpoint", "last"], keeps=kept, canary=canary)
+        (run / "exit.json").unlink()  # as after a kill
+        judge(["resume", run, "--quiet"], canary=canary)  # which may save over the spoiled one
 
 
 @pytest.mark.parametrize("name", RUN)
 @pytest.mark.usefixtures("_in_this_process")
-@slow
-@given(draw=draws)
-def test_run_directories(original: Path, copy: Callable[[], Path], canary: Canary, name: str, draw: Random) -> None:
-    run = copy()
-    spoil(run / name, draw)
-    for argv in (["runs", "ls", run.parent], ["runs", "show", run], ["runs", "compare", run, original]):
-        judge(argv, keeps=[run], canary=canary)
-    if name != "plan.yaml":
-        judge(["resume", run, "--quiet"], keeps=[run / "checkpoints", run / "artifact"], canary=canary)
+@seeds(few=5, full=1_000)
+def test_run_directories(original: Path, copy: Callable[[], Path], canary: Canary, name: str, seeds: Seeds) -> None:
+    @seeds.each(name)
+    def case(draw: Random) -> None:
+        run = copy()
+        spoil(run / name, draw)
+        for argv in (["runs", "ls", run.parent], ["runs", "show", run], ["runs", "compare", run, original]):
+            judge(argv, keeps=[run], canary=canary)
+        if name != "plan.yaml":
+            judge(["resume", run, "--quiet"], keeps=[run / "checkpoints", run / "artifact"], canary=canary)
+
+
+@pytest.mark.usefixtures("_in_this_process")
+@seeds(few=10, full=2_000)
+def test_events(copy: Callable[[], Path], canary: Canary, seeds: Seeds) -> None:
+    @seeds.each("events")
+    def case(draw: Random) -> None:
+        run = copy()
+        spoil(run / "events.jsonl", draw)
+        readers = (["ls", run.parent], ["show", run], ["tail", run], ["tail", "--json", run])
+        for argv in (*(["runs", *words] for words in readers), ["evaluate", run, "--checkpoint", "best"]):
+            judge(argv, keeps=[run], canary=canary)
+        (run / "exit.json").unlink()  # as after a kill: what is left of the run is done again, its report too
+        shutil.rmtree(max((run / "checkpoints").iterdir()))
+        judge(["resume", run, "--quiet"], keeps=[run / "checkpoints"], canary=canary)
 
 
 @pytest.fixture(scope="session")
@@ -126,20 +141,21 @@ def prepared(original: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.usefixtures("_in_this_process")
-@settings(slow, max_examples=1_000 if IS_FULL else 10)
-@given(draw=draws)
-def test_prepared_folders(original: Path, prepared: Path, tmp_path: Path, canary: Canary, draw: Random) -> None:
-    folder, run = tmp_path / "data", tmp_path / "run"
-    for place in (folder, run):
-        shutil.rmtree(place, ignore_errors=True)
-    shutil.copytree(prepared, folder)
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    spoiled = folder / manifest.NAME if draw.random() < 0.5 else draw.choice(files)
-    spoil(spoiled, draw)
-    sign(folder, spoiled, draw)
-    config = original.parent / "config.yaml"
-    argv = ["train", config, f"data={{type: prepared, dir: {folder}}}", "train.length=1 step", "--dir", run, "--quiet"]
-    judge(argv, keeps=[folder], canary=canary)
+@seeds(few=10, full=1_000)
+def test_prepared_folders(original: Path, prepared: Path, tmp_path: Path, canary: Canary, seeds: Seeds) -> None:
+    @seeds.each("prepared")
+    def case(draw: Random) -> None:
+        folder, run = tmp_path / "data", tmp_path / "run"
+        for place in (folder, run):
+            shutil.rmtree(place, ignore_errors=True)
+        shutil.copytree(prepared, folder)
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        spoiled = folder / manifest.NAME if draw.random() < 0.5 else draw.choice(files)
+        spoil(spoiled, draw)
+        sign(folder, spoiled, draw)
+        source = f"data={{type: prepared, dir: {folder}}}"
+        config = original.parent / "config.yaml"
+        judge(["train", config, source, "train.length=1 step", "--dir", run, "--quiet"], keeps=[folder], canary=canary)
 
 
 def _file(name: str, **facts: Any) -> dict[str, Any]:
