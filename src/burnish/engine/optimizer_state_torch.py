@@ -21,6 +21,8 @@ _KEPT: Mapping[type[optim.Optimizer], set[str]] = {
     optim.SGD: {"momentum_buffer"},
 }
 """What an optimizer keeps of each weight; one that is not here, such as a user's own, may keep anything."""
+_LATER = {"foreach", "maximize", "capturable", "differentiable", "fused", "decoupled_weight_decay"}
+"""Options that earlier versions of torch did not have; it adds them itself."""
 _FACTORS = {"row_var", "col_var"}
 
 
@@ -49,6 +51,9 @@ def refuse_other_state(state: Mapping[str, Any], optimizer: object) -> None:
         odd = [name for name in live if name in saved and not _is_like(saved[name], live[name])]
         if odd:
             raise ValueError(f"its option {odd[0]} is {str(saved[odd[0]])[:60]!r}")
+        lost = live.keys() - saved.keys() - _LATER
+        if lost:
+            raise ValueError(f"it has no option {', '.join(sorted(lost))}")
     parts = optimizer.parts if isinstance(optimizer, SplitOptimizer) else [optimizer]
     weights = [(type(part), weight) for part in parts for group in part.param_groups for weight in group["params"]]
     for index, values in state["state"].items():

@@ -189,6 +189,7 @@ def test_state_of_weights_that_were_grouped_otherwise_is_refused(tmp_path: Path)
         ('"params": [0, 1, 2]', '"params": [2, 1, 0]'),
         ('"lr": 0.01', '"lr": "much"'),
         ('"betas": [0.9, 0.999]', '"betas": [0.9]'),
+        ('"eps": 1e-08', '"epsilon": 1e-08'),
         ('"state": {}', '"state": {"0": {"what": 1}}'),
         ('"state": {}', '"state": {"99": {}}'),
         ('"state": {}', '"state": [1]'),
