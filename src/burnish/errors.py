@@ -10,6 +10,10 @@ class BurnishError(Exception):
     exit_code = 1
 
 
+_MOST_SHOWN = 30
+"""Problems in one message; a file that has more was hardly written for Burnish, and its first ones say so."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing that is wrong: a sentence, and indented lines that say where it came from."""
@@ -29,7 +33,9 @@ class ConfigError(BurnishError):
     def __init__(self, problems: Sequence[Problem], *, subject: str = "the experiment") -> None:
         self.problems = tuple(problems)
         count = "a problem" if len(self.problems) == 1 else f"{len(self.problems)} problems"
-        super().__init__("\n\n".join([f"{subject} has {count}", *map(str, self.problems)]))
+        rest = len(self.problems) - _MOST_SHOWN
+        more = [f"… and {rest} more, which are shown when these are solved"] if rest > 0 else []
+        super().__init__("\n\n".join([f"{subject} has {count}", *map(str, self.problems[:_MOST_SHOWN]), *more]))
 
 
 class MissingExtra(BurnishError):

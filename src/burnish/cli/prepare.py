@@ -74,7 +74,9 @@ def features(
     rows = tuple((name, f"{count:,}", f"{written.features[name]:,}") for name, count in written.rows.items())
     show(Table(("split", "rows", "features"), rows, right=("rows", "features")))
     print(f"{written.num_files} files, {written_size(written.num_bytes)}, in {out}; to train from them")
-    print(f"  burnish train {shlex.quote(experiment)} {shlex.quote(written.override)}")
+    layers = [word for config in configs or () for word in ("-c", str(config))]
+    others = [each for each in overrides or () if not each.startswith(("data=", "data."))]
+    print(f"  {shlex.join(['burnish', 'train', experiment, *layers, *others, written.override])}")
 
 
 @app.command("split", short_help="Split one file into train, validation and test files.")

@@ -114,7 +114,8 @@ def refuse_changed_plan(
 
 def _digests(path: Path) -> dict[str, str]:
     found = read_json(path)
-    return {str(file): str(digest) for file, digest in found.items()} if isinstance(found, dict) else {}
+    files = found.items() if isinstance(found, dict) else ()
+    return {file: str(digest) for file, digest in files if file.strip()}
 
 
 def _harmless(changes: Sequence[str]) -> str:

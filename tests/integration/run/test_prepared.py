@@ -1,6 +1,7 @@
 """Features written once train to the same bits as the source, and a folder that does not fit is refused."""
 
 import json
+import shlex
 import shutil
 from pathlib import Path
 
@@ -167,3 +168,18 @@ def test_the_command_line_takes_an_experiment_without_a_verb(
     assert printed.splitlines()[1].split() == ["train", "64", "64"]
     assert f"data={{type: prepared, dir: {out}}}" in printed
     assert (out / manifest.NAME).is_file()
+
+
+def test_the_command_that_is_shown_has_the_layers_that_the_features_were_made_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "rows.csv").write_text("x,y\n" + "".join(f"{row / 40},{row % 2}\n" for row in range(40)))
+    config, layer, out = tmp_path / "config.yaml", tmp_path / "a layer.yaml", tmp_path / "ready"
+    config.write_text(f"task: {{type: tabular, target: y}}\ndata: {tmp_path / 'rows.csv'}\n")
+    layer.write_text("model: linear\n")
+    argv = ["prepare", str(config), "-c", str(layer), "data.split.validation=10%", "runtime.seed=3", "--out", str(out)]
+    assert run(argv) == 0
+    shown = shlex.split(capsys.readouterr().out.splitlines()[-1])
+    assert shown[:6] == ["burnish", "train", str(config), "-c", str(layer), "runtime.seed=3"]
+    assert shown[6].startswith("data={type: prepared")
+    assert run([*shown[1:], "train.length=1 step", "--dir", str(tmp_path / "run"), "--quiet"]) == 0

@@ -1,13 +1,15 @@
 """What a run was trained on, and what is said when that changed."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from burnish.run.inputs import TrainedOn, changed_files, digests_of
+from burnish.run.inputs import TrainedOn, changed_files, digests_of, recorded_in
 from burnish.spec.values import Places, Profile, Rows, Splits
+from burnish.storage.checkpoints import Checkpoint
 
 ROWS = Rows(pa.table({"x": [1]}), Places(("x.csv",), np.zeros(1, int), np.zeros(1, int), (2,)))
 SPLITS = Splits(ROWS, ROWS, fingerprint="abc", digests={"x.csv": "1"})
@@ -41,3 +43,10 @@ def test_each_of_several_tasks_is_compared_with_its_own_files(digest: str, chang
     )
     assert known.settle("rte", SPLITS) is profile
     assert seen == changes
+
+
+def test_a_recorded_file_without_a_name_is_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / "checkpoints" / "step-00000004"
+    folder.mkdir(parents=True)
+    (folder / "data.json").write_text('{"": "1", " ": "2", "x.csv": "3"}')
+    assert recorded_in(Checkpoint(folder, 4), on_change=pytest.fail).digests == {"x.csv": "3"}
