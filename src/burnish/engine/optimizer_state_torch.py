@@ -7,20 +7,18 @@ from typing import Any
 from pydantic import TypeAdapter
 from torch import Tensor, optim
 
-from burnish.optim.optim_torch import Lamb, Lion
-from burnish.optim.split_torch import Ftrl, SplitOptimizer
-
 _ADAM = {"step", "exp_avg", "exp_avg_sq"}
-_KEPT: Mapping[type[optim.Optimizer], set[str]] = {
-    optim.Adam: _ADAM,
-    optim.AdamW: _ADAM,
-    Lamb: _ADAM,
-    Lion: {"exp_avg"},
-    Ftrl: {"z", "n", "rate"},
-    optim.Adagrad: {"step", "sum"},
-    optim.SGD: {"momentum_buffer"},
+_KEPT = {
+    "Adam": _ADAM,
+    "AdamW": _ADAM,
+    "Lamb": _ADAM,
+    "Lion": {"exp_avg"},
+    "Ftrl": {"z", "n", "rate"},
+    "Adagrad": {"step", "sum"},
+    "SGD": {"momentum_buffer"},
 }
-"""What an optimizer keeps of each weight; one that is not here, such as a user's own, may keep anything."""
+"""What an optimizer of torch or of ours keeps of each weight; any other, such as a user's own, may keep anything."""
+_KNOWN = ("torch.optim.", "burnish.optim.")
 _LATER = {"foreach", "maximize", "capturable", "differentiable", "fused", "decoupled_weight_decay"}
 """Options that earlier versions of torch did not have; it adds them itself."""
 _FACTORS = {"row_var", "col_var"}
@@ -54,7 +52,7 @@ def refuse_other_state(state: Mapping[str, Any], optimizer: object) -> None:
         lost = live.keys() - saved.keys() - _LATER
         if lost:
             raise ValueError(f"it has no option {', '.join(sorted(lost))}")
-    parts = optimizer.parts if isinstance(optimizer, SplitOptimizer) else [optimizer]
+    parts = getattr(optimizer, "parts", [optimizer])  # several that step as one
     weights = [(type(part), weight) for part in parts for group in part.param_groups for weight in group["params"]]
     for index, values in state["state"].items():
         if not 0 <= index < len(weights):
@@ -73,7 +71,7 @@ def _is_like(saved: object, live: object) -> bool:
 
 
 def _refuse_other_values(values: Mapping[str, Any], index: int, kind: type[optim.Optimizer], weight: Tensor) -> None:
-    kept = _KEPT.get(kind)
+    kept = _KEPT.get(kind.__name__) if kind.__module__.startswith(_KNOWN) else None
     if kind is optim.Adafactor:
         kept = {"step"} | (_FACTORS if weight.ndim > 1 else {"variance"})
     if kept is None:
