@@ -16,6 +16,8 @@ from burnish.run.directory import write_text
 from burnish.spec.events import Ended, Evaluated, Event, Saved, Stepped
 
 _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
+_LAST_SECOND = 1e11
+"""Of the year 5138, counted from 1970."""
 _MUST_REACH_THE_DISK = (Saved, Ended)
 _PLAIN: Mapping[object, Any] = {
     int: int,
@@ -26,7 +28,7 @@ _PLAIN: Mapping[object, Any] = {
 }
 """What a field of an event must be when it is read, by its annotation."""
 _REPLAYED = "|".join(kind.__name__.lower() for kind in (Stepped, Evaluated, Saved))
-_REPLAYED_STEP = re.compile(rf'\{{"event": "(?:{_REPLAYED})", "step": (\d+),'.encode())
+_REPLAYED_STEP = re.compile(rf'\{{"event": "(?:{_REPLAYED})", "step": (\d{{1,18}}),'.encode())
 """Finds the step of a line without parsing it: a long run has a million of them to pass over."""
 
 
@@ -82,7 +84,7 @@ class EventsFile:
         kept: list[bytes] = []
         cut: list[bytes] = []
         for number, line in enumerate(_whole_lines(self.path), start=1):
-            told = _REPLAYED_STEP.match(line)
+            told = _REPLAYED_STEP.match(line) if line.isascii() else None  # as every line is that a run wrote
             if told is None:
                 parse(line, where=f"{self.path}:{number}")  # refuses what is no event
             (cut if told is not None and int(told[1]) > step else kept).append(line)
@@ -128,11 +130,20 @@ def parse(line: bytes, *, where: str) -> Record | None:
     try:
         values = json.loads(line)
         event = from_dict(values)
-        return None if event is None else Record(event, float(values["time"]), int(values["attempt"]))
+        record = None if event is None else Record(event, float(values["time"]), int(values["attempt"]))
+        if record is not None and not _can_be_shown(record):
+            raise ValueError("no run was at such a time or place")
+        return record
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
         raise CheckpointError(
             f"{where} is not an event of a run; put the file back from a copy, or remove that line"
         ) from error
+
+
+def _can_be_shown(record: Record) -> bool:
+    """Tell whether a clock can show its time, and a bar how far it was; losses and scores may be anything."""
+    fraction = record.event.fraction if isinstance(record.event, Stepped) else 0.0
+    return 0 <= record.time <= _LAST_SECOND and math.isfinite(fraction)
 
 
 def _encode(value: object) -> object:

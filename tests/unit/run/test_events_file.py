@@ -197,3 +197,30 @@ def test_an_odd_value_is_refused_with_its_place(tmp_path: Path, line: str) -> No
     path.write_text(line + "\n")
     with pytest.raises(CheckpointError, match=r"events.jsonl:1 is not an event of a run"):
         list(EventsFile(path).read())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"fraction": 0.5', '"fraction": NaN'),
+        ('"fraction": 0.5', '"fraction": "inf"'),
+        ('"time": 5.0', '"time": 1e308'),
+        ('"time": 5.0', '"time": NaN'),
+        ('"time": 5.0', '"time": -1e18'),
+    ],
+)
+def test_a_time_or_a_share_that_cannot_be_shown_is_refused(tmp_path: Path, old: str, new: str) -> None:
+    file = EventsFile(tmp_path / "events.jsonl")
+    file.append(Stepped(1, 0.5, math.nan, 0.1, math.inf, 8, 8, 0.5), time=5.0, attempt=1)
+    assert len(list(file.read())) == 1
+    file.path.write_text(file.path.read_text().replace(old, new))
+    with pytest.raises(CheckpointError, match=r"events.jsonl:1 is not an event of a run"):
+        list(file.read())
+
+
+@pytest.mark.parametrize(("old", "new"), [(b"0.1", b"\xf9"), (b'"step": 1', b'"step": ' + b"9" * 5001)])
+def test_a_step_that_is_no_text_is_refused_when_later_ones_are_dropped(tmp_path: Path, old: bytes, new: bytes) -> None:
+    file = write(tmp_path / "events.jsonl", stepped(1), stepped(2))
+    file.path.write_bytes(file.path.read_bytes().replace(old, new, 1))
+    with pytest.raises(CheckpointError, match=r"events.jsonl:1 is not an event of a run"):
+        file.rewind(1)
