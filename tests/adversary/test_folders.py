@@ -74,7 +74,7 @@ def sign(folder: Path, spoiled: Path, draw: Random) -> None:
 
 
 @pytest.mark.parametrize("name", [*ARTIFACT, "model/model.safetensors"])
-@seeds(few=12, full=3_000)
+@seeds(few=12, full=1_500)
 def test_artifacts(copy: Callable[[str], Path], canary: Canary, name: str, seeds: Seeds) -> None:
     @seeds.each(name)
     def case(draw: Random) -> None:
@@ -86,7 +86,7 @@ def test_artifacts(copy: Callable[[str], Path], canary: Canary, name: str, seeds
 
 @pytest.mark.parametrize("name", [*CHECKPOINT, "weights.safetensors", "optimizer.safetensors"])
 @pytest.mark.usefixtures("_in_this_process")
-@seeds(few=5, full=1_000)
+@seeds(few=5, full=500)
 def test_checkpoints(copy: Callable[[], Path], canary: Canary, name: str, seeds: Seeds) -> None:
     @seeds.each(name)
     def case(draw: Random) -> None:
@@ -105,7 +105,7 @@ def test_checkpoints(copy: Callable[[], Path], canary: Canary, name: str, seeds:
 
 @pytest.mark.parametrize("name", RUN)
 @pytest.mark.usefixtures("_in_this_process")
-@seeds(few=5, full=1_000)
+@seeds(few=5, full=600)
 def test_run_directories(original: Path, copy: Callable[[], Path], canary: Canary, name: str, seeds: Seeds) -> None:
     @seeds.each(name)
     def case(draw: Random) -> None:
@@ -118,7 +118,7 @@ def test_run_directories(original: Path, copy: Callable[[], Path], canary: Canar
 
 
 @pytest.mark.usefixtures("_in_this_process")
-@seeds(few=10, full=2_000)
+@seeds(few=10, full=1_500)
 def test_events(copy: Callable[[], Path], canary: Canary, seeds: Seeds) -> None:
     @seeds.each("events")
     def case(draw: Random) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -26,7 +27,7 @@ class Component(BaseModel):
         for name in type(self).model_fields:
             value = getattr(self, name)
             if isinstance(value, int) and not -(2**63) <= value < 2**63:
-                raise ValueError(f"takes whole numbers below 2^63, and `{name}` is {value:.4g}")
+                raise ValueError(f"takes whole numbers below 2^63, and `{name}` is {Decimal(value).normalize():.4g}")
         return self
 
 

@@ -31,6 +31,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("runtime.threads=100000", "runtime.threads must be at most 1024, got 100000"),
         ("train.batch=1000000000000000000000", "train.batch takes whole numbers below 2^63, and `examples` is 1e+21"),
         ("train.accumulate=1000000000000000000000", "train takes whole numbers below 2^63, and `accumulate` is 1e+21"),
+        (f"train.accumulate='{'9' * 400}'", "train takes whole numbers below 2^63, and `accumulate` is 1e+400"),
         ("optimizer.learning_rate=inf", "optimizer.learning_rate must be a finite number, got inf"),
         ("train.clip=nan", "train.clip must be a finite number, got nan"),
     ],
