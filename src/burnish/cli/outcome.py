@@ -14,6 +14,7 @@ from burnish.cli.figures import duration, figure, interval
 from burnish.cli.tables import Table, show
 from burnish.run.directory import RunDirectory, read_json
 from burnish.run.result import RunResult, ScoreSheet, sheet_of
+from burnish.spec.interval import Interval
 from burnish.spec.values import Score
 
 if TYPE_CHECKING:
@@ -90,11 +91,13 @@ def _longer(result: RunResult) -> tuple[str, str]:
     from burnish.run.plan import read_plan  # reads configs: not for `--help` to load
 
     experiment = read_plan(RunDirectory(result.directory))
-    length = replace(experiment.train.length, amount=_LONGER_TIMES * experiment.train.length.amount)
-    is_low = experiment.optimizer.learning_rate < _LOW_RATE
+    stated, rate = experiment.train.length, experiment.optimizer.learning_rate
+    base = Interval(result.step, "steps") if stated == "auto" else stated
+    length = replace(base, amount=_LONGER_TIMES * base.amount)
+    is_low = rate != "auto" and rate < _LOW_RATE
     reason = f"this run may be too short ({result.step:,} steps){' or its learning rate too low' if is_low else ''}"
-    rate = f" optimizer.learning_rate={_LOW_RATE:g}" if is_low else ""
-    return reason, f"train.length={shlex.quote(str(length))}{rate}"
+    higher = f" optimizer.learning_rate={_LOW_RATE:g}" if is_low else ""
+    return reason, f"train.length={shlex.quote(str(length))}{higher}"
 
 
 def headline_table(sheet: ScoreSheet) -> Table:

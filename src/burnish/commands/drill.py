@@ -118,7 +118,8 @@ def drill(
 
 
 def _length(resolved: Resolved, notes: list[str]) -> list[str]:
-    if resolved.experiment.train.length.unit != "minutes":
+    length = resolved.experiment.train.length
+    if length == "auto" or length.unit != "minutes":
         return []
     notes.append(
         "train.length is in minutes, so learning rates depend on the speed of each attempt, and no resume can "

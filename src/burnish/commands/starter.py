@@ -17,8 +17,11 @@ _BROKEN_SHOWN = 3
 _COMMENTS = {
     "model": "or linear, deep, wide_deep, gbdt",
     "name": "a hub name, a local folder, or package:module/folder",
+    "learning_rate: auto": "2e-5 for a model like BERT-base, up to 1e-4 for smaller ones; or a number",
+    "length: auto": "3 epochs; more, up to 30, where that is less than 200 steps",
     "length": "or steps, examples, minutes",
     "batch": "examples in one step",
+    "select: auto": "what chooses the best checkpoint: the first score, or log_loss where validation rows are few",
     "select": "the score that chooses the best checkpoint; loss is log_loss for classes",
     "patience": "evaluations without a better score, then stop",
 }
@@ -97,5 +100,9 @@ def default_lines(task: str) -> list[str]:
     for section, value in default_registry().load("tasks", task).defaults.items():
         options = value if isinstance(value, Mapping) else {}
         lines += ["", f"{section}:" if options else line(section, value, _COMMENTS.get(section, ""))]
-        lines += [line(f"  {key}", str(each), _COMMENTS.get(key, "")) for key, each in options.items()]
+        lines += [line(f"  {key}", str(each), _comment(key, each)) for key, each in options.items()]
     return lines[1:]
+
+
+def _comment(key: str, value: object) -> str:
+    return _COMMENTS.get(f"{key}: {value}") or _COMMENTS.get(key, "")

@@ -86,6 +86,7 @@ def _problem(errors: list[ErrorDetails], branch: Branch, *, place: Path, path: P
 
 
 def _sentence(name: str, errors: list[ErrorDetails], node: Node | None) -> str:
+    errors = _of_the_form(errors)
     wanted = dict.fromkeys(filter(None, map(_wanted, errors)))
     said = dict.fromkeys(_said(error) for error in errors if _wanted(error) is None)
     if wanted:
@@ -93,7 +94,16 @@ def _sentence(name: str, errors: list[ErrorDetails], node: Node | None) -> str:
     return f"{name} {'; or '.join(said)}{_got(node)}{_meant(name, errors, node)}"
 
 
+def _of_the_form(errors: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Leave out words such as `auto` for a value that was of the other form, and wrong in itself."""
+    others = [error for error in errors if error["type"] != "literal_error"]
+    is_of_form = any(not error["type"].endswith(("_parsing", "_type")) for error in others)
+    return others if is_of_form else errors
+
+
 def _wanted(error: ErrorDetails) -> str | None:
+    if error["type"] == "literal_error" and len(_choices(error)) == 1:
+        return _choices(error)[0]
     template = _WANTED.get(error["type"])
     context = dict(error.get("ctx", {}))
     if "expected" in context:

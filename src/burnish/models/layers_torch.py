@@ -15,6 +15,10 @@ _EMBEDS = re.compile(r"(^|_)emb")
 """A word of a name begins so, as in `embeddings_project` or `mask_emb`; `rembert` merely holds it."""
 
 
+_RATES = ((60e6, 2e-5), (25e6, 5e-5), (0, 1e-4))
+"""From how many parameters on, which rate: BERT-base has 86 million, DistilBERT 43 and MiniLM-L6 11."""
+
+
 def parameter_groups(
     network: nn.Module, *, learning_rate: float, weight_decay: float, layer_decay: float | None = None
 ) -> list[dict[str, Any]]:
@@ -31,6 +35,16 @@ def parameter_groups(
             empty = {"params": [], "lr": rate, "weight_decay": weight_decay if decays else 0.0, "name": label}
             groups.setdefault(label, empty)["params"].append(param)
     return list(groups.values())
+
+
+def usual_rate(network: nn.Module) -> float:
+    """Give the rate to fine-tune at: that of BERT-base for what is as large, and more for what is smaller.
+
+    Only what learns counts, without embeddings: a vocabulary of many languages makes no model slower to learn.
+    """
+    depths = parameter_depths(network)
+    size = sum(param.numel() for name, param in network.named_parameters() if param.requires_grad and depths[name] > 0)
+    return next(rate for least, rate in _RATES if size >= least)
 
 
 def parameter_depths(network: nn.Module) -> dict[str, int]:

@@ -46,6 +46,11 @@ class TransformerNetwork(nn.Module):
         taken = {name: batch[name] for name in self.inputs if name in batch}
         return self.model(**taken, return_dict=True)
 
+    @property
+    def usual_rate(self) -> float:
+        """Give the learning rate that suits the size of what learns."""
+        return layers_torch.usual_rate(self)
+
     def parameter_groups(self, *, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:
         """Group what learns: `params`, `lr`, `weight_decay`, `name`."""
         return layers_torch.parameter_groups(

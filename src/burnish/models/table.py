@@ -51,6 +51,7 @@ class Table(Component):
     """A model over the numbers, categories and wide ids of a row."""
 
     heads: ClassVar[tuple[str, ...]] = ("tabular",)
+    auto_batch: ClassVar[int] = 256
 
     def max_positions(self) -> None:
         """Tell that rows have no length."""

@@ -23,6 +23,7 @@ class TableNetwork(nn.Module):
     rows_together: int = 64
     """Answers are computed in multiples of so many rows: kernels round a few rows otherwise than many, and a row that
     is served alone would differ in the last bits from the same row in a test set."""
+    usual_rate: float = 2e-3
 
     def __init__(self, head: Head) -> None:
         super().__init__()

@@ -88,6 +88,7 @@ class Transformer(Component):
     )
     joint_heads: ClassVar[tuple[str, ...]] = tuple(kind for kind in heads if kind not in ("replaced_tokens", "several"))
     """Those that may stand side by side above the same layers: all that need no second set of layers."""
+    auto_batch: ClassVar[int] = 32
     yields: ClassVar[Mapping[str, tuple[str, ...]]] = {"name": ("tokenizer", "config", "architecture", "pretrained")}
 
     name: str | None = None

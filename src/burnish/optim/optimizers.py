@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, SkipValidation, model_validator
 
@@ -31,9 +31,10 @@ class TorchOptimizer(Component):
         """Make the optimizer for groups of parameters."""
         module, _, name = self.maker.partition(":")
         make = getattr(import_module(f"{__package__}.{module}"), name)
-        made: torch.optim.Optimizer = make(
-            groups, **{_TORCH_NAMES.get(field, field): value for field, value in self.model_dump().items()}
-        )
+        options = {_TORCH_NAMES.get(field, field): value for field, value in self.model_dump().items()}
+        if options["lr"] == "auto":
+            options["lr"] = groups[0]["lr"]  # what torch asks for; every group has its own
+        made: torch.optim.Optimizer = make(groups, **options)
         return made
 
 
@@ -42,7 +43,8 @@ class AdamW(TorchOptimizer):
 
     maker = "optim_torch:adamw"
 
-    learning_rate: PositiveFloat = 5e-5
+    learning_rate: PositiveFloat | Literal["auto"] = 5e-5
+    """`auto` follows the size of the model: 2e-5 for one like BERT-base, up to 1e-4 for smaller ones."""
     betas: tuple[Beta, Beta] = (0.9, 0.999)
     epsilon: PositiveFloat = 1e-8
     weight_decay: NonNegativeFloat = 0.01
@@ -129,6 +131,12 @@ class Split(Component):
 
     wide: Annotated[SkipValidation[Optimizer], Slot("optimizers", default="ftrl")]
     deep: Annotated[SkipValidation[Optimizer], Slot("optimizers", default="adamw")]
+
+    @model_validator(mode="after")
+    def _rates_are_stated(self) -> Split:
+        if "auto" in (self.wide.learning_rate, self.deep.learning_rate):
+            raise ValueError("needs a number for each `learning_rate`, as `auto` is one for the whole model")
+        return self
 
     @property
     def learning_rate(self) -> float:

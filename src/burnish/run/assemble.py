@@ -23,6 +23,7 @@ from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
 from burnish.engine.snapshot_torch import Keepsake, read_learner, read_weights, snapshot
 from burnish.engine.state import TrainState, refusing_misfit
 from burnish.engine.stop import Stopper, StopRequest
+from burnish.errors import ConfigError, Problem
 from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
 from burnish.run.events_file import EventsFile
@@ -43,10 +44,10 @@ from burnish.run.scoring import Scorer
 from burnish.run.seeding_torch import seed_everything
 from burnish.run.sinks import Sinks
 from burnish.spec.events import Ended, Saved, Started
-from burnish.spec.experiment import Experiment, TrainPolicy
+from burnish.spec.experiment import Batching, Experiment, TrainPolicy
 from burnish.spec.interval import Interval
 from burnish.spec.parts import ALONE
-from burnish.spec.protocols import Counts, Expects, Growing, Joint
+from burnish.spec.protocols import ChoosesBatch, ChoosesRate, Counts, Expects, Growing, Joint
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
 
@@ -138,7 +139,7 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
             _save(saver, state, learner, values=values, write_inputs=inputs)
 
     told = {"select": pace.select, "environment": environment(experiment.settled_runtime), "provenance": provenance()}
-    facts = {**facts_of(prepared, learner, stream, world), **told}
+    facts = {**facts_of(scorer, learner, stream), **told}
     sinks.emit(Started(state.position.step, sinks.attempt, pace.total_steps, facts))
     ended = Ended(state.position.step, "finished")
     with closing(feed):
@@ -155,13 +156,14 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
 def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
     experiment = scorer.experiment
     policy = policy_of(experiment)
+    length = policy.length_for(stream.batches_in(0))
     select, direction = scorer.selection()
     return Pace(
-        length=policy.length,
+        length=length,
         evaluate_every=policy.evaluate_every,
         checkpoint_every=policy.checkpoint_every,
         schedule=experiment.schedule,
-        total_steps=total_steps(policy.length, stream, num_examples=len(scorer.prepared.features["train"])),
+        total_steps=total_steps(length, stream, num_examples=len(scorer.prepared.features["train"])),
         select=select,
         direction=direction,
         patience=policy.patience,
@@ -204,9 +206,8 @@ def build_learner(
         rate = experiment.model.learning_rate
         whole = prepared.parts[ALONE]
         return Grower(network, lambda: whole.batch_of("train"), precision=precision, learning_rate=rate)
-    groups = network.parameter_groups(
-        learning_rate=experiment.optimizer.learning_rate, weight_decay=experiment.optimizer.weight_decay
-    )
+    rate, decay = rate_of(experiment, network), experiment.optimizer.weight_decay
+    groups = network.parameter_groups(learning_rate=rate, weight_decay=decay)
     return Learner(
         network,
         experiment.optimizer.build(network, groups),
@@ -221,22 +222,38 @@ def build_learner(
     )
 
 
+def rate_of(experiment: Experiment, network: Any) -> float:
+    """Give the learning rate, where `auto` follows from the network."""
+    rate = experiment.optimizer.learning_rate
+    if rate != "auto":
+        return rate
+    if not isinstance(network, ChoosesRate):
+        raise ConfigError([Problem("optimizer.learning_rate is auto, and this model proposes no rate: give a number")])
+    return network.usual_rate
+
+
 def build_stream(experiment: Experiment, prepared: Material, world: World) -> BatchStream:
     """Give this process's share of the training batches, from the first one on."""
     lengths, seed = prepared.features["train"]["length"].to_numpy(), experiment.runtime.seed
     mixture = _mixture(experiment, experiment.task, prepared) if isinstance(experiment.task, Joint) else None
     place = {"rank": world.rank, "world": world.size}
-    return BatchStream(lengths, experiment.train.batch.settled(len(lengths)), seed=seed, mixture=mixture, **place)
+    return BatchStream(lengths, _batching(experiment, len(lengths)), seed=seed, mixture=mixture, **place)
+
+
+def _batching(experiment: Experiment, num_rows: int) -> Batching:
+    most = {"most": experiment.model.auto_batch} if isinstance(experiment.model, ChoosesBatch) else {}
+    return experiment.train.batch.settled(num_rows, **most)
 
 
 def _mixture(experiment: Experiment, task: Joint, prepared: Material) -> Mixed:
     lengths = [part.features["train"]["length"].to_numpy() for part in prepared.parts.values()]
-    length, num_examples = policy_of(experiment).length, sum(map(len, lengths))
+    num_examples = sum(map(len, lengths))
 
     def power(epoch: int) -> float:
+        length = policy_of(experiment).length_for(mixed.num_batches)
         return task.power(epoch, num_epochs=_num_epochs(length, mixed.num_batches, num_examples=num_examples))
 
-    mixed = Mixed(lengths, experiment.train.batch.settled(num_examples), seed=experiment.runtime.seed, power=power)
+    mixed = Mixed(lengths, _batching(experiment, num_examples), seed=experiment.runtime.seed, power=power)
     return mixed
 
 
@@ -315,8 +332,9 @@ def _memory_of_scoring(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
     return Memory(ledger.repairs.split_evaluations, record, world)
 
 
-def facts_of(prepared: Material, learner: Learner | Grower, stream: BatchStream, world: World) -> dict[str, Any]:
+def facts_of(scorer: Scorer, learner: Learner | Grower, stream: BatchStream) -> dict[str, Any]:
     """Tell the sizes of a run: rows, parameters, batches, padding if there is any; of trees only the rows are known."""
+    prepared, world = scorer.prepared, scorer.world
     if isinstance(learner, Grower):
         return dict(prepared.facts)
     parameters = sum(parameter.numel() for parameter in learner.network.parameters())
@@ -328,5 +346,17 @@ def facts_of(prepared: Material, learner: Learner | Grower, stream: BatchStream,
         "parameters": parameters,
         **({"trained_parameters": trained} if trained != parameters else {}),
         "batches_per_epoch": stream.batches_in(0),
+        **_chosen(scorer, learner, epoch_steps=stream.batches_in(0)),
         **({"padding": padding} if padding else {}),
     }
+
+
+def _chosen(scorer: Scorer, learner: Learner, *, epoch_steps: int) -> dict[str, Any]:
+    """Tell what was taken for `auto`."""
+    experiment, policy = scorer.experiment, scorer.experiment.train
+    found = {
+        "learning_rate": (experiment.optimizer.learning_rate, rate_of(experiment, learner.network)),
+        "length": (policy.length, str(policy.length_for(epoch_steps))),
+        "batch": (policy.batch.examples, _batching(experiment, len(scorer.prepared.features["train"])).examples),
+    }
+    return {name: taken for name, (stated, taken) in found.items() if stated == "auto"}

@@ -6,7 +6,7 @@ from burnish.config import Resolved
 from burnish.data.files import Files
 from burnish.errors import Problem
 from burnish.registry import default_registry
-from burnish.run.selection import LOSS, falling, headline, is_count, type_name, unfit
+from burnish.run.selection import AUTO, LOSS, falling, headline, is_count, type_name, unfit
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import MEAN, named, parts_of, unmatched
 from burnish.spec.protocols import Joint, Metric, Sets, Task
@@ -41,7 +41,8 @@ def _own_scores(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 def _known_epochs(experiment: Experiment) -> Iterator[tuple[str, str]]:
     task = experiment.task
-    by_clock = experiment.train.length.unit == "minutes"
+    length = experiment.train.length
+    by_clock = length != "auto" and length.unit == "minutes"
     if by_clock and isinstance(task, Joint) and task.power(1, num_epochs=2) != task.power(1, num_epochs=3):
         yield (
             "task.sampling",
@@ -150,7 +151,7 @@ def _metrics(experiment: Experiment, *, place: str = "metrics") -> Iterator[tupl
 
 def _select(experiment: Experiment) -> Iterator[tuple[str, str]]:
     select = experiment.train.select
-    score = None if select.score == LOSS else select.score
+    score = None if select.score in (LOSS, AUTO) else select.score
     metrics = tuple(experiment.task.metrics(None)) if experiment.metrics is None else experiment.metrics
     owners = {name: metric for metric in metrics for name in metric.names()}
     if experiment.metrics == ():

@@ -72,7 +72,7 @@ def forecast(
     step_seconds = rehearsal.step_seconds()
     passes = {split: rehearsal.pass_seconds(split) for split in prepared.features if split != "train"}
     stream = build_stream(experiment, prepared, Solo())
-    facts, footprint = facts_of(prepared, learner, stream, Solo()), _footprint(experiment, learner, place)
+    facts, footprint = facts_of(scorer, learner, stream), _footprint(experiment, learner, place)
     finish_seconds, num_rows = None, len(prepared.features["train"])
     if finish is not None and num_rows <= _MOST_ROWS and sum(passes.values()) <= _MOST_SECONDS:
         tell("timing final scores, baselines and artifact")
@@ -190,7 +190,7 @@ def _quicker_half(seconds: list[float]) -> float:
 def _counts(experiment: Experiment, stream: BatchStream, num_examples: int, step_seconds: float) -> tuple[int, int]:
     """Count steps and evaluations; what is measured by the clock follows from the speed."""
     policy = policy_of(experiment)
-    length, every = policy.length, policy.evaluate_every
+    length, every = policy.length_for(stream.batches_in(0)), policy.evaluate_every
     steps = total_steps(length, stream, num_examples=num_examples)
     if steps is None:
         steps = max(1, round(length.amount * 60 / step_seconds))

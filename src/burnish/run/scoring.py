@@ -43,7 +43,9 @@ class Scorer:
         if ALONE not in parts and score in (None, MEAN):
             return MEAN, "max"
         name = ALONE if ALONE in parts else str(score).partition("/")[0]
-        chosen, direction = selection(parts[name].experiment.train.select, parts[name].metrics)
+        part = parts[name]
+        num_rows = len(part.prepared.rows["validation"])
+        chosen, direction = selection(part.experiment.train.select, part.metrics, num_rows=num_rows)
         return named(name, chosen), direction
 
     def headline(self) -> str:

@@ -11,7 +11,10 @@ from burnish.spec.values import Profile
 
 LOSS = "loss"
 """Selects by what training minimises, as far as a score tells it."""
+AUTO = "auto"
 _OF_CLASSES = "log_loss"
+_FEW_ROWS = 1000
+"""An accuracy over fewer validation rows than this moves in coarse steps, and mostly by chance."""
 
 
 def refuse_misfits(experiment: Experiment, profile: Profile) -> None:
@@ -56,10 +59,11 @@ def metrics_of(experiment: Experiment, profile: Profile) -> Sequence[Metric]:
     return experiment.task.metrics(profile) if experiment.metrics is None else experiment.metrics
 
 
-def selection(select: Select, metrics: Sequence[Metric]) -> tuple[str, Literal["max", "min"]]:
-    """Give the score by which the best checkpoint is told, and its direction."""
+def selection(select: Select, metrics: Sequence[Metric], *, num_rows: int) -> tuple[str, Literal["max", "min"]]:
+    """Give the score by which the best checkpoint is chosen from so many validation rows, and its direction."""
     score = judging(select, metrics)
-    if select.score == LOSS and any(_OF_CLASSES in metric.names() for metric in metrics):
+    is_coarse = select.score == AUTO and score == "accuracy" and num_rows < _FEW_ROWS
+    if (select.score == LOSS or is_coarse) and any(_OF_CLASSES in metric.names() for metric in metrics):
         score = _OF_CLASSES
     owner = next(metric for metric in metrics if score in metric.names())
     if select.direction != "auto":
@@ -69,7 +73,7 @@ def selection(select: Select, metrics: Sequence[Metric]) -> tuple[str, Literal["
 
 def judging(select: Select, metrics: Sequence[Metric]) -> str:
     """Name the score that a run is judged by: the one that it is told to select by, or the first."""
-    stated = None if select.score == LOSS else select.score
+    stated = None if select.score in (LOSS, AUTO) else select.score
     return stated or headline(metrics) or ""
 
 
@@ -107,7 +111,7 @@ def _misfits(experiment: Experiment, profile: Profile) -> Iterator[Problem]:
         except ConfigError as error:
             yield from error.problems
     score = experiment.train.select.score
-    if score not in (None, LOSS) and score not in names:
+    if score not in (None, LOSS, AUTO) and score not in names:
         yield Problem(
             f"train.select.score must be one of {', '.join(names)} with the {profile.kind} labels of this data, "
             f"got {score!r}"

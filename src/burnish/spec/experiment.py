@@ -1,5 +1,6 @@
 """The root value: what is learned. Where it runs is a Job's business."""
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
@@ -19,6 +20,8 @@ from burnish.spec.protocols import (
 )
 
 _STEPS_OF_AN_EPOCH = 16
+_FEWEST_STEPS = 200
+_FEWEST_EPOCHS, _MOST_EPOCHS = 3, 30
 
 
 class Batching(Component):
@@ -28,7 +31,7 @@ class Batching(Component):
     yields: ClassVar[Mapping[str, tuple[str, ...]]] = {"examples": ("tokens",)}
 
     examples: PositiveInt | Literal["auto"] | None = None
-    """How many; `auto` takes fewer, from 256 down to 8, where an epoch would have less than 16 steps."""
+    """How many; `auto` takes 32 for texts and 256 for tables, or fewer, down to 8, for 16 steps an epoch."""
     tokens: PositiveInt | None = None
     group_by_length: bool = True
     """Batch examples of like length together, so that little is padding."""
@@ -39,12 +42,12 @@ class Batching(Component):
             raise ValueError("takes `examples` or `tokens`, not both; null removes one")
         return self
 
-    def settled(self, num_rows: int) -> "Batching":
-        """Put the number of examples into the place of `auto`: a power of two."""
+    def settled(self, num_rows: int, *, most: int = 256) -> "Batching":
+        """Put the number of examples into the place of `auto`: a power of two, no larger than suits the model."""
         if self.examples != "auto":
             return self
-        most = max(1, num_rows // _STEPS_OF_AN_EPOCH)
-        return self.model_copy(update={"examples": min(256, max(8, 1 << most.bit_length() - 1))})
+        share = max(1, num_rows // _STEPS_OF_AN_EPOCH)
+        return self.model_copy(update={"examples": min(most, max(8, 1 << share.bit_length() - 1))})
 
 
 class Ema(Component):
@@ -62,7 +65,10 @@ class Select(Component):
     yields: ClassVar[Mapping[str, tuple[str, ...]]] = {"score": ("direction",)}
 
     score: str | None = None
-    """A score's name, or `loss`: log_loss where it is scored, else the first metric; by default the first metric."""
+    """A score's name, or `loss`: log_loss where it is scored, else the first metric; by default the first metric.
+
+    `auto` is the first metric too, but `loss` where that is an accuracy over fewer than 1,000 validation rows.
+    """
     direction: Literal["auto", "max", "min"] = "auto"
 
 
@@ -94,7 +100,8 @@ class Recovery(Component):
 class TrainPolicy(Component):
     """How long to train, and what happens on the way."""
 
-    length: Interval = Interval(3, "epochs")
+    length: Interval | Literal["auto"] = Interval(3, "epochs")
+    """How long; `auto` takes 3 epochs, or more, up to 30, where those would be less than 200 steps."""
     evaluate_every: Interval = Interval(1, "epochs")
     checkpoint_every: Interval = Interval(1, "epochs")
     batch: Batching = Batching()
@@ -115,9 +122,15 @@ class TrainPolicy(Component):
     max_minutes: PositiveFloat | None = None
     """A deadline by the wall clock for this process; the run can be resumed after it."""
 
+    def length_for(self, epoch_steps: int) -> Interval:
+        """Give the length, where `auto` follows from the steps of an epoch."""
+        if self.length != "auto":
+            return self.length
+        return Interval(min(_MOST_EPOCHS, max(_FEWEST_EPOCHS, math.ceil(_FEWEST_STEPS / epoch_steps))), "epochs")
+
     @field_validator("length")
     @classmethod
-    def _ends(cls, length: Interval) -> Interval:
+    def _ends(cls, length: Interval | str) -> Interval | str:
         if length == NEVER:
             raise ValueError('must end: give a number with a unit, like "3 epochs"')
         return length

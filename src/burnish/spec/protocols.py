@@ -295,6 +295,21 @@ class Growing(Protocol):
 
 
 @runtime_checkable
+class ChoosesBatch(Protocol):
+    """An architecture that knows how many examples `train.batch: auto` takes at most."""
+
+    auto_batch: ClassVar[int]
+
+
+@runtime_checkable
+class ChoosesRate(Protocol):
+    """A network that knows what `optimizer.learning_rate: auto` is for its size."""
+
+    @property
+    def usual_rate(self) -> float: ...
+
+
+@runtime_checkable
 class Metric(Protocol):
     """A way to score outcomes."""
 
@@ -338,7 +353,7 @@ class Optimizer(Protocol):
     """How gradients change weights."""
 
     @property
-    def learning_rate(self) -> float: ...
+    def learning_rate(self) -> float | Literal["auto"]: ...
     @property
     def weight_decay(self) -> float: ...
 

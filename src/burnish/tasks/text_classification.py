@@ -10,7 +10,7 @@ from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, refuse_odd_classes, unknown_classes, weights_of
-from burnish.tasks.defaults import TEXT
+from burnish.tasks.defaults import CLASSES
 from burnish.tasks.pooling import Pooling
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class TextClassification(Component):
     """Classify texts or pairs of texts: one class, several labels, or a number."""
 
     heads: ClassVar[tuple[str, ...]] = ("sequence_classification", "pooled_classification")
-    defaults = TEXT
+    defaults = CLASSES
 
     text: Annotated[tuple[str, ...], Field(min_length=1)] = ("text",)
     """The column of the text; several are read as one, with the tokenizer's separator between them."""

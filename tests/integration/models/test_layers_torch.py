@@ -14,7 +14,7 @@ from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
 from transformers.trainer_pt_utils import get_parameter_names
 
 from burnish.errors import ConfigError, MissingExtra
-from burnish.models.layers_torch import find_layers, parameter_depths, parameter_groups
+from burnish.models.layers_torch import find_layers, parameter_depths, parameter_groups, usual_rate
 from burnish.models.transformer import Transformer
 from burnish.optim.optimizers import AdamW
 from burnish.spec.values import Head
@@ -245,3 +245,31 @@ def test_embeddings_are_at_the_bottom_and_poolers_and_heads_at_the_top(architect
             assert depths[name] == 0, name
         if name.split(".", 1)[-1].startswith(heads) or name.startswith(heads):
             assert depths[name] == top, name
+
+
+@pytest.mark.parametrize(
+    ("shape", "rate"),
+    [
+        (
+            {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16},
+            2e-5,
+        ),  # BERT-large
+        ({"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}, 2e-5),  # BERT-base
+        ({"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 6}, 5e-5),  # DistilBERT
+        ({"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6}, 1e-4),  # MiniLM
+        ({"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6, "vocab_size": 250_000}, 1e-4),
+    ],
+)
+def test_small_models_take_higher_rates_and_words_do_not_count(shape: dict[str, int], rate: float) -> None:
+    with torch.device("meta"):
+        model = AutoModelForSequenceClassification.from_config(CONFIG_MAPPING["bert"](**shape))
+    assert usual_rate(model) == rate
+
+
+def test_what_learns_counts_for_the_rate_and_not_what_is_frozen(tiny: Tiny, head: Head) -> None:
+    with torch.device("meta"):
+        model = AutoModelForSequenceClassification.from_config(CONFIG_MAPPING["bert"]())
+    for name, param in model.named_parameters():
+        param.requires_grad = name.startswith("classifier")
+    assert usual_rate(model) == 1e-4
+    assert _network(head, name=tiny("bert")).usual_rate == 1e-4

@@ -2,7 +2,7 @@
 
 import pytest
 
-from burnish.metrics.classification import Accuracy, LogLoss, RocAuc
+from burnish.metrics.classification import F1, Accuracy, LogLoss, RocAuc
 from burnish.metrics.regression import R2, Mae
 from burnish.run.selection import judging, selection
 from burnish.spec.experiment import Select
@@ -18,9 +18,24 @@ from burnish.spec.protocols import Metric
         (Select(score="loss"), (Mae(), R2()), ("mae", "min"), "mae"),
         (Select(score="log_loss"), (RocAuc(), LogLoss()), ("log_loss", "min"), "log_loss"),
         (Select(score="r2", direction="min"), (Mae(), R2()), ("r2", "min"), "r2"),
+        (Select(score="auto"), (Accuracy(), LogLoss()), ("accuracy", "max"), "accuracy"),
     ],
 )
 def test_the_loss_selects_and_the_first_score_judges(
     select: Select, metrics: tuple[Metric, ...], selects: tuple[str, str], judges: str
 ) -> None:
-    assert (selection(select, metrics), judging(select, metrics)) == (selects, judges)
+    assert (selection(select, metrics, num_rows=1000), judging(select, metrics)) == (selects, judges)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "selects"),
+    [
+        ((Accuracy(), LogLoss()), ("log_loss", "min")),
+        ((Accuracy(),), ("accuracy", "max")),
+        ((F1(average="micro"), LogLoss()), ("f1_micro", "max")),
+    ],
+)
+def test_an_accuracy_over_few_rows_is_too_coarse_to_choose_by(
+    metrics: tuple[Metric, ...], selects: tuple[str, str]
+) -> None:
+    assert selection(Select(score="auto"), metrics, num_rows=999) == selects

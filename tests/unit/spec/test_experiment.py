@@ -86,3 +86,29 @@ def test_an_automatic_batch_leaves_enough_steps_an_epoch(num_rows: int) -> None:
 @given(st.integers(1, 10**6), st.sampled_from([Batching(), Batching(examples=3), Batching(tokens=512)]))
 def test_a_batch_that_is_stated_stays(num_rows: int, batching: Batching) -> None:
     assert batching.settled(num_rows) == batching
+
+
+@given(st.integers(1, 10**9), st.sampled_from([32, 256]))
+def test_an_automatic_batch_is_no_larger_than_suits_the_model(num_rows: int, most: int) -> None:
+    assert Batching(examples="auto").settled(num_rows, most=most).examples == min(
+        most, Batching(examples="auto").settled(num_rows).examples or 0
+    )
+
+
+@pytest.mark.parametrize(
+    ("epoch_steps", "length"),
+    [(1, "30 epochs"), (7, "29 epochs"), (20, "10 epochs"), (66, "4 epochs"), (67, "3 epochs"), (10**6, "3 epochs")],
+)
+def test_an_automatic_length_gives_few_rows_more_epochs(epoch_steps: int, length: str) -> None:
+    assert str(TrainPolicy(length="auto").length_for(epoch_steps)) == length
+
+
+def test_a_length_that_is_stated_stays() -> None:
+    assert str(TrainPolicy(length=Interval(7, "steps")).length_for(1)) == "7 steps"
+
+
+def test_words_other_than_auto_are_no_length(table: Path) -> None:
+    with pytest.raises(ConfigError) as refused:
+        check(str(table), overrides=["train.length=long", "optimizer.learning_rate=fast"])
+    assert 'train.length must be a number with a unit, like "500 steps"' in str(refused.value)
+    assert "optimizer.learning_rate must be a number or auto, got 'fast'" in str(refused.value)
