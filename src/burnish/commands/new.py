@@ -1,6 +1,7 @@
 """Writes a commented starter experiment for a data file."""
 
 import os
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -123,7 +124,7 @@ def _table(found: _Found, target: Path, *, label: str | None) -> tuple[str, tupl
 
 
 def _texts(proposal: "Proposal", found: _Found, target: Path) -> tuple[str, tuple[str, ...]]:
-    needed = {column.name for column in (proposal.text, proposal.pair, *proposal.labels) if column}
+    needed = {column.name for column in (*proposal.texts, proposal.pair, *proposal.labels) if column}
     usable = _usable(found, needed)
     starter = _Starter(usable.facts, proposal, usable.files, target)
     return starter.render(), (*_notes(usable.facts, proposal, names=starter.names()), *usable.notes)
@@ -154,9 +155,15 @@ def _usable(found: _Found, needed: set[str]) -> _Found:
 
 def _notes(facts: "FileFacts", proposal: "Proposal", *, names: dict[str, str]) -> list[str]:
     pair = f" with `{names[proposal.pair.name]}`" if proposal.pair else ""
-    notes = [f"text is `{names[proposal.text.name]}`{pair}"]
+    texts = _joined(names[column.name] for column in proposal.texts)
+    notes = [f"text is {texts}{pair}{', read as one' * (len(proposal.texts) > 1)}"]
     labels = ", ".join(f"`{names[column.name]}`" for column in proposal.labels)
     notes.append(f"label is {labels}: {proposal.kind}, {_labels(proposal)}")
+    if proposal.unread:
+        hold = "holds" if len(proposal.unread) == 1 else "hold"
+        them = "it" if len(proposal.unread) == 1 else "them"
+        unread = _joined(names[name] for name in proposal.unread)
+        notes.append(f"not used: {unread}, which {hold} text too; name all in task.text to read {them} as one")
     if layout := _layout(facts):
         notes.append(f"the file has no header and is laid out as {layout}")
     elif not facts.has_header:
@@ -164,6 +171,11 @@ def _notes(facts: "FileFacts", proposal: "Proposal", *, names: dict[str, str]) -
     if proposal.is_long:
         notes.append("many texts are longer than 512 tokens, so both ends of them are kept")
     return notes
+
+
+def _joined(names: Iterable[str]) -> str:
+    *most, last = (f"`{name}`" for name in names)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _labels(proposal: "Proposal") -> str:
@@ -219,8 +231,12 @@ class _Starter:
         are_compared = proposal.pair is not None and proposal.kind == "regression"
         other = "or, without `kind`, similarity: an embedding of each text by itself" if are_compared else ""
         lines = ["task:", line("  type", "text_classification", other)]
+        texts = [scalar(named[column.name]) for column in proposal.texts]
+        about = f"about {sum(column.mean_words for column in proposal.texts):.0f} words each"
         lines.append(
-            line("  text", scalar(named[proposal.text.name]), f"about {proposal.text.mean_words:.0f} words each")
+            line("  text", f"[{', '.join(texts)}]", f"read as one, {about}")
+            if len(texts) > 1
+            else line("  text", texts[0], about)
         )
         if proposal.pair:
             about = f"the second text, about {proposal.pair.mean_words:.0f} words each"
@@ -280,7 +296,10 @@ class _Starter:
         columns = self.facts.columns
         if self.facts.has_header or _layout(self.facts):
             return {column.name: column.name for column in columns}
-        roles = {self.proposal.text.name: "text", self.proposal.label.name: "label"}
+        texts = self.proposal.texts
+        numbers = [""] if len(texts) == 1 else range(1, len(texts) + 1)
+        roles = {column.name: f"text{number}" for column, number in zip(texts, numbers, strict=True)}
+        roles[self.proposal.label.name] = "label"
         if self.proposal.pair:
             roles[self.proposal.pair.name] = "pair"
         return {column.name: roles.get(column.name, column.name) for column in columns}

@@ -10,7 +10,7 @@ from burnish.errors import DataError
 
 _TEXT_NAMES = {
     *("text", "sentence", "review", "body", "content", "comment", "message", "tweet", "document", "abstract", "string"),
-    *("description", "question", "headline", "summary", "utterance", "query", "title", "premise", "passage"),
+    *("description", "question", "headline", "summary", "utterance", "query", "title", "premise", "passage", "subject"),
 }
 _LABEL_NAMES = (
     *("label", "labels", "target", "targets", "class", "classes", "gold_label", "category", "categories", "sentiment"),
@@ -38,6 +38,8 @@ _MOST_CLASSES = 1000
 _FEW = 20
 _MOST_DISTINCT = 0.9
 _FEWEST_ROWS = 20
+_READ_TOO = 0.3
+"""The share of distinct values from which on a further column of text is read: with fewer it may be a label."""
 _LENGTHS = (32, 64, 128, 256, 512)
 _TOKENS_A_WORD = 1.35
 
@@ -46,7 +48,8 @@ _TOKENS_A_WORD = 1.35
 class Proposal:
     """The task that a file's columns suggest."""
 
-    text: ColumnFacts
+    texts: tuple[ColumnFacts, ...]
+    """One column, or several that are read as one."""
     pair: ColumnFacts | None
     labels: tuple[ColumnFacts, ...]
     """One column, or several of yes and no."""
@@ -56,6 +59,8 @@ class Proposal:
     max_length: int
     is_long: bool
     """Whether many texts are longer than the longest input."""
+    unread: tuple[str, ...]
+    """Further columns that look like text."""
 
     @property
     def label(self) -> ColumnFacts:
@@ -66,16 +71,17 @@ class Proposal:
 def propose(facts: FileFacts, *, text: str | None = None, label: str | None = None) -> Proposal:
     """Choose the columns, unless they are given; refuse a file that holds no text or no label."""
     columns = {column.name: column for column in facts.columns}
-    chosen, pair = _texts(facts, _given(text, columns, role="text"))
-    split = next((column.name for column in facts.columns if _names_splits(column)), None)
-    taken = {chosen.name, pair.name if pair else "", split or ""}
-    rest = [column for column in facts.columns if column.name not in taken]
     given = _given_label(label, columns, facts)
-    targets = (given,) if given else _labels(rest, facts, text=chosen)
-    groups = tuple(column.name for column in rest if column not in targets and _is_group(column))
-    length, is_long = length_for([part for part in (chosen, pair) if part])
+    texts, pair = _texts(facts, _given(text, columns, role="text"), label=given)
+    split = next((column.name for column in facts.columns if _names_splits(column)), None)
+    taken = {*(column.name for column in texts), pair.name if pair else "", split or ""}
+    rest = [column for column in facts.columns if column.name not in taken]
+    targets = (given,) if given else _labels(rest, facts, text=texts[0])
+    rest = [column for column in rest if column not in targets]
+    groups = tuple(column.name for column in rest if _is_group(column))
+    length, is_long = length_for([*texts, pair] if pair else texts)
     return Proposal(
-        text=chosen,
+        texts=texts,
         pair=pair,
         labels=targets,
         kind="multilabel" if len(targets) > 1 else _kind(targets[0], num_rows=facts.num_rows),
@@ -83,6 +89,7 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
         groups=groups,
         max_length=length,
         is_long=is_long,
+        unread=tuple(column.name for column in rest if _is_text(column) and column.name not in groups),
     )
 
 
@@ -138,19 +145,26 @@ def _given(name: str | None, columns: dict[str, ColumnFacts], *, role: str) -> C
     return columns[name] if name is not None else None
 
 
-def _texts(facts: FileFacts, given: ColumnFacts | None) -> tuple[ColumnFacts, ColumnFacts | None]:
-    texts = [column for column in facts.columns if _is_text(column)]
+def _texts(
+    facts: FileFacts, given: ColumnFacts | None, *, label: ColumnFacts | None
+) -> tuple[tuple[ColumnFacts, ...], ColumnFacts | None]:
+    texts = [column for column in facts.columns if _is_text(column) and column != label]
     pair = _pair(texts, given)
     if pair is not None:
-        return pair
+        return pair[:1], pair[1]
     if given is not None:
-        return given, None
+        return (given,), None
     if not texts:
         raise DataError(
             f"no column of {facts.options.train[0]} looks like text: {_described(facts.columns)}; "
             f"if one of these is text, name it"
         )
-    return max(texts, key=lambda column: column.mean_words), None
+    longest = max(texts, key=lambda column: column.mean_words)
+    return tuple(column for column in texts if column == longest or _is_read_too(column)), None
+
+
+def _is_read_too(column: ColumnFacts) -> bool:
+    return column.name.lower() not in _LABEL_NAMES and (_has_name_of_text(column) or column.share_distinct >= _READ_TOO)
 
 
 def _described(columns: Sequence[ColumnFacts]) -> str:
@@ -166,10 +180,13 @@ def _content(column: ColumnFacts) -> str:
 def _is_text(column: ColumnFacts) -> bool:
     if column.is_number or column.is_list:
         return False
-    words = set(re.split(r"[_\W\d]+", column.name.lower()))
-    if words & _TEXT_NAMES:
+    if _has_name_of_text(column):
         return column.mean_words > 1.2
     return column.mean_words >= 3 and column.share_distinct >= 0.1 and not column.separator
+
+
+def _has_name_of_text(column: ColumnFacts) -> bool:
+    return not _TEXT_NAMES.isdisjoint(re.split(r"[_\W\d]+", column.name.lower()))
 
 
 def _pair(texts: Sequence[ColumnFacts], given: ColumnFacts | None) -> tuple[ColumnFacts, ColumnFacts] | None:

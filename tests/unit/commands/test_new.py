@@ -196,7 +196,8 @@ def test_the_starter_reads_as_it_always_did(shape: Callable[[], str]) -> None:
 def test_the_starter_loads_the_data_it_was_made_for(shape: Callable[[], str]) -> None:
     found = yaml.safe_load(made(shape).path.read_text())
     task, data = found["task"], {key: value for key, value in found["data"].items() if key != "type"}
-    columns = tuple(task[role] for role in ("text", "pair", "label") if role in task)
+    named = (task[role] for role in ("text", "pair", "label") if role in task)
+    columns = tuple(column for each in named for column in ([each] if isinstance(each, str) else each))
     splits = Files.model_validate(data).load(Asked(stratify=task["label"], columns=columns))
     assert min(len(splits.train), len(splits.validation)) > 0
 
@@ -418,3 +419,57 @@ def test_a_target_of_lists_is_refused(tmp_path: Path) -> None:
     (tmp_path / "lists.jsonl").write_text('{"a": 1, "y": [1]}\n{"a": 2, "y": [2, 3]}\n' * 20)
     with pytest.raises(DataError, match="the target `y` holds lists, and a row of a table has one; choose another"):
         new(tmp_path / "lists.jsonl", label="y")
+
+
+def tickets(*, subjects: int = 40) -> str:
+    rows: list[dict[str, object]] = [
+        {
+            "subject": words(row % subjects, 4),
+            "body": words(row, 20),
+            "priority": ["low", "high"][row % 2],
+            "remark": f"{words(row % 8, 6)} again",
+        }
+        for row in range(60)
+    ]
+    return write_csv("tickets.csv", rows)
+
+
+def test_several_columns_of_text_are_read_as_one() -> None:
+    starter = new(tickets())
+    experiment = check(str(starter.path)).experiment
+    assert experiment.task.text == ("subject", "body")  # type: ignore[attr-defined]  # a text classification
+    assert "text is `subject` and `body`, read as one" in starter.notes
+
+
+def test_text_that_is_not_used_is_named() -> None:
+    unused = "not used: `subject` and `remark`, which hold text too; name all in task.text to read them as one"
+    assert unused in new(tickets(), text="body").notes
+    assert any(note.startswith("not used: `remark`, which holds text too") for note in new(tickets(), force=True).notes)
+
+
+def test_a_pair_leaves_further_text_out_and_says_so() -> None:
+    rows: list[dict[str, object]] = [
+        {"premise": words(row, 9), "hypothesis": words(row, 5), "why": words(row, 7), "label": row % 2}
+        for row in range(60)
+    ]
+    starter = new(write_csv("pairs.csv", rows))
+    assert "text is `premise` with `hypothesis`" in starter.notes
+    assert any(note.startswith("not used: `why`, which holds text too") for note in starter.notes)
+
+
+def test_labels_of_several_words_are_no_text() -> None:
+    rows: list[dict[str, object]] = [
+        {"text": words(row, 9), "intent": f"ask for {WORDS[row % 12]} today", "id": row} for row in range(60)
+    ]
+    starter = new(write_csv("intents.csv", rows))
+    assert starter.notes[0] == "text is `text`"
+    assert starter.notes[1].startswith("label is `intent`: multiclass")
+
+
+def test_columns_of_text_without_a_header_get_names() -> None:
+    rows: list[dict[str, object]] = [
+        {"a": words(row, 12), "b": ["no", "yes"][row % 2], "c": words(row + 1, 20)} for row in range(60)
+    ]
+    starter = new(write_csv("bare.csv", rows, header=False))
+    assert "columns: [text1, label, text2]" in starter.text
+    assert check(str(starter.path)).experiment.task.text == ("text1", "text2")  # type: ignore[attr-defined]  # as above
