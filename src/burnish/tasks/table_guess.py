@@ -21,6 +21,8 @@ _MOST_DISTINCT = 0.95
 """Words that are distinct in more rows than this name rows."""
 _FEWEST_ROWS = 20
 _PROSE_WORDS = 5.0
+_FEWEST_WORDS, _SHARE_OF_PROSE = 3.0, 0.1
+"""Cells of fewer words, or with fewer distinct values among the rows, are categories."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def _text(frame: Frame, name: str) -> Guess:
         return Guess("boolean", " and ".join(distinct.to_pylist()))
     if not frame.numbers(name).fits() and frame.times(name).fits():
         return Guess("datetime", "dates or times")
-    mean_words = pc.mean(pc.add(pc.count_substring_regex(distinct, pattern=r"\s+"), 1)).as_py()
+    mean_words = _mean_words(distinct)
     is_mostly_distinct = num_known >= _FEWEST_ROWS and len(distinct) > _MOST_DISTINCT * num_known
     if mean_words >= _PROSE_WORDS and len(distinct) > num_known / 2:
         return Guess("drop", f"it is text of about {mean_words:.0f} words; this task reads no prose")
@@ -105,6 +107,21 @@ def _text(frame: Frame, name: str) -> Guess:
     if len(distinct) <= _MOST_CATEGORIES:
         return Guess("category", _counted(len(distinct), "distinct value"))
     return Guess("hash", _counted(len(distinct), "distinct value"))
+
+
+def words_of_prose(frame: Frame, name: str) -> float | None:
+    """Count the words of a cell where a column's values, few of them alike, look like text; None where they do not."""
+    found = guess(frame, name)
+    if found.kind not in ("category", "hash", "drop") or is_opaque(frame.column(name).type):
+        return None
+    distinct = pc.drop_null(pc.unique(frame.words(name).values))
+    if len(distinct) < max(2, _SHARE_OF_PROSE * len(frame)) or _mean_words(distinct) < _FEWEST_WORDS:
+        return None
+    return _mean_words(distinct)
+
+
+def _mean_words(distinct: pa.Array) -> float:
+    return float(pc.mean(pc.add(pc.count_substring_regex(distinct, pattern=r"\s+"), 1)).as_py())
 
 
 def _counted(number: int, what: str) -> str:

@@ -1,6 +1,6 @@
 """Sorts or scores rows by a text and the columns beside it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.data.codecs.columns import ColumnSpec
+    from burnish.tasks.table_frame import Frame
     from burnish.tasks.table_plan import TablePlan
 
 _PLAN = "columns"
@@ -77,10 +78,11 @@ class TextAndColumns(TextClassification):
         found = super().profile(rows)
         fitter = Fitter(frame_of(rows), self.columns, self.normalise, self.bins, self.min_count)
         plan = fitter.fit(self._beside, ())
+        on_prose = [*self._notes_on_prose(fitter.frame, plan)]
         if not plan.columns:
-            reasons = "; ".join(f"`{name}`: {why}" for name, why in plan.dropped.items())
-            raise DataError(f"no column is left in addition to the text: {reasons}")
-        notes = list(notes_of(plan))
+            reasons = [f"`{name}`: {why}" for name, why in plan.dropped.items()]
+            raise DataError(f"no column is left in addition to the text: {'; '.join([*reasons, *on_prose])}")
+        notes = [*notes_of(plan), *on_prose]
         # Ids for a linear part, which this network does not have, would only be carried along.
         order = [name for name in rows.table.column_names if name not in self.label]
         learned = {_PLAN: replace(plan, wide=()).to_json(), "notes": notes, "order": order}
@@ -118,6 +120,20 @@ class TextAndColumns(TextClassification):
     @property
     def _beside(self) -> tuple[str, ...]:
         return self.input_columns[len(self.text_columns) :]
+
+    def _notes_on_prose(self, frame: "Frame", plan: "TablePlan") -> Iterator[str]:
+        """Say which columns, listed without a kind, hold text: as a category, words that were never seen say nothing."""
+        from burnish.tasks.table_guess import words_of_prose
+
+        for name in (each for each in self._beside if self.columns[each].stated_kind == "auto"):
+            num_words = words_of_prose(frame, name)
+            if num_words is not None:
+                use = "not used" if name in plan.dropped else "taken as a category"
+                texts = ", ".join((*self.text, name))
+                yield (
+                    f"{name} holds text of about {num_words:.0f} words and is {use}; to read it as text, take it out of "
+                    f"task.columns and set task.text: [{texts}]"
+                )
 
     def _refuse_unknown_slices(self, rows: Rows) -> None:
         there = rows.table.column_names

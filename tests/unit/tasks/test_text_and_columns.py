@@ -150,3 +150,35 @@ def test_windows_over_long_texts_are_allowed() -> None:
 def test_a_model_without_a_tokenizer_is_refused() -> None:
     with pytest.raises(ConfigError, match="model needs a tokenizer"):
         task().encoder(task().profile(rows()), SimpleNamespace(max_positions=None))
+
+
+def with_subjects(*, num_distinct: int) -> pa.Table:
+    return pa.table(
+        {
+            "text": [f"number {row} came back" for row in range(60)],
+            "subject": [f"it is broken since day {row % num_distinct}" for row in range(60)],
+            "place": ["town", "coast", "lake"] * 20,
+            "label": ["yes", "no"] * 30,
+        }
+    )
+
+
+@pytest.mark.parametrize(("num_distinct", "use"), [(60, "not used"), (20, "taken as a category")])
+def test_a_column_of_sentences_becomes_no_category_in_silence(num_distinct: int, use: str) -> None:
+    profile = task(columns=["place", "subject"]).profile(rows(with_subjects(num_distinct=num_distinct)))
+    assert profile.facts["notes"][-1] == (
+        f"subject holds text of about 6 words and is {use}; to read it as text, take it out of task.columns and set "
+        "task.text: [text, subject]"
+    )
+
+
+def test_sentences_alone_are_refused_with_where_they_belong() -> None:
+    with pytest.raises(DataError, match=r"no column is left in addition to the text: .* set task.text: \[text, subject\]"):
+        task(columns=["subject"]).profile(rows(with_subjects(num_distinct=60)))
+
+
+def test_sentences_that_are_few_or_stated_are_categories() -> None:
+    table = with_subjects(num_distinct=4)
+    assert task(columns=["place", "subject"]).profile(rows(table)).facts["notes"] == []
+    stated = {"place": "category", "subject": "category"}
+    assert task(columns=stated).profile(rows(with_subjects(num_distinct=20))).facts["notes"] == []
