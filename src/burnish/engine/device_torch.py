@@ -1,5 +1,8 @@
 """Chooses device, precision and threads by what this machine really has."""
 
+from collections.abc import Callable, Collection
+from pathlib import Path
+from time import perf_counter
 from typing import cast, get_args
 
 import torch
@@ -9,6 +12,15 @@ from burnish.engine.device import explain_absent
 from burnish.engine.infer_torch import Precision, PrecisionName
 from burnish.errors import ConfigError, Problem
 from burnish.spec.experiment import Runtime
+
+
+_INSTRUCTIONS = {
+    "bf16": {"avx512_bf16", "amx_bf16", "bf16"},
+    "fp16": {"avx512_fp16", "amx_fp16", "asimdhp"},
+}
+"""What a processor, of Intel's kind or ARM's, says that it has."""
+_SLOW = 1.5
+_SIZE, _ROUNDS = 256, 3
 
 
 def prepare(runtime: Runtime) -> Precision:
@@ -23,6 +35,44 @@ def prepare(runtime: Runtime) -> Precision:
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # torch makes it a property of a module
     device = _device(runtime.device)
     return Precision(device, _precision(runtime.precision, device))
+
+
+def slow_precision(
+    precision: Precision, *, flags: Collection[str] | None = None, measure: Callable[[str], float] | None = None
+) -> str | None:
+    """Warn of a precision that this processor has no instructions for, with how slow it is here; None if it is not."""
+    known = _INSTRUCTIONS.get(precision.name)
+    if precision.device.type != "cpu" or known is None or known & set(_flags() if flags is None else flags):
+        return None
+    times = (measure or _times_as_long)(precision.name)
+    if times < _SLOW:
+        return None
+    return (
+        f"runtime.precision is {precision.name}, which this processor has no instructions for: products of matrices take "
+        f"{times:,.{0 if times >= 10 else 1}f} times as long as in fp32 here. Leave it at auto, or set runtime.precision: fp32"
+    )
+
+
+def _flags(path: Path = Path("/proc/cpuinfo")) -> set[str]:
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return set()
+    return {flag for line in lines if line.startswith(("flags", "Features")) for flag in line.split(":", 1)[1].split()}
+
+
+def _times_as_long(name: str) -> float:
+    return _product_seconds(torch.float16 if name == "fp16" else torch.bfloat16) / _product_seconds(torch.float32)
+
+
+def _product_seconds(dtype: torch.dtype) -> float:
+    matrix = torch.ones(_SIZE, _SIZE, dtype=dtype)
+    seconds = []
+    for _ in range(_ROUNDS):
+        began = perf_counter()
+        matrix @ matrix
+        seconds.append(perf_counter() - began)
+    return min(seconds)
 
 
 def _device(wanted: str) -> torch.device:

@@ -12,6 +12,7 @@ from burnish.data.batches import BatchStream
 from burnish.data.mixture import Mixed
 from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
+from burnish.engine.device_torch import slow_precision
 from burnish.engine.evaluate import Fitting
 from burnish.engine.feed import Feed, Pupil, total_steps
 from burnish.engine.grower_torch import Grower
@@ -75,6 +76,8 @@ def train(
     is_changed_data_accepted: bool = False,
 ) -> Trained:
     """Train from the newest good checkpoint, or from the start, until the pace is done or someone asks to stop."""
+    if slow := slow_precision(prepare_device(experiment.settled_runtime)):
+        sinks.note(slow)
     store = CheckpointStore(directory.checkpoints, directory.quarantine, tell=sinks.note)
     with refusing_misfit(directory.checkpoints):
         checkpoint = newest_checkpoint(store, world)

@@ -12,6 +12,8 @@ import numpy as np
 from burnish.artifact.predictor import views
 from burnish.data.batches import BatchStream, evaluation_plan, evaluation_size, padded_sizes, spread
 from burnish.dist.world import Solo
+from burnish.engine.device_torch import prepare as prepare_device
+from burnish.engine.device_torch import slow_precision
 from burnish.engine.evaluate import plainly
 from burnish.engine.feed import micro_batches, total_steps
 from burnish.engine.grower_torch import Grower
@@ -98,6 +100,8 @@ def _prepare(
         told.append(sentence)
         tell(sentence)
 
+    if slow := slow_precision(prepare_device(experiment.settled_runtime)):
+        tell(slow)
     began = now()
     prepared = prepare(experiment, directory, tell=hear)
     if any(sentence.startswith("encoding") for sentence in told):

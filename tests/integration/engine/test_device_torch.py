@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from burnish.config import load
-from burnish.engine.device_torch import _precision, prepare
+from burnish.engine.device_torch import _precision, prepare, slow_precision
+from burnish.engine.infer_torch import Precision, PrecisionName
 from burnish.errors import ConfigError
 from burnish.spec.experiment import Runtime
 
@@ -67,3 +68,39 @@ def test_determinism_is_asked_for_without_the_compiler(is_wanted: bool) -> None:
     )
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert said == f"{is_wanted} False\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "is_slow"),
+    [
+        ("fp32", {"avx2"}, False),
+        ("bf16", {"avx2", "avx512f"}, True),
+        ("bf16", {"avx512f", "avx512_bf16"}, False),
+        ("bf16", {"amx_bf16"}, False),
+        ("bf16", {"asimd", "bf16"}, False),
+        ("fp16", {"avx512_bf16"}, True),
+        ("fp16", {"avx512_fp16"}, False),
+    ],
+)
+def test_a_precision_without_instructions_is_warned_of(name: PrecisionName, flags: set[str], is_slow: bool) -> None:
+    precision = Precision(torch.device("cpu"), name)
+    expected = (
+        f"runtime.precision is {name}, which this processor has no instructions for: products of matrices take 20 times "
+        "as long as in fp32 here. Leave it at auto, or set runtime.precision: fp32"
+    )
+    said = slow_precision(precision, flags=flags, measure=lambda _name: 20.0)
+    assert said == (expected if is_slow else None)
+
+
+def test_a_precision_that_is_fast_all_the_same_is_not_warned_of() -> None:
+    precision = Precision(torch.device("cpu"), "bf16")
+    assert slow_precision(precision, flags=set(), measure=lambda _name: 1.1) is None
+
+
+def test_how_much_slower_it_is_is_measured_here() -> None:
+    said = slow_precision(Precision(torch.device("cpu"), "fp16"), flags=set())
+    assert said is None or float(said.partition("take ")[2].partition(" times")[0]) >= 1.5
+
+
+def test_a_gpu_is_not_judged_by_the_processor() -> None:
+    assert slow_precision(Precision(torch.device("cuda"), "fp16"), flags=set()) is None
