@@ -3,7 +3,8 @@
 python -m bench.run                     all of it: hours
 python -m bench.run --quick             a few minutes: one set, few rows, one round and no trials, to see that it works
 python -m bench.run --only training     one part: machine, training, accuracy, evaluation, tokenising, startup,
-                                        contention, foresight, growth, checkpoints, tables, table_scores or quality
+                                        contention, foresight, growth, checkpoints, tables, table_scores, small_sets or
+                                        quality
 """
 
 import argparse
@@ -130,6 +131,17 @@ def _table_scores(asked: argparse.Namespace, _folder: Path) -> Iterable[str]:
     return table_scores(asked.data.resolve(), asked.runs / "table_scores", seeds=seeds, tell=_tell)
 
 
+def _small_sets(asked: argparse.Namespace, _folder: Path) -> Iterable[str]:
+    from bench.small_sets import SEEDS, small_sets
+
+    if not asked.data.is_dir():
+        _tell(f"left out: small sets, because the real data sets are not at {asked.data}")
+        return []
+    runs, seeds = asked.runs / "small_sets", SEEDS[:1] if asked.quick else SEEDS
+    older = asked.runs / "small_sets_before"
+    return small_sets(asked.data.resolve(), runs, before=older if older.is_dir() else None, seeds=seeds, tell=_tell)
+
+
 def _quality(asked: argparse.Namespace, _folder: Path) -> Iterable[str]:
     if not asked.data.is_dir():
         _tell(f"left out: the quality tables, for the real data sets are not at {asked.data}")
@@ -150,9 +162,10 @@ PARTS: dict[str, Callable[[argparse.Namespace, Path], Iterable[str]]] = {
     "checkpoints": _checkpoints,
     "tables": _tables,
     "table_scores": _table_scores,
+    "small_sets": _small_sets,
     "quality": _quality,
 }
-SLOW = ("table_scores", "quality")
+SLOW = ("table_scores", "small_sets", "quality")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Writes small files as people have them: ten tables and five sets of texts, of 150 to 2,000 rows; the same each time."""
+"""Writes small files as people have them, the same each time: ten tables and five sets of texts, 150 to 2,000 rows."""
 
 import csv
 import gzip

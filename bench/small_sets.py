@@ -56,7 +56,8 @@ def small_sets(
     tell: Callable[[str], None],
 ) -> Iterator[str]:
     """Give a line for each file; with `before`, what runs of another version in that folder scored."""
-    yield "| file | rows | score on test | before | now | best baseline | log loss or mae: before | now | that baseline | behind | said |"
+    heads = ("file", "rows", "score on test", "before", "now", "best baseline", "loss before", "loss now")
+    yield f"| {' | '.join((*heads, 'loss of that baseline', 'behind', 'said'))} |"
     yield "| --- | ---: | --- | ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: |"
     tables, texts = small_files(data, runs / "files")
     for name, path in {**tables, **texts}.items():

@@ -27,10 +27,17 @@ _DONE = ("finished", "early_stopping")
 _LONGER_TIMES = 3
 _LOW_RATE = 1e-4
 """Below it, a run over few rows often learns too slowly."""
+_LINEAR = ("logistic", "ridge", "log_linear")
 _REMEDIES = {
     "boosted_trees": ("trees often are on small tables", "model=gbdt"),
-    "logistic": ("a linear model may be all that this table needs", "model=linear"),
-    "ridge": ("a linear model may be all that this table needs", "model=linear"),
+    **dict.fromkeys(
+        _LINEAR,
+        # A rate that suits a network is too low for one layer.
+        (
+            "a linear model may be all that this table needs",
+            "model=linear optimizer.type=adamw optimizer.learning_rate=auto",
+        ),
+    ),
 }
 """For some baselines, why they are likely to be better and the overrides to try."""
 
@@ -78,12 +85,21 @@ def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
 
     free = next(path for path in numbered(result.directory) if not path.exists())
     plan, other = shlex.quote(str(RunDirectory(result.directory).plan)), shlex.quote(str(free))
-    reason, overrides = _REMEDIES.get(name) or _longer(result)
+    reason, overrides = _longer(result) if _is_tried(name, result) else _REMEDIES[name]
     return [
         f"{name} is better by {figure(gap)} on {sheet.split}: {reason}. Try",
         f"  burnish train {plan} {overrides} --dir {other}",
         "",
     ]
+
+
+def _is_tried(name: str, result: RunResult) -> bool:
+    """Tell whether there is no model to change to, or the run is of that model already."""
+    from burnish.models.linear import Linear
+    from burnish.run.plan import read_plan  # reads configs: not for `--help` to load
+
+    run = RunDirectory(result.directory)
+    return name not in _REMEDIES or (run.exists() and isinstance(read_plan(run).model, Linear) and name in _LINEAR)
 
 
 def _longer(result: RunResult) -> tuple[str, str]:

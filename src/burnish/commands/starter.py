@@ -17,7 +17,7 @@ _BROKEN_SHOWN = 3
 _COMMENTS = {
     "model": "or linear, deep, wide_deep, gbdt",
     "name": "a hub name, a local folder, or package:module/folder",
-    "learning_rate: auto": "2e-5 for a model like BERT-base, up to 1e-4 for smaller ones; or a number",
+    "learning_rate: auto": "by the model: 2e-5 like BERT-base, 1e-4 like MiniLM, 2e-3 for tables; or a number",
     "length: auto": "3 epochs; more, up to 30, where that is less than 200 steps",
     "length": "or steps, examples, minutes",
     "batch": "examples in one step",

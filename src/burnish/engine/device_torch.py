@@ -13,7 +13,6 @@ from burnish.engine.infer_torch import Precision, PrecisionName
 from burnish.errors import ConfigError, Problem
 from burnish.spec.experiment import Runtime
 
-
 _INSTRUCTIONS = {
     "bf16": {"avx512_bf16", "amx_bf16", "bf16"},
     "fp16": {"avx512_fp16", "amx_fp16", "asimdhp"},
@@ -48,8 +47,9 @@ def slow_precision(
     if times < _SLOW:
         return None
     return (
-        f"runtime.precision is {precision.name}, which this processor has no instructions for: products of matrices take "
-        f"{times:,.{0 if times >= 10 else 1}f} times as long as in fp32 here. Leave it at auto, or set runtime.precision: fp32"
+        f"runtime.precision is {precision.name}, which this processor has no instructions for: a matrix product takes "
+        f"{times:,.{0 if times >= 10 else 1}f} times as long as in fp32 here. "
+        "Leave it at auto, or set runtime.precision: fp32"
     )
 
 

@@ -24,6 +24,7 @@ class TableNetwork(nn.Module):
     """Answers are computed in multiples of so many rows: kernels round a few rows otherwise than many, and a row that
     is served alone would differ in the last bits from the same row in a test set."""
     usual_rate: float = 2e-3
+    """What `optimizer.learning_rate: auto` takes."""
 
     def __init__(self, head: Head) -> None:
         super().__init__()

@@ -44,7 +44,7 @@ class AdamW(TorchOptimizer):
     maker = "optim_torch:adamw"
 
     learning_rate: PositiveFloat | Literal["auto"] = 5e-5
-    """`auto` follows the size of the model: 2e-5 for one like BERT-base, up to 1e-4 for smaller ones."""
+    """`auto` follows the model: 2e-5 for one like BERT-base, up to 1e-4 for smaller ones, 2e-3 for tables."""
     betas: tuple[Beta, Beta] = (0.9, 0.999)
     epsilon: PositiveFloat = 1e-8
     weight_decay: NonNegativeFloat = 0.01

@@ -22,6 +22,6 @@ CLASSES: Mapping[str, Any] = {**TEXT, "train": {**TEXT["train"], "select": "auto
 EMBEDDING = fine_tuning("sentence-transformers/all-MiniLM-L6-v2", learning_rate="2e-5", batch=32)
 TABLE: Mapping[str, Any] = {
     "model": "tab_m",
-    "optimizer": {"type": "adamw", "learning_rate": "2e-3"},
+    "optimizer": {"type": "adamw", "learning_rate": "auto"},
     "train": {"length": "30 epochs", "batch": "auto", "select": "loss", "patience": 5},
 }

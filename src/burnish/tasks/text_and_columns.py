@@ -122,7 +122,7 @@ class TextAndColumns(TextClassification):
         return self.input_columns[len(self.text_columns) :]
 
     def _notes_on_prose(self, frame: "Frame", plan: "TablePlan") -> Iterator[str]:
-        """Say which columns, listed without a kind, hold text: as a category, words that were never seen say nothing."""
+        """Say which columns, listed without a kind, hold text: as a category, a new sentence says nothing."""
         from burnish.tasks.table_guess import words_of_prose
 
         for name in (each for each in self._beside if self.columns[each].stated_kind == "auto"):
@@ -131,8 +131,8 @@ class TextAndColumns(TextClassification):
                 use = "not used" if name in plan.dropped else "taken as a category"
                 texts = ", ".join((*self.text, name))
                 yield (
-                    f"{name} holds text of about {num_words:.0f} words and is {use}; to read it as text, take it out of "
-                    f"task.columns and set task.text: [{texts}]"
+                    f"{name} holds text of about {num_words:.0f} words and is {use}; to read it as text, take it out "
+                    f"of task.columns and set task.text: [{texts}]"
                 )
 
     def _refuse_unknown_slices(self, rows: Rows) -> None:

@@ -85,7 +85,7 @@ def test_determinism_is_asked_for_without_the_compiler(is_wanted: bool) -> None:
 def test_a_precision_without_instructions_is_warned_of(name: PrecisionName, flags: set[str], is_slow: bool) -> None:
     precision = Precision(torch.device("cpu"), name)
     expected = (
-        f"runtime.precision is {name}, which this processor has no instructions for: products of matrices take 20 times "
+        f"runtime.precision is {name}, which this processor has no instructions for: a matrix product takes 20 times "
         "as long as in fp32 here. Leave it at auto, or set runtime.precision: fp32"
     )
     said = slow_precision(precision, flags=flags, measure=lambda _name: 20.0)
@@ -99,7 +99,7 @@ def test_a_precision_that_is_fast_all_the_same_is_not_warned_of() -> None:
 
 def test_how_much_slower_it_is_is_measured_here() -> None:
     said = slow_precision(Precision(torch.device("cpu"), "fp16"), flags=set())
-    assert said is None or float(said.partition("take ")[2].partition(" times")[0]) >= 1.5
+    assert said is None or float(said.partition("takes ")[2].partition(" times")[0]) >= 1.5
 
 
 def test_a_gpu_is_not_judged_by_the_processor() -> None:

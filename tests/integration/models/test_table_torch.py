@@ -212,3 +212,8 @@ def test_a_norm_takes_a_single_row_in_training() -> None:
     before = norm.running_mean.clone()
     assert torch.isfinite(norm(torch.ones(1, 3))).all()
     assert torch.equal(norm.running_mean, before)
+
+
+@pytest.mark.parametrize(("name", "rate"), [("linear", 2e-2), ("tab_m", 2e-3), ("wide_deep", 2e-3), ("deep", 2e-3)])
+def test_one_layer_learns_at_a_higher_rate_than_several(name: str, rate: float) -> None:
+    assert MODELS[name].network(head(), NoAssets()).usual_rate == rate

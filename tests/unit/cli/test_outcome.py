@@ -109,6 +109,39 @@ def test_what_is_advised_goes_to_a_directory_that_is_free(tmp_path: Path) -> Non
     assert command.endswith(f" --dir {tmp_path / 'a-3'}")
 
 
+def table_run(tmp_path: Path, model: str) -> Path:
+    path = tmp_path / "table.yaml"
+    path.write_text(f"task: {{type: tabular, target: price}}\ndata: {{train: rows.csv}}\nmodel: {model}\n")
+    settle_plan(RunDirectory(tmp_path / model), check(str(path)))
+    return tmp_path / model
+
+
+@pytest.mark.parametrize("name", ["ridge", "logistic", "log_linear"])
+def test_a_linear_baseline_names_the_linear_model_at_its_own_rate(tmp_path: Path, name: str) -> None:
+    result = replace(_scored({name: 0.7}, is_lower_better=True), directory=table_run(tmp_path, "tab_m"))
+    _, command, _ = _advice(result, sheet_of(result))
+    typed = command.partition("plan.yaml ")[2].partition(" --dir")[0]
+    assert typed == "model=linear optimizer.type=adamw optimizer.learning_rate=auto"
+    check(str(tmp_path / "tab_m" / "plan.yaml"), overrides=typed.split())
+
+
+def test_a_linear_run_is_advised_to_be_longer_and_not_to_be_linear(tmp_path: Path) -> None:
+    result = replace(_scored({"ridge": 0.7}, is_lower_better=True), directory=table_run(tmp_path, "linear"))
+    head, command, _ = _advice(result, sheet_of(result))
+    assert "this run may be too short" in head
+    assert "train.length='90 epochs'" in command
+
+
+def test_a_run_of_automatic_length_is_lengthened_by_its_steps(tmp_path: Path) -> None:
+    path = tmp_path / "experiment.yaml"
+    path.write_text("task: text_classification\ndata: {train: a.csv}\n")
+    settle_plan(RunDirectory(tmp_path / "run"), check(str(path)))
+    result = replace(_scored({"tfidf_logistic": 0.91}, is_lower_better=False), directory=tmp_path / "run")
+    head, command, _ = _advice(result, sheet_of(result))
+    assert head.endswith("this run may be too short (40 steps). Try")
+    assert "train.length='120 steps' --dir" in command
+
+
 @pytest.mark.parametrize(
     ("rate", "said", "typed"),
     [

@@ -49,7 +49,7 @@ def test_options_of_a_transformer_leave_the_tasks_choice(tmp_path: Path) -> None
 def test_a_table_is_not_given_a_transformers_training(tmp_path: Path) -> None:
     for model in ("tab_m", "wide_deep", "linear", "deep"):
         experiment = check(str(alone(tmp_path, "tabular", f"model: {model}"))).experiment
-        assert experiment.optimizer.learning_rate == 2e-3
+        assert experiment.optimizer.learning_rate == "auto"
         assert (str(experiment.train.length), experiment.train.batch.examples) == ("30 epochs", "auto")
 
 

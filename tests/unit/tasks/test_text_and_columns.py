@@ -173,7 +173,9 @@ def test_a_column_of_sentences_becomes_no_category_in_silence(num_distinct: int,
 
 
 def test_sentences_alone_are_refused_with_where_they_belong() -> None:
-    with pytest.raises(DataError, match=r"no column is left in addition to the text: .* set task.text: \[text, subject\]"):
+    with pytest.raises(
+        DataError, match=r"no column is left in addition to the text: .* set task.text: \[text, subject\]"
+    ):
         task(columns=["subject"]).profile(rows(with_subjects(num_distinct=60)))
 
 
