@@ -133,7 +133,11 @@ def _is_said(result: RunResult) -> bool:
 
 def _mean(scores: Sequence[object], name: str) -> str:
     values = [each[name].value for each in scores if name in each]  # type: ignore[index, operator]  # scores by name
-    return f"{statistics.fmean(values):.4g}" if values else "-"
+    return _figure(statistics.fmean(values)) if values else "-"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.{1 if value >= 10 else 3}f}"
 
 
 def _tell(sentence: str) -> None:
