@@ -16,14 +16,14 @@ import torch
 from torch import Tensor, nn
 from transformers import BertConfig, BertForSequenceClassification
 
-from burnish.engine.infer_torch import Precision
+from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.snapshot_torch import snapshot
-from burnish.run.saving import Content, Saver
+from burnish.run.saving import CheckpointContent, Saver
 from burnish.spec.experiment import Keep
 from burnish.spec.values import Objective
 from burnish.storage.checkpoints import CheckpointStore
-from burnish.storage.room import Room
+from burnish.storage.room import DiskSpace
 
 BATCH, LENGTH = 32, 24
 
@@ -47,12 +47,12 @@ class Bench:
         torch.manual_seed(0)
         network = Network(hidden, layers)
         optimizer = torch.optim.AdamW(network.parameters(), lr=1e-5)
-        cpu = Precision(torch.device("cpu"))
+        cpu = Autocast(torch.device("cpu"))
         self.learner = Learner(network, optimizer, Objective("cross_entropy"), precision=cpu, seed=0)
         store = CheckpointStore(folder / "checkpoints", folder / "quarantine", tell=print)
         events = folder / "events.jsonl"
         events.touch()
-        self.saver = Saver(store, Room(folder, 0, lambda: True), Keep(), events, lambda event: None)
+        self.saver = Saver(store, DiskSpace(folder, 0, lambda: True), Keep(), events, lambda event: None)
         self.batches = _batches()
         self.step = 0
 
@@ -73,7 +73,9 @@ class Bench:
         began = time.perf_counter()
         copy = snapshot(self.learner)
         position = {"step": self.step, "epochs": 0.0, "examples": 0, "minutes": 0.0}
-        self.saver.begin(Content(self.step, {"train": {"position": position}}, copy.write, copy.num_bytes, None))
+        self.saver.begin(
+            CheckpointContent(self.step, {"train": {"position": position}}, copy.write, copy.num_bytes, None)
+        )
         return time.perf_counter() - began
 
 

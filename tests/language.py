@@ -5,7 +5,7 @@ from functools import cache
 import pyarrow as pa
 from tokenizers import Tokenizer
 
-from burnish.data.learn_tokenizer import FRAMES, Frame, Kind, Recipe, learn
+from burnish.data.learn_tokenizer import FRAMES, Frame, Kind, TokenizerRecipe, learn
 from burnish.data.tokens import TextAssets
 
 LINES = (
@@ -22,7 +22,7 @@ LINES = (
 @cache
 def assets(kind: Kind = "wordpiece", frame: Frame = "encoder", *, positions: int | None = 64) -> TextAssets:
     """Learn a tokenizer from the lines."""
-    files = learn(LINES * 3, Recipe(kind, 320 if kind == "bpe" else 120, frame=frame))
+    files = learn(LINES * 3, TokenizerRecipe(kind, 320 if kind == "bpe" else 120, frame=frame))
     tokenizer = Tokenizer.from_buffer(files["tokenizer.json"])
     marks = FRAMES[frame]
     pad = marks.roles.get("pad_token") or marks.roles["eos_token"]

@@ -26,7 +26,7 @@ from bench.harness.contestant import Referee
 from burnish.commands.bench_worker import Block, Sample, num_threads, take_sample
 from burnish.run.assemble import build_stream
 from burnish.run.scoring import Scorer
-from burnish.spec.values import Draw
+from burnish.spec.values import RandomKey
 
 _INPUTS = ("input_ids", "token_type_ids", "attention_mask")
 _NO_END = 100_000
@@ -190,7 +190,7 @@ class _Turns(TrainerCallback):
 def _rows(sample: Sample, split: str = "train") -> Iterator[dict[str, Any]]:
     """Give each example as it would come out of a tokenizer: not padded, with its label."""
     prepared, seed = sample.prepared, sample.experiment.runtime.seed
-    draw = Draw(seed=seed, epoch=0, is_training=False)
+    draw = RandomKey(seed=seed, epoch=0, is_training=False)
     features = prepared.features[split]
     for index in range(len(features)):
         batch = prepared.encoder.collate(features, [index], draw)  # type: ignore[arg-type]  # any sequence of places

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from burnish.data.tokens import TextAssets
     from burnish.spec.protocols import Assets, Encoder
-    from burnish.spec.values import Batch, Draw, Head, Profile, RowFault, Rows
+    from burnish.spec.values import Batch, Head, Profile, RandomKey, RowFault, Rows
 
 
 class Tickets(TextClassification):
@@ -62,7 +62,7 @@ class JoinedEncoder:
         """Give the features of a table."""
         return self.inner.encode(joined(table, self.subject, self.body))
 
-    def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: Draw) -> Batch:
+    def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: RandomKey) -> Batch:
         """Build one batch."""
         return self.inner.collate(features, indices, draw)
 

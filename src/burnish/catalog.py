@@ -69,7 +69,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
     },
     "schedules": {
         "constant": Entry(f"{_OPTIM}.schedules:Constant"),
-        "linear": Entry(f"{_OPTIM}.schedules:Linear"),
+        "linear": Entry(f"{_OPTIM}.schedules:LinearDecay"),
         "cosine": Entry(f"{_OPTIM}.schedules:Cosine"),
         "cosine_restarts": Entry(f"{_OPTIM}.schedules:CosineRestarts"),
         "polynomial": Entry(f"{_OPTIM}.schedules:Polynomial"),

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from burnish.data.batches import BatchStream, Cursor
-from burnish.engine.feed import Feed
+from burnish.engine.feed import BatchFeeder
 from burnish.engine.learner_torch import Learner
-from burnish.engine.pace import Pace
+from burnish.engine.pace import Milestones
 from burnish.engine.state import TrainState
 from burnish.run import assemble
 from burnish.run.events_file import EventsFile
@@ -73,15 +73,15 @@ def the_warm_up_begins_anew() -> None:
         return state
 
     first: list[int] = []
-    real, factor = TrainState.from_json, Pace.factor
+    real, factor = TrainState.from_json, Milestones.factor
 
-    def late(self: Pace, position: Any) -> float:
+    def late(self: Milestones, position: Any) -> float:
         from dataclasses import replace
 
         return factor(self, replace(position, step=position.step - (first[-1] if first else 0)))
 
     setattr(TrainState, "from_json", read)  # noqa: B010  # as above
-    setattr(Pace, "factor", late)  # noqa: B010  # as above
+    setattr(Milestones, "factor", late)  # noqa: B010  # as above
 
 
 def no_checkpoint_is_verified() -> None:
@@ -93,12 +93,12 @@ def dropout_remembers_what_it_drew() -> None:
 
 
 def the_position_is_that_of_the_batches_made_ahead() -> None:
-    def cursor(self: Feed) -> dict[str, int]:
+    def cursor(self: BatchFeeder) -> dict[str, int]:
         ahead = real(self)["batch"] + 2
         return {"epoch": real(self)["epoch"] + ahead // _BATCHES, "batch": ahead % _BATCHES}
 
-    real = Feed.cursor
-    setattr(Feed, "cursor", cursor)  # noqa: B010  # as above
+    real = BatchFeeder.cursor
+    setattr(BatchFeeder, "cursor", cursor)  # noqa: B010  # as above
 
 
 def files_are_not_synced() -> None:

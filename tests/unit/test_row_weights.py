@@ -18,7 +18,7 @@ from burnish.report.classes import class_scores, ranking_curves
 from burnish.report.linear import Matrices, Standing, constant, linear
 from burnish.report.predictions import read_predictions
 from burnish.spec.protocols import Metric
-from burnish.spec.values import Outcome, Places, Profile, Rows
+from burnish.spec.values import Outcome, Profile, RowOrigins, Rows
 from burnish.tasks.calibration import best_threshold, fit_calibration, refined
 from burnish.tasks.tabular import Tabular
 
@@ -254,4 +254,4 @@ def test_balanced_classes_are_balanced_by_weight() -> None:
 
 
 def rows_of(table: pa.Table) -> Rows:
-    return Rows(table, Places(("t.csv",), np.zeros(len(table), np.int32), np.arange(len(table)), (2,)))
+    return Rows(table, RowOrigins(("t.csv",), np.zeros(len(table), np.int32), np.arange(len(table)), (2,)))

@@ -23,7 +23,7 @@ from burnish.nearest import nearest
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, parts_of, profile_from_json, profile_of
 from burnish.spec.protocols import Encoder, PutsIntoWords, ReadsRows, Task
-from burnish.spec.values import Array, Draw, Held, Outcome, Profile
+from burnish.spec.values import Array, MemoryMapped, Outcome, Profile, RandomKey
 from burnish.storage import manifest
 
 _TOLERANCE = 1e-3
@@ -78,7 +78,7 @@ class Predictor:
         self,
         table: pa.Table,
         *,
-        held: Held | None = None,
+        held: MemoryMapped | None = None,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Outcome:
         """Predict a whole table, batched by length; one that is held in a file is never in memory as a whole."""
@@ -132,10 +132,10 @@ def _chosen(predictors: Mapping[str, Predictor], task: str | None, path: Path) -
     return predictors[task or ALONE]
 
 
-def views(experiment: Experiment) -> list[Draw]:
+def views(experiment: Experiment) -> list[RandomKey]:
     """Give the draws that a prediction averages over: fixed, so that a prediction is repeatable."""
     seed, number = experiment.runtime.seed, experiment.task.num_views
-    return [Draw(seed=seed, epoch=0, is_training=False, view=view) for view in range(number)]
+    return [RandomKey(seed=seed, epoch=0, is_training=False, view=view) for view in range(number)]
 
 
 def table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile) -> pa.Table:

@@ -7,7 +7,7 @@ import typer
 
 from burnish.cli.documents import print_document
 from burnish.cli.options import Configs, Experiment, Json, Overrides
-from burnish.cli.tables import Table, show
+from burnish.cli.tables import TextTable, show
 
 if TYPE_CHECKING:
     from burnish.commands.bench import BenchResult
@@ -55,4 +55,4 @@ def _print(result: "BenchResult") -> None:
         ("inference, examples/s", *result.inference_examples.figures(1)),
         ("inference, tokens/s", *result.inference_tokens.figures(0)),
     )
-    show(Table(("what", "median", "least", "most"), lines, right=("median", "least", "most")))
+    show(TextTable(("what", "median", "least", "most"), lines, right=("median", "least", "most")))

@@ -7,7 +7,7 @@ import typer
 from burnish.cli.documents import print_document
 from burnish.cli.figures import moment
 from burnish.cli.options import Configs, Experiment, Json, Overrides, print_help
-from burnish.cli.tables import Table, show
+from burnish.cli.tables import TextTable, show
 
 if TYPE_CHECKING:
     from burnish.commands.cache import Lookup
@@ -36,7 +36,7 @@ def ls(*, is_json: Json = False) -> None:
         for entry in listing.entries
     )
     if rows:
-        show(Table(("entry", "what", "size", "last used"), rows, right=("size",)))
+        show(TextTable(("entry", "what", "size", "last used"), rows, right=("size",)))
     print(f"{written_size(listing.num_bytes)} of {written_size(listing.max_bytes)} in {listing.root}")
 
 

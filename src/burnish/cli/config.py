@@ -6,7 +6,7 @@ import typer
 
 from burnish.cli.documents import print_document
 from burnish.cli.options import Configs, Experiment, Json, Overrides, print_help
-from burnish.cli.tables import Table, show
+from burnish.cli.tables import TextTable, show
 
 app = typer.Typer(
     callback=print_help,
@@ -61,7 +61,7 @@ def diff(left: Either, right: Either, *, is_json: Json = False) -> None:
         print("no difference")
     else:
         rows = tuple((each.path, each.left or "-", each.right or "-") for each in differences)
-        show(Table(("option", left, right), rows))
+        show(TextTable(("option", left, right), rows))
 
 
 @app.command("schema")

@@ -30,7 +30,7 @@ class Console(Protocol):
 def console_for(*, is_json: bool = False, is_quiet: bool = False) -> Console:
     """Choose how to show a run from what the user asked and where standard error goes."""
     if is_json:
-        return JsonLines(sys.stdout)
+        return JsonConsole(sys.stdout)
     if is_quiet:
         return Silence()
     if sys.stderr.isatty():
@@ -53,7 +53,7 @@ class Silence:
         """Look away."""
 
 
-class JsonLines:
+class JsonConsole:
     """Write each event as one JSON object a line, in the form of events.jsonl."""
 
     def __init__(self, stream: TextIO) -> None:

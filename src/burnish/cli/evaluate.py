@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from burnish.cli.console import JsonLines
+from burnish.cli.console import JsonConsole
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
 from burnish.cli.options import Json, OfSeveral, Target, TrustCode, one_source, resolved
@@ -94,7 +94,7 @@ def _watch(target: str, *, split: str, data: str | None, trust_code: bool, is_js
     from burnish.commands.evaluate import watch
     from burnish.run.directory import find_run
 
-    emit = JsonLines(sys.stdout).watch if is_json else _print_line
+    emit = JsonConsole(sys.stdout).watch if is_json else _print_line
     watch(find_run(target).path, split=split, trust_code=trust_code, emit=emit)
 
 

@@ -7,7 +7,7 @@ import typer
 
 from burnish.cli.documents import print_document
 from burnish.cli.options import Json
-from burnish.cli.tables import Table, show
+from burnish.cli.tables import TextTable, show
 
 
 def list_(
@@ -32,7 +32,7 @@ def list_(
         if index:
             print()
         rows = tuple((_named(item.name, item.aliases), item.provider, item.summary) for item in group)
-        show(Table((each, "provided by", "what it is"), rows))
+        show(TextTable((each, "provided by", "what it is"), rows))
 
 
 def _named(name: str, aliases: tuple[str, ...]) -> str:

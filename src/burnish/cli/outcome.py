@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document, to_json
 from burnish.cli.figures import duration, figure, interval
-from burnish.cli.tables import Table, show
+from burnish.cli.tables import TextTable, show
 from burnish.run.directory import RunDirectory, read_json
 from burnish.run.result import RunResult, ScoreSheet, sheet_of
 from burnish.spec.interval import Interval
@@ -116,7 +116,7 @@ def _longer(result: RunResult) -> tuple[str, str]:
     return reason, f"train.length={shlex.quote(str(length))}{higher}"
 
 
-def headline_table(sheet: ScoreSheet) -> Table:
+def headline_table(sheet: ScoreSheet) -> TextTable:
     """Put the headline score beside the baselines'."""
     contenders = {"this run": sheet.scores[sheet.split or ""], **sheet.baselines}
     rows = [
@@ -125,13 +125,13 @@ def headline_table(sheet: ScoreSheet) -> Table:
         if sheet.headline in scores
     ]
     columns = ("", f"{sheet.split} {sheet.headline}", "95% interval")
-    return Table(columns, tuple(rows), right=(columns[1],))
+    return TextTable(columns, tuple(rows), right=(columns[1],))
 
 
-def scores_table(scores: Mapping[str, Score], *, title: str = "") -> Table:
+def scores_table(scores: Mapping[str, Score], *, title: str = "") -> TextTable:
     """Put scores one below the other with their intervals."""
     rows = tuple((name, figure(score.value, name=name), interval(score, name=name)) for name, score in scores.items())
-    return Table(("score", "value", "95% interval"), rows, right=("value",), title=title)
+    return TextTable(("score", "value", "95% interval"), rows, right=("value",), title=title)
 
 
 def _evaluated(result: RunResult, *, is_silent: bool) -> "Evaluation":

@@ -14,7 +14,7 @@ from burnish.cli.options import Json, OfSeveral, Target, TrustCode, one_source, 
 from burnish.cli.predict_file import predict_file
 from burnish.cli.predict_glue import predict_glue
 from burnish.cli.predict_payload import predict_payload
-from burnish.cli.tables import Table, shortened, show
+from burnish.cli.tables import TextTable, shortened, show
 from burnish.data.codecs.names import FORMAT_NAMES, FormatName
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _predict_rows(
         print_document({"target": target, "predictions": predictions})
         return
     cells = tuple((_told(row), *_answer(each)) for row, each in zip(rows, predictions, strict=True))
-    show(Table(("text" if "text" in rows[0] else "row", "prediction", "confidence"), cells, right=("confidence",)))
+    show(TextTable(("text" if "text" in rows[0] else "row", "prediction", "confidence"), cells, right=("confidence",)))
 
 
 def _told(row: Mapping[str, Any]) -> str:

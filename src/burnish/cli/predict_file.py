@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
 from burnish.cli.figures import figure
-from burnish.cli.tables import Table, shortened, show
+from burnish.cli.tables import TextTable, shortened, show
 
 if TYPE_CHECKING:
     from burnish.commands.predict import PredictedFile
@@ -60,13 +60,13 @@ def _pour(found: "PredictedFile") -> None:
     sys.stdout.buffer.flush()
 
 
-def _preview(found: "PredictedFile") -> Table:
+def _preview(found: "PredictedFile") -> TextTable:
     own = [name for name in found.table.column_names if name not in found.answers][:_OWN_SHOWN]
     head = found.table.slice(0, _ROWS_SHOWN)
     names = [*own, *found.answers[:_ANSWERS_SHOWN]]
     names = [name for name in names if not isinstance(head[name][0].as_py(), dict | list)] if len(head) else names
     rows = zip(*([_written(cell) for cell in head[name].to_pylist()] for name in names), strict=True)
-    return Table(tuple(names), tuple(rows))
+    return TextTable(tuple(names), tuple(rows))
 
 
 def _written(cell: object) -> str:

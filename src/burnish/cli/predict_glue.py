@@ -6,7 +6,7 @@ import typer
 
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
-from burnish.cli.tables import Table, show
+from burnish.cli.tables import TextTable, show
 
 
 def predict_glue(
@@ -23,4 +23,4 @@ def predict_glue(
         print_document({"target": target, "submissions": written})
     else:
         rows = tuple((each.name, f"{each.num_rows:,}", str(each.path)) for each in written)
-        show(Table(("set", "rows", "file"), rows, right=("rows",)))
+        show(TextTable(("set", "rows", "file"), rows, right=("rows",)))

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
 from burnish.cli.options import Configs, Experiment, Json, Overrides, print_help
-from burnish.cli.tables import Table, show
+from burnish.cli.tables import TextTable, show
 
 if TYPE_CHECKING:
     from burnish.commands.split import Divided
@@ -72,7 +72,7 @@ def features(
         print_document(written)
         return
     rows = tuple((name, f"{count:,}", f"{written.features[name]:,}") for name, count in written.rows.items())
-    show(Table(("split", "rows", "features"), rows, right=("rows", "features")))
+    show(TextTable(("split", "rows", "features"), rows, right=("rows", "features")))
     print(f"{written.num_files} files, {written_size(written.num_bytes)}, in {out}; to train from them")
     layers = [word for config in configs or () for word in ("-c", str(config))]
     others = [each for each in overrides or () if not each.startswith(("data=", "data."))]
@@ -122,7 +122,7 @@ def split(
     print(f"  burnish new {shlex.quote(str(divided.files['train']))}")
 
 
-def _table(divided: "Divided") -> Table:
+def _table(divided: "Divided") -> TextTable:
     names = tuple(divided.files)
     rows = [(each, *(f"{counted[name]:,}" for name in names)) for each, counted in divided.counts.items()]
     if len(rows) > _SHOWN_CLASSES:
@@ -131,4 +131,4 @@ def _table(divided: "Divided") -> Table:
     if divided.label is not None:
         totals = tuple(f"{sum(counted[name] for counted in divided.counts.values()):,}" for name in names)
         rows.append(("all", *totals))
-    return Table((divided.label or "", *names), tuple(rows), right=names)
+    return TextTable((divided.label or "", *names), tuple(rows), right=names)

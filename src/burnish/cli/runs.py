@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from burnish.cli.console import JsonLines
+from burnish.cli.console import JsonConsole
 from burnish.cli.documents import print_document
 from burnish.cli.figures import duration, figure, moment, score_text
 from burnish.cli.options import Json, Run, TrustCode, print_help
 from burnish.cli.outcome import headline_table, scores_table
 from burnish.cli.progress import Progress, advance, announce, status_line
-from burnish.cli.tables import Table, show
+from burnish.cli.tables import TextTable, show
 from burnish.errors import CheckpointError
 from burnish.run.directory import RUNS
 from burnish.spec.events import Event, Stepped
 
 if TYPE_CHECKING:
-    from burnish.commands.runs import Comparison, RunDetail, RunRow
+    from burnish.commands.runs import RunComparison, RunDetail, RunRow
 
 app = typer.Typer(
     callback=print_help, invoke_without_command=True, rich_markup_mode=None, help="Inspect and compare runs."
@@ -43,7 +43,7 @@ def ls(
         print(f"no runs in {root}")
     else:
         columns = ("run", "status", "started", "time", "step", "best", "test")
-        show(Table(columns, tuple(map(_row_cells, rows)), right=("step",)))
+        show(TextTable(columns, tuple(map(_row_cells, rows)), right=("step",)))
 
 
 @app.command("show")
@@ -93,7 +93,7 @@ def tail(
     from burnish.commands.runs import show as details
     from burnish.commands.runs import tail as command
 
-    watch = JsonLines(sys.stdout).watch if is_json else _Teller()
+    watch = JsonConsole(sys.stdout).watch if is_json else _Teller()
     for event in command(run, follow=follow):
         watch(event)
     detail = details(run)
@@ -119,7 +119,7 @@ def _print_detail(detail: "RunDetail") -> None:
     print(f"{row.name}: {row.status} at step {row.step:,} after {duration(row.seconds)}{attempts}")
     if detail.ending:
         print(f"\n{detail.ending}")
-    _print_section(Table(("option", "value"), tuple(detail.plan.items())))
+    _print_section(TextTable(("option", "value"), tuple(detail.plan.items())))
     _print_section(_evaluations_table(detail))
     if detail.sheet is not None:
         if detail.sheet.judged is not None and detail.sheet.baselines:
@@ -132,13 +132,13 @@ def _print_detail(detail: "RunDetail") -> None:
         print(f"{name:<8}  {path or '-'}")
 
 
-def _print_section(table: Table) -> None:
+def _print_section(table: TextTable) -> None:
     if table.rows:
         print()
         show(table)
 
 
-def _evaluations_table(detail: "RunDetail") -> Table:
+def _evaluations_table(detail: "RunDetail") -> TextTable:
     evaluations = detail.history.evaluations[-10:]
     names = list(dict.fromkeys(name for each in evaluations for name in each.scores))[:4]
     rows = tuple(
@@ -150,20 +150,20 @@ def _evaluations_table(detail: "RunDetail") -> Table:
         )
         for each in evaluations
     )
-    return Table(("step", "split", *names, "best"), rows, right=("step", *names))
+    return TextTable(("step", "split", *names, "best"), rows, right=("step", *names))
 
 
-def _print_comparison(comparison: "Comparison") -> None:
+def _print_comparison(comparison: "RunComparison") -> None:
     differences = tuple((each.key, *each.values) for each in comparison.differences)
     if differences:
-        show(Table(("option", *comparison.names), differences))
+        show(TextTable(("option", *comparison.names), differences))
     else:
         print("the same experiment in every run")
     lines = tuple(
         (f"{line.split} {line.name}", *(score_text(score, name=line.name) for score in line.scores))
         for line in comparison.scores
     )
-    _print_section(Table(("score", *comparison.names), lines))
+    _print_section(TextTable(("score", *comparison.names), lines))
     if max(comparison.seeds) > 1:
         print("\nof several seeds: mean (lowest to highest)")
     for verdict in comparison.verdicts:

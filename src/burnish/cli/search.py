@@ -8,7 +8,7 @@ from burnish.cli.counter import counting
 from burnish.cli.documents import print_document
 from burnish.cli.figures import figure
 from burnish.cli.options import Json, OfSeveral, Target, TrustCode, one_source, resolved
-from burnish.cli.tables import Table, shortened, show
+from burnish.cli.tables import TextTable, shortened, show
 
 _TEXT_CHARACTERS = 100
 
@@ -52,4 +52,4 @@ def search(
         return
     for text, hits in zip(texts, found, strict=True):
         rows = tuple((figure(hit.score), hit.place, shortened(hit.text, most=_TEXT_CHARACTERS)) for hit in hits)
-        show(Table(("score", "row", "passage"), rows, title=text if len(texts) > 1 else ""))
+        show(TextTable(("score", "row", "passage"), rows, title=text if len(texts) > 1 else ""))

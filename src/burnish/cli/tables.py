@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Table:
+class TextTable:
     """Hold headed columns; those named in `right` are aligned to the right."""
 
     columns: tuple[str, ...]
@@ -21,7 +21,7 @@ def shortened(text: str, *, most: int = 60) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
-def show(table: Table) -> None:
+def show(table: TextTable) -> None:
     """Print a table to standard output in the form that suits it."""
     if sys.stdout.isatty():
         _draw(table)
@@ -29,14 +29,14 @@ def show(table: Table) -> None:
         print(plain(table))
 
 
-def plain(table: Table) -> str:
+def plain(table: TextTable) -> str:
     """Align a table with spaces, two between columns."""
     widths = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
     lines = [_line(cells, table, widths) for cells in (table.columns, *table.rows)]
     return "\n".join([*([table.title] if table.title else []), *lines])
 
 
-def _line(cells: Sequence[str], table: Table, widths: Sequence[int]) -> str:
+def _line(cells: Sequence[str], table: TextTable, widths: Sequence[int]) -> str:
     padded = [
         cell.rjust(width) if column in table.right else cell.ljust(width)
         for cell, column, width in zip(cells, table.columns, widths, strict=True)
@@ -44,7 +44,7 @@ def _line(cells: Sequence[str], table: Table, widths: Sequence[int]) -> str:
     return "  ".join(padded).rstrip()
 
 
-def _draw(table: Table) -> None:
+def _draw(table: TextTable) -> None:
     from rich.console import Console
     from rich.table import Table as Drawn
     from rich.text import Text

@@ -13,7 +13,7 @@ import numpy as np
 
 from burnish.data.batches import padded_sizes, plan_epoch, spread
 from burnish.dist.world import available_cores
-from burnish.engine.feed import Feed, Pupil
+from burnish.engine.feed import BatchFeeder, Trainable
 from burnish.engine.learner_torch import Learner
 from burnish.errors import BurnishError
 from burnish.launch.module_path import find_modules_here
@@ -22,7 +22,7 @@ from burnish.run.directory import RunDirectory
 from burnish.run.ending import refusal
 from burnish.run.environment_torch import environment
 from burnish.run.plan import read_plan
-from burnish.run.prepare import Prepared, prepare
+from burnish.run.prepare import PreparedTask, prepare
 from burnish.run.scoring import Scorer
 from burnish.spec.experiment import Batching, Experiment
 from burnish.spec.parts import ALONE, only_part
@@ -67,7 +67,7 @@ class Sample:
         return self.scorer.experiment
 
     @property
-    def prepared(self) -> Prepared:
+    def prepared(self) -> PreparedTask:
         """The rows and their features."""
         return self.scorer.prepared.parts[ALONE]
 
@@ -88,7 +88,7 @@ class Sample:
 class Timed:
     """A learner that counts its steps, and the seconds in them: the rest of the time it waited for batches."""
 
-    def __init__(self, learner: Pupil) -> None:
+    def __init__(self, learner: Trainable) -> None:
         self._learner = learner
         self.steps = 0
         self.seconds = 0.0
@@ -138,7 +138,7 @@ def _measure(sample: Sample, rounds: int) -> None:
             _say({"round": number, "train": asdict(trained), "score": asdict(scored)})
 
 
-def train_epoch(feed: Feed, learner: Timed) -> Block:
+def train_epoch(feed: BatchFeeder, learner: Timed) -> Block:
     """Train one epoch, and tell apart the time in steps from the time spent waiting for batches."""
     began, worked = perf_counter(), learner.seconds
     last = feed.cursor()["epoch"] + 1

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from burnish.commands.config import check
 
 if TYPE_CHECKING:
-    from burnish.data.cache import CacheEntry, Difference
+    from burnish.data.cache import CacheEntry, KeyDifference
 
 _WORDS: Mapping[str, str] = {
     "data": "other data (other bytes in its files, or other options that shape the rows)",
@@ -20,7 +20,7 @@ _WORDS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Entry:
+class CachedTable:
     """A table in the cache."""
 
     digest: str
@@ -32,12 +32,12 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Listing:
+class CacheListing:
     """All that is in the cache, most recently used first."""
 
     root: Path
     max_bytes: int
-    entries: tuple[Entry, ...]
+    entries: tuple[CachedTable, ...]
 
     @property
     def num_bytes(self) -> int:
@@ -55,12 +55,12 @@ class Lookup:
     reasons: tuple[str, ...]
 
 
-def ls() -> Listing:
+def ls() -> CacheListing:
     """List what is in the cache."""
     from burnish.data.cache import open_cache
 
     cache = open_cache()
-    return Listing(cache.root, cache.max_bytes, tuple(map(_entry, cache.entries())))
+    return CacheListing(cache.root, cache.max_bytes, tuple(map(_entry, cache.entries())))
 
 
 def why_miss(experiment: str | Path, *, configs: Sequence[Path] = (), overrides: Sequence[str] = ()) -> list[Lookup]:
@@ -73,14 +73,14 @@ def why_miss(experiment: str | Path, *, configs: Sequence[Path] = (), overrides:
     return [_lookup(cache.why_miss(key), split) for split, key in feature_keys(resolved.experiment).items()]
 
 
-def verify() -> tuple[Entry, ...]:
+def verify() -> tuple[CachedTable, ...]:
     """Read every byte of the cache, and remove the entries that changed since they were written."""
     from burnish.data.cache import open_cache
 
     return tuple(map(_entry, open_cache().verify()))
 
 
-def prune(*, max_size: str | None = None) -> tuple[Entry, ...]:
+def prune(*, max_size: str | None = None) -> tuple[CachedTable, ...]:
     """Remove the least recently used entries beyond a size like `5GB`, by default the cache's own bound."""
     from burnish.data.cache import open_cache
     from burnish.data.sizes import parse_size
@@ -90,10 +90,10 @@ def prune(*, max_size: str | None = None) -> tuple[Entry, ...]:
     return tuple(map(_entry, cache.prune(max_bytes)))
 
 
-def _entry(entry: CacheEntry) -> Entry:
+def _entry(entry: CacheEntry) -> CachedTable:
     key = entry.key
     what = "rows of a file" if key.get("kind") == "rows" else f"features of {key.get('split', 'a file')}"
-    return Entry(entry.digest, what, entry.num_bytes, entry.last_used, key)
+    return CachedTable(entry.digest, what, entry.num_bytes, entry.last_used, key)
 
 
 def _lookup(miss: Any, split: str) -> Lookup:  # a Miss or None, of a module that is heavy to import
@@ -103,7 +103,7 @@ def _lookup(miss: Any, split: str) -> Lookup:  # a Miss or None, of a module tha
     return Lookup(split, is_cached=False, nearest=nearest, reasons=tuple(map(_in_words, miss.differences)))
 
 
-def _in_words(difference: Difference) -> str:
+def _in_words(difference: KeyDifference) -> str:
     if difference.field in _WORDS:
         return _WORDS[difference.field]
     if difference.field.startswith("encoder.truncation."):

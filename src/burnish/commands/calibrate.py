@@ -13,25 +13,25 @@ Measure = Callable[[Sequence[str]], float]
 
 
 @dataclass(frozen=True)
-class Choice:
+class OpenOption:
     """An option that was left open, and values of equal meaning; the first is what happens anyway."""
 
     option: str
     values: tuple[str, ...]
 
 
-def open_choices(experiment: Experiment, *, cores: int | None = None) -> list[Choice]:
+def open_choices(experiment: Experiment, *, cores: int | None = None) -> list[OpenOption]:
     """List what an experiment leaves to the machine; what it states is not measured."""
     cores = available_cores() if cores is None else cores
     choices = []
     if getattr(experiment.model, "attention", None) == "auto":
-        choices.append(Choice("model.attention", ("auto", "sdpa")))
+        choices.append(OpenOption("model.attention", ("auto", "sdpa")))
     if experiment.runtime.threads is None and cores > 1:
-        choices.append(Choice("runtime.threads", (str(cores), str(cores // 2))))
+        choices.append(OpenOption("runtime.threads", (str(cores), str(cores // 2))))
     return choices
 
 
-def calibrated(choices: Sequence[Choice], measure: Measure) -> list[str]:
+def calibrated(choices: Sequence[OpenOption], measure: Measure) -> list[str]:
     """Time each choice with those before it settled, there and back; give the overrides that fix all of them."""
     settled: list[str] = []
     for choice in choices:
@@ -43,14 +43,14 @@ def calibrated(choices: Sequence[Choice], measure: Measure) -> list[str]:
     return settled
 
 
-def recorded(choices: Sequence[Choice], earlier: Experiment) -> list[str]:
+def recorded(choices: Sequence[OpenOption], earlier: Experiment) -> list[str]:
     """Give what an earlier attempt of the same run settled: bits follow from it, so it is never measured twice."""
     values = {"model.attention": getattr(earlier.model, "attention", None), "runtime.threads": earlier.runtime.threads}
     stated = ((choice.option, values[choice.option]) for choice in choices)
     return [f"{option}={value}" for option, value in stated if value is not None]
 
 
-def _taken(choice: Choice, seconds: dict[str, float]) -> str:
+def _taken(choice: OpenOption, seconds: dict[str, float]) -> str:
     usual = choice.values[0]
     fastest = min(choice.values, key=lambda value: seconds[value])
     return fastest if seconds[fastest] * _MARGIN < seconds[usual] else usual

@@ -16,7 +16,7 @@ _SPLITS = ("test", "validation")
 
 
 @dataclass(frozen=True)
-class Difference:
+class ScoreDifference:
     """An option that is not the same in all runs; one value a run."""
 
     key: str
@@ -33,18 +33,18 @@ class ScoreLine:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class RunComparison:
     """Several runs side by side; those that differ in their seed alone are one, of which the mean is told."""
 
     names: tuple[str, ...]
     seeds: tuple[int, ...]
     """How many runs stand behind each name; of more than one, a score goes from the least to the most."""
-    differences: tuple[Difference, ...]
+    differences: tuple[ScoreDifference, ...]
     scores: tuple[ScoreLine, ...]
     verdicts: tuple[Verdict, ...]
 
 
-def compare(runs: Sequence[Path | str], *, split: str | None = None, trust_code: bool = False) -> Comparison:
+def compare(runs: Sequence[Path | str], *, split: str | None = None, trust_code: bool = False) -> RunComparison:
     """Compare runs: options that differ, scores with intervals, and a paired test where predictions allow it.
 
     Scores are those of test and validation and the test is of the first that all have, or both of the split named.
@@ -61,7 +61,7 @@ def compare(runs: Sequence[Path | str], *, split: str | None = None, trust_code:
         raise CheckpointError(
             f"none of these runs was scored on {split}; they have {', '.join(known) or 'no scores yet'}"
         )
-    return Comparison(
+    return RunComparison(
         names=tuple(each.name for each in found),
         seeds=tuple(len(each.runs) for each in found),
         differences=tuple(_differences([each.runs[0] for each in found], trust_code=trust_code)),
@@ -75,13 +75,13 @@ def _names(directories: Sequence[RunDirectory]) -> tuple[str, ...]:
     return short if len(set(short)) == len(short) else tuple(each.path.as_posix() for each in directories)
 
 
-def _differences(directories: Sequence[RunDirectory], *, trust_code: bool) -> Iterator[Difference]:
+def _differences(directories: Sequence[RunDirectory], *, trust_code: bool) -> Iterator[ScoreDifference]:
     first, *others = (load(str(each.plan), trust_code=trust_code).experiment for each in directories)
     changes = [{change.path: change for change in diff(first, other)} for other in others]
     for key in dict.fromkeys(key for change in changes for key in change):
         left = next(change[key].left for change in changes if key in change)
         rights = (change[key].right if key in change else left for change in changes)
-        yield Difference(key, (str(left), *map(str, rights)))
+        yield ScoreDifference(key, (str(left), *map(str, rights)))
 
 
 def _score_lines(sheets: Sequence[Sequence[ScoreSheet | None]], splits: Sequence[str]) -> Iterator[ScoreLine]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from burnish.config import Difference, Resolved, Unsound, load, render
+from burnish.config import OptionDifference, Resolved, Unsound, load, render
 from burnish.config import diff as differences
 from burnish.config import schema as write_schema
 from burnish.config.emit import written
@@ -47,7 +47,7 @@ def why(
     return [line for path in chosen for line in _explained(path, values[path], resolved)]
 
 
-def diff(left: str, right: str, *, registry: Registry | None = None) -> list[Difference]:
+def diff(left: str, right: str, *, registry: Registry | None = None) -> list[OptionDifference]:
     """Compare two experiments, each a name, a YAML file or a run directory."""
     ours, theirs = (load(each, registry=registry).experiment for each in (left, right))
     return differences(ours, theirs, registry=registry)

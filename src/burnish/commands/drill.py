@@ -15,8 +15,8 @@ from random import Random
 from types import FrameType
 
 from burnish.commands.config import check
-from burnish.commands.rehearsal import Attempt, StopAfter, interrupted, straight
-from burnish.commands.sameness import Difference, differences
+from burnish.commands.rehearsal import ObservedWorker, StopAfter, interrupted, straight
+from burnish.commands.sameness import FileDifference, differences
 from burnish.config import Resolved
 from burnish.errors import BurnishError, LaunchError
 from burnish.run.directory import RunDirectory
@@ -59,7 +59,7 @@ class DrillResult:
     seconds: float
     """How long the undisturbed stretch took, from the first step to the last."""
     interruptions: tuple[Interruption, ...]
-    differences: tuple[Difference, ...]
+    differences: tuple[FileDifference, ...]
     notes: tuple[str, ...]
     """Where the drill could not take the experiment as it is."""
     directory: Path | None
@@ -128,7 +128,7 @@ def _length(resolved: Resolved, notes: list[str]) -> list[str]:
     return [f"train.length={_BY_THE_CLOCK}"]
 
 
-def _checkpoints(first: Attempt, steps: int, notes: list[str]) -> list[str]:
+def _checkpoints(first: ObservedWorker, steps: int, notes: list[str]) -> list[str]:
     if first.num_saves > _FEWEST_SAVES:
         return []
     every = max(1, steps // 4)
@@ -154,7 +154,7 @@ class _Clock:
     is_stopped: bool = False
     """Whether a signal asked the drill itself to stop."""
 
-    def is_enough(self, attempt: Attempt) -> bool:
+    def is_enough(self, attempt: ObservedWorker) -> bool:
         """Tell whether the undisturbed stretch is as long as the time allows."""
         assert attempt.started is not None
         share = (self.minutes * 60 - _NUM_WORKERS * (attempt.started - attempt.began)) / _NUM_STRETCHES
@@ -220,23 +220,25 @@ class _Clock:
             self.tell(f"a worker takes {self.startup:.0f} s to start here, so this takes about {about}")
 
 
-def _moments(first: Attempt, steps: int, draw: Random) -> list[Attempt]:
+def _moments(first: ObservedWorker, steps: int, draw: Random) -> list[ObservedWorker]:
     a_step = (max(first.passed.values()) - (first.started or first.began)) / max(1, len(first.passed))
     places = (
         (signal.SIGTERM, draw.randint(1, max(1, steps // 3))),
         (signal.SIGKILL, draw.randint(max(2, steps // 2), max(2, steps - 2))),
     )
-    return [Attempt(number, at_step=step, delay_seconds=draw.random() * min(a_step, 1.0)) for number, step in places]
+    return [
+        ObservedWorker(number, at_step=step, delay_seconds=draw.random() * min(a_step, 1.0)) for number, step in places
+    ]
 
 
-def _interruptions(attempts: Sequence[Attempt]) -> Iterator[Interruption]:
+def _interruptions(attempts: Sequence[ObservedWorker]) -> Iterator[Interruption]:
     for attempt, following in pairwise(attempts):
         if attempt.signalled is not None and attempt.planned_signal is not None:
             name = signal.Signals(attempt.planned_signal).name
             yield Interruption(name, attempt.step, following.first_step, _lost_seconds(attempt, following))
 
 
-def _lost_seconds(attempt: Attempt, following: Attempt) -> float:
+def _lost_seconds(attempt: ObservedWorker, following: ObservedWorker) -> float:
     assert attempt.signalled is not None
     if attempt.planned_signal == signal.SIGTERM and following.first_step >= attempt.step:
         return 0.0

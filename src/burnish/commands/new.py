@@ -15,7 +15,7 @@ from burnish.errors import BurnishError, ConfigError, DataError, Problem
 if TYPE_CHECKING:
     from burnish.data.inspect import FileFacts
     from burnish.data.propose import Proposal
-    from burnish.data.recognise import Shape
+    from burnish.data.recognise import TaskShape
 
 _LAYOUT_MARK = "a"
 _LABELS_SHOWN = 6
@@ -58,7 +58,7 @@ def new(
     _refuse_encoding(encoding)
     facts = _laid_out(look(main, encoding=encoding))
     _refuse_broken(facts)
-    found = _Found(facts, {"train": main, **beside}, encoding)
+    found = _NewFile(facts, {"train": main, **beside}, encoding)
     shape = recognise(facts) if text is None and label is None else None
     if shape is not None:
         written, notes = _shaped(shape, found, target)
@@ -76,7 +76,7 @@ def _stem(path: str) -> str:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _NewFile:
     """The data file and those next to it, and what to say of them."""
 
     facts: "FileFacts"
@@ -102,7 +102,7 @@ def _refuse_broken(facts: "FileFacts") -> None:
         judge(facts.bad, total=total, policy="error", share=share, quarantine=None, split="train")
 
 
-def _shaped(shape: "Shape", found: _Found, target: Path) -> tuple[str, tuple[str, ...]]:
+def _shaped(shape: "TaskShape", found: _NewFile, target: Path) -> tuple[str, tuple[str, ...]]:
     from burnish.commands.new_shape import shape_starter
     from burnish.data.inspect import look
 
@@ -113,7 +113,7 @@ def _shaped(shape: "Shape", found: _Found, target: Path) -> tuple[str, tuple[str
     return text, (*notes, *usable.notes)
 
 
-def _table(found: _Found, target: Path, *, label: str | None) -> tuple[str, tuple[str, ...]]:
+def _table(found: _NewFile, target: Path, *, label: str | None) -> tuple[str, tuple[str, ...]]:
     from burnish.commands.new_table import table_starter
     from burnish.data.propose import target_of
 
@@ -123,14 +123,14 @@ def _table(found: _Found, target: Path, *, label: str | None) -> tuple[str, tupl
     return text, (*notes, *usable.notes)
 
 
-def _texts(proposal: "Proposal", found: _Found, target: Path) -> tuple[str, tuple[str, ...]]:
+def _texts(proposal: "Proposal", found: _NewFile, target: Path) -> tuple[str, tuple[str, ...]]:
     needed = {column.name for column in (*proposal.texts, proposal.pair, *proposal.labels) if column}
     usable = _usable(found, needed)
     starter = _Starter(usable.facts, proposal, usable.files, target)
     return starter.render(), (*_notes(usable.facts, proposal, names=starter.names()), *usable.notes)
 
 
-def _usable(found: _Found, needed: set[str]) -> _Found:
+def _usable(found: _NewFile, needed: set[str]) -> _NewFile:
     """Leave out the neighbours that lack a column, such as a test file without labels, or that cannot be read."""
     from burnish.data.inspect import look
 

@@ -8,7 +8,7 @@ from burnish.commands.yaml_lines import line, scalar
 
 if TYPE_CHECKING:
     from burnish.data.inspect import FileFacts
-    from burnish.data.recognise import Option, Shape
+    from burnish.data.recognise import TaskOption, TaskShape
 
 _CALLED = {
     "token_classification": "a tag for every word",
@@ -19,7 +19,7 @@ _CALLED = {
 
 
 def shape_starter(
-    shape: "Shape", facts: "FileFacts", files: dict[str, str], target: Path
+    shape: "TaskShape", facts: "FileFacts", files: dict[str, str], target: Path
 ) -> tuple[str, tuple[str, ...]]:
     """Give the text of the starter, and what to look at in it."""
     called = _CALLED[shape.task]
@@ -31,10 +31,10 @@ def shape_starter(
     return "\n".join(each for part in parts for each in part) + "\n", (note,)
 
 
-def _option(option: "Option") -> str:
+def _option(option: "TaskOption") -> str:
     names = [scalar(value) for value in option.values]
     return line(f"  {option.name}", names[0] if len(names) == 1 else f"[{', '.join(names)}]", option.comment)
 
 
-def _listed(option: "Option") -> str:
+def _listed(option: "TaskOption") -> str:
     return " ".join(f"`{value}`" for value in option.values)

@@ -49,12 +49,12 @@ def _looked_at(path: str, facts: "FileFacts", target: str) -> "tuple[dict[str, G
     from burnish.data.address import find
     from burnish.data.read import read
     from burnish.tasks.labels import LabelColumns
-    from burnish.tasks.table_frame import Frame
+    from burnish.tasks.table_frame import ColumnFrame
     from burnish.tasks.table_giveaway import giveaways
     from burnish.tasks.table_guess import guess
 
     table = read(find(path, option="the data file")[0], facts.options).rows.table
-    frame = Frame(table)
+    frame = ColumnFrame(table)
     kind = LabelColumns((target,)).guess_kind(table)
     if kind == "multilabel":
         raise DataError(f"the target `{target}` holds lists, and a row of a table has one; choose another with --label")

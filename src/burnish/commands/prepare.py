@@ -40,7 +40,7 @@ def prepare(
     from burnish.run.directory import RunDirectory
     from burnish.run.prepare import prepare as encode
     from burnish.run.tfrecords import records_writer
-    from burnish.run.write_prepared import Content, refuse_taken, write_prepared
+    from burnish.run.write_prepared import PreparedContent, refuse_taken, write_prepared
 
     asked = check(experiment, configs=[str(path) for path in configs], overrides=overrides).experiment
     refuse_taken(out)
@@ -48,7 +48,7 @@ def prepare(
     parts = encode(asked, RunDirectory(out), tell=tell, is_recorded=False).parts
     records = partial(records_writer, shard_bytes=shard_bytes, progress=progress)
     contents = {
-        name: Content(part, parts[name], records(part, parts[name]) if has_tfrecord else None)
+        name: PreparedContent(part, parts[name], records(part, parts[name]) if has_tfrecord else None)
         for name, part in parts_of(asked).items()
     }
     tell(f"writing {out}")

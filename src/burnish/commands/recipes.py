@@ -11,14 +11,14 @@ from burnish.spec.values import Score
 
 
 @dataclass(frozen=True)
-class Recipe:
+class RunRecipe:
     """Runs of one experiment, each with a seed of its own."""
 
     name: str
     runs: tuple[RunDirectory, ...]
 
 
-def recipes(runs: Mapping[str, RunDirectory], *, trust_code: bool = False) -> list[Recipe]:
+def recipes(runs: Mapping[str, RunDirectory], *, trust_code: bool = False) -> list[RunRecipe]:
     """Sort runs by their recipes, in the order in which they are named; each for itself, if all are of one.
 
     A second run with the same seed is no further try, and stands for itself.
@@ -35,7 +35,7 @@ def recipes(runs: Mapping[str, RunDirectory], *, trust_code: bool = False) -> li
     groups = [[*tries.values()] for _, tries in found] if len(found) > 1 else [[name] for name in runs]
     short = [_common_name(names) for names in groups]
     whole = short if len(set(short)) == len(short) else [", ".join(names) for names in groups]
-    return [Recipe(name, tuple(runs[each] for each in names)) for name, names in zip(whole, groups, strict=True)]
+    return [RunRecipe(name, tuple(runs[each] for each in names)) for name, names in zip(whole, groups, strict=True)]
 
 
 def mean_of_seeds(scores: Sequence[Score | None]) -> Score | None:

@@ -48,7 +48,7 @@ class Stopping:
 
 
 @dataclass
-class Attempt:
+class ObservedWorker:
     """What was seen of one worker; times are of the clock that `now` reads."""
 
     planned_signal: int | None = None
@@ -84,10 +84,10 @@ class Attempt:
 
 
 def straight(
-    run: RunDirectory, *, processes: int, is_enough: Callable[[Attempt], bool], watch: Watch
-) -> tuple[Attempt, int]:
+    run: RunDirectory, *, processes: int, is_enough: Callable[[ObservedWorker], bool], watch: Watch
+) -> tuple[ObservedWorker, int]:
     """Train a planned run until it has had enough, undisturbed; tell what was seen, and the step it stopped after."""
-    attempt = Attempt(began=time.monotonic())
+    attempt = ObservedWorker(began=time.monotonic())
 
     def hear(event: Event) -> None:
         watch(event)
@@ -99,10 +99,10 @@ def straight(
 
 
 def interrupted(
-    run: RunDirectory, planned: Sequence[Attempt], *, processes: int, watch: Watch, tell: Callable[[str], None]
-) -> list[Attempt]:
+    run: RunDirectory, planned: Sequence[ObservedWorker], *, processes: int, watch: Watch, tell: Callable[[str], None]
+) -> list[ObservedWorker]:
     """Train a planned run, end each worker by its signal, and let a last one come to the end."""
-    attempts = [*planned, Attempt()]
+    attempts = [*planned, ObservedWorker()]
     for attempt in attempts:
         tell(_purpose(attempt, is_first=attempt is attempts[0]))
         attempt.began = time.monotonic()
@@ -115,21 +115,21 @@ def interrupted(
     return attempts
 
 
-def _purpose(attempt: Attempt, *, is_first: bool) -> str:
+def _purpose(attempt: ObservedWorker, *, is_first: bool) -> str:
     begin = "training the same steps again" if is_first else "resuming"
     if attempt.planned_signal is None:
         return f"{begin} to the end"
     return f"{begin}; {signal.Signals(attempt.planned_signal).name} after step {attempt.at_step:,}"
 
 
-def _worked(run: RunDirectory, attempt: Attempt, *, processes: int, watch: Watch) -> RunResult:
+def _worked(run: RunDirectory, attempt: ObservedWorker, *, processes: int, watch: Watch) -> RunResult:
     result = work(run, processes=processes, watch=watch)
     if result.reason in REASON_OF_SIGNAL.values() and attempt.signalled is None:
         raise KeyboardInterrupt  # the signal was not ours, so someone wants the whole drill to stop
     return result
 
 
-def _hear(event: Event, *, attempt: Attempt, run: RunDirectory, watch: Watch) -> None:
+def _hear(event: Event, *, attempt: ObservedWorker, run: RunDirectory, watch: Watch) -> None:
     watch(event)
     attempt.note(event, now=time.monotonic())
     if attempt.is_time:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from burnish.commands.sameness import Difference, differences, environment_differences
+from burnish.commands.sameness import FileDifference, differences, environment_differences
 from burnish.commands.train import result_of, train
 from burnish.errors import CheckpointError
 from burnish.run.directory import RunDirectory
@@ -21,7 +21,7 @@ class RerunResult:
     result: RunResult
     is_verified: bool
     """False when nobody asked, or the second run has not ended."""
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[FileDifference, ...] = ()
     environment: tuple[str, ...] = ()
     """What differs between machines and libraries; told only when the bits differ."""
 

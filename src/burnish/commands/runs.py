@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from burnish.commands.comparison import Comparison, compare
+from burnish.commands.comparison import RunComparison, compare
 from burnish.config.nodes import Branch, Node, brief, dotted
 from burnish.config.nodes import Path as KeyPath
 from burnish.config.reader import read_file
 from burnish.errors import BurnishError
 from burnish.run.directory import RUNS, RunDirectory, Status, find_run, find_runs, read_json
-from burnish.run.events_file import EventsFile, Record
+from burnish.run.events_file import EventRecord, EventsFile
 from burnish.run.history import History, read_history
 from burnish.run.result import ScoreSheet, sheet_from_json
 from burnish.spec.events import Event
 from burnish.spec.values import Score
 
-__all__ = ["Comparison", "RunDetail", "RunRow", "compare", "ls", "show", "tail"]
+__all__ = ["RunComparison", "RunDetail", "RunRow", "compare", "ls", "show", "tail"]
 
 _POLL_SECONDS = 0.5
 _HIGHLIGHTS = (
@@ -130,7 +130,7 @@ def flattened(node: Node, path: KeyPath = ()) -> dict[str, str]:
     return {dotted(path): brief(node)}
 
 
-def _newer(file: EventsFile, *, than: float) -> Iterator[Record]:
+def _newer(file: EventsFile, *, than: float) -> Iterator[EventRecord]:
     # by time and not by place in the file, for a resumed run cuts lines out of it
     return (record for record in file.read() if record.time > than)
 

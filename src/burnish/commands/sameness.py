@@ -25,7 +25,7 @@ _ASKED = ("MANIFEST.json", "plan.yaml", _DATA)
 
 
 @dataclass(frozen=True)
-class Difference:
+class FileDifference:
     """One file in which two runs differ, and where first."""
 
     file: str
@@ -35,12 +35,12 @@ class Difference:
         return f"{self.file}: {self.first}"
 
 
-def differences(left: RunDirectory, right: RunDirectory) -> list[Difference]:
+def differences(left: RunDirectory, right: RunDirectory) -> list[FileDifference]:
     """Compare newest checkpoint, predictions, scores and events; an empty list means the same bits throughout."""
     ours, theirs = _files(left), _files(right)
     names = [*ours, *(name for name in theirs if name not in ours)]
     return [
-        Difference(name, _first(name, ours.get(name), theirs.get(name)))
+        FileDifference(name, _first(name, ours.get(name), theirs.get(name)))
         for name in names
         if _digest_of(ours.get(name)) != _digest_of(theirs.get(name))
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from burnish.artifact.locate import find_artifact
 from burnish.data.address import find
 from burnish.errors import DataError
-from burnish.spec.values import Array, Held, Rows
+from burnish.spec.values import Array, MemoryMapped, Rows
 
 if TYPE_CHECKING:
     from burnish.artifact.predictor import Predictor
@@ -80,7 +80,7 @@ def _embed(
     predictor: "Predictor",
     texts: object,
     *,
-    held: Held | None = None,
+    held: MemoryMapped | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Array:
     import pyarrow as pa

@@ -54,12 +54,12 @@ def train(
 
     Letters are made small unless the kind is `bpe`; `frame` says which special tokens stand around a text.
     """
-    from burnish.data.learn_tokenizer import Recipe, learn, usual
+    from burnish.data.learn_tokenizer import TokenizerRecipe, learn, usual
 
     _refuse(files, out=out, experiment=experiment, overrides=overrides, vocab_size=vocab_size, force=force)
     tables = _of_experiment(experiment, overrides, columns) if experiment else _of_files(files, columns or ("text",))
     lowered = kind != "bpe" if lowercase is None else lowercase
-    recipe = usual(Recipe(kind, vocab_size, lowered, "encoder", tuple(special), min_frequency), frame=frame)
+    recipe = usual(TokenizerRecipe(kind, vocab_size, lowered, "encoder", tuple(special), min_frequency), frame=frame)
     num_texts = sum(len(column) for column in tables)
     written = learn(_texts(tables, total=num_texts, progress=progress), recipe)
     _put(out, written)

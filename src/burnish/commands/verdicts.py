@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
-from burnish.commands.recipes import Recipe
+from burnish.commands.recipes import RunRecipe
 from burnish.errors import BurnishError, DataError
 from burnish.run.directory import RunDirectory, read_json
 from burnish.run.plan import read_plan
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from burnish.metrics.compare_means import Told
 
-Pair = tuple[Recipe, Recipe]
+Pair = tuple[RunRecipe, RunRecipe]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class Verdict:
     """Of which of several tasks; of all of them together, none."""
 
 
-def verdicts(found: Sequence[Recipe], sheets: Sequence[ScoreSheet | None], splits: Sequence[str]) -> Iterator[Verdict]:
+def verdicts(
+    found: Sequence[RunRecipe], sheets: Sequence[ScoreSheet | None], splits: Sequence[str]
+) -> Iterator[Verdict]:
     """Test every two recipes on the first of the splits that all their runs predicted: task by task, after the mean."""
     for pair in combinations(found, 2):
         runs = [run for each in pair for run in each.runs]

@@ -21,7 +21,7 @@ from burnish.run.lock import held
 from burnish.run.machine import peak_memory
 from burnish.run.plan import read_plan
 from burnish.run.saving import room_of
-from burnish.run.sinks import NoLog, Sinks
+from burnish.run.sinks import EventDispatcher, NoLog
 from burnish.spec.events import Event, Noted, Started
 from burnish.spec.experiment import Experiment
 from burnish.storage.room import is_full
@@ -92,7 +92,7 @@ def _train(run: RunDirectory, world: World, *, is_changed_data_accepted: bool) -
     request.listen()
     began = time.monotonic()
     experiment = read_plan(run)
-    sinks = _sinks(run, experiment, request) if world.rank == 0 else Sinks(NoLog(), 0, lambda _event: None)
+    sinks = _sinks(run, experiment, request) if world.rank == 0 else EventDispatcher(NoLog(), 0, lambda _event: None)
 
     from burnish.report.build import compare, write_page
     from burnish.run.assemble import train
@@ -114,10 +114,10 @@ def _train(run: RunDirectory, world: World, *, is_changed_data_accepted: bool) -
     return 0 if reason in COMPLETE else PREEMPTED
 
 
-def _sinks(run: RunDirectory, experiment: Experiment, request: StopRequest) -> Sinks:
+def _sinks(run: RunDirectory, experiment: Experiment, request: StopRequest) -> EventDispatcher:
     file = EventsFile(run.events)
     room = room_of(run, experiment.train, request)
-    sinks = Sinks(file, _attempt_number(file), lambda event: _say(event, request), room=room)
+    sinks = EventDispatcher(file, _attempt_number(file), lambda event: _say(event, request), room=room)
     for tracker in experiment.track:
         sinks.watch(tracker, run.path, name=experiment.name)
     sinks.watchers = [*sinks.watchers, ContentionWatch(sinks.note)]

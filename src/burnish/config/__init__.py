@@ -2,15 +2,15 @@
 
 from burnish.config.locate import ExperimentListing, Located, experiments, locate
 from burnish.config.origins import DEFAULT, Origin
-from burnish.config.render import Difference, diff, fingerprint, render
+from burnish.config.render import OptionDifference, diff, fingerprint, render
 from burnish.config.resolve import Resolved, Unsound, load, trust
 from burnish.config.schema import schema
 
 __all__ = [
     "DEFAULT",
-    "Difference",
     "ExperimentListing",
     "Located",
+    "OptionDifference",
     "Origin",
     "Resolved",
     "Unsound",

@@ -10,8 +10,8 @@ from pydantic import ValidationError
 from burnish.config.complaints import complaints, origins, shown
 from burnish.config.nodes import Branch, Items, Leaf, Node, Path, dotted, find, is_element
 from burnish.config.origins import DEFAULT
-from burnish.config.shape import Shape, shapes_of
-from burnish.config.suggest import Option, meant_component, strangers, suggestion
+from burnish.config.shape import FieldShape, shapes_of
+from burnish.config.suggest import KnownOption, meant_component, strangers, suggestion
 from burnish.config.trust import addresses_in, code_in
 from burnish.errors import ConfigError, Problem
 from burnish.nearest import nearest
@@ -80,20 +80,20 @@ class _Decoder:
             self.problems += complaints(errors, branch, path=path)
             return _FAILED
 
-    def _value(self, shape: Shape, node: Node | None, path: Path) -> Any:
+    def _value(self, shape: FieldShape, node: Node | None, path: Path) -> Any:
         path = (*path, shape.name)
         if node is None:
             return self._absent(shape, path)
         return self._named(shape, node, path) if shape.is_named else self._given(shape, node, path)
 
-    def _named(self, shape: Shape, node: Node, path: Path) -> Any:
+    def _named(self, shape: FieldShape, node: Node, path: Path) -> Any:
         if not isinstance(node, Branch):
             got = shown(node.value) if isinstance(node, Leaf) else "a list"
             return self._refuse(path, f"must be a section with a name for each, got {got}", node)
         values = {name: self._given(shape.each, each, (*path, name)) for name, each in node.nodes.items()}
         return _FAILED if _FAILED in values.values() else values
 
-    def _given(self, shape: Shape, node: Node, path: Path) -> Any:
+    def _given(self, shape: FieldShape, node: Node, path: Path) -> Any:
         if (shape.is_many or shape.wants_list) and is_element(node):
             return self._refuse(path, f"is a list, which can only be set as a whole, like {dotted(path)}=[…]", node)
         is_null = isinstance(node, Leaf) and node.value is None
@@ -109,7 +109,7 @@ class _Decoder:
         values = [self._one(shape, each, (*path, index)) for index, each in enumerate(elements)]
         return _FAILED if _FAILED in values else tuple(values)
 
-    def _absent(self, shape: Shape, path: Path) -> Any:
+    def _absent(self, shape: FieldShape, path: Path) -> Any:
         if shape.slot is None or not shape.info.is_required() or shape.is_named:
             return _ABSENT  # pydantic has the default, or says that one is missing
         if shape.slot.default is None:
@@ -117,7 +117,7 @@ class _Decoder:
             return self._refuse(path, f"is required; choose one of {names}", None)
         return self._filled(shape.slot, Branch({}, DEFAULT, type=shape.slot.default), path)
 
-    def _one(self, shape: Shape, node: Node, path: Path) -> Any:
+    def _one(self, shape: FieldShape, node: Node, path: Path) -> Any:
         if not isinstance(node, Branch):
             got = shown(node.value) if isinstance(node, Leaf) else "a list"
             return self._refuse(path, f"must be a section of options, got {got}", node)
@@ -150,8 +150,11 @@ class _Decoder:
 
     def _refuse_unknown(self, cls: type[Component], branch: Branch, *, path: Path, extra: tuple[str, ...]) -> None:
         here = dotted(path)
-        siblings = [*(Option(here, *each) for each in shapes_of(cls).items()), *(Option(here, key) for key in extra)]
-        unknown = {key: node for key, node in branch.nodes.items() if Option(here, key) not in siblings}
+        siblings = [
+            *(KnownOption(here, *each) for each in shapes_of(cls).items()),
+            *(KnownOption(here, key) for key in extra),
+        ]
+        unknown = {key: node for key, node in branch.nodes.items() if KnownOption(here, key) not in siblings}
         everywhere = list(self._everywhere(Experiment, self.tree, ())) if unknown else []
         found = (strangers((*path, key), node, siblings=siblings) for key, node in unknown.items())
         for place, node in chain.from_iterable(found):
@@ -170,10 +173,10 @@ class _Decoder:
         listed = find(self.tree, path[:-1])
         return dotted(path[:-1]) if isinstance(listed, Items) and len(listed.nodes) == 1 else None
 
-    def _everywhere(self, cls: type[Component], branch: Node | None, path: Path) -> Iterator[Option]:
+    def _everywhere(self, cls: type[Component], branch: Node | None, path: Path) -> Iterator[KnownOption]:
         """Give every option that is legal with the types this tree names."""
         for name, shape in shapes_of(cls).items():
-            yield Option(dotted(path), name, shape)
+            yield KnownOption(dotted(path), name, shape)
             below = branch.nodes.get(name) if isinstance(branch, Branch) else None
             inner = None if shape.is_many or shape.is_named else shape.component or self._class(shape.slot, below)
             if inner is not None:
@@ -187,7 +190,7 @@ class _Decoder:
             return None  # reported where the tree names it
 
 
-def _takes_null(shape: Shape) -> bool:
+def _takes_null(shape: FieldShape) -> bool:
     return type(None) in getattr(shape.info.annotation, "__args__", ())
 
 

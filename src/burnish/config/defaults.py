@@ -7,7 +7,7 @@ from typing import Any
 from burnish.config.nodes import Branch, Items, Leaf, Node, child
 from burnish.config.normalise import normalise
 from burnish.config.origins import DEFAULT, Origin
-from burnish.config.shape import Shape, shapes_of
+from burnish.config.shape import FieldShape, shapes_of
 from burnish.errors import ConfigError
 from burnish.registry import Registry
 from burnish.spec.component import Component
@@ -51,7 +51,7 @@ class _Sieve:
         }
         return replace(layer, nodes=nodes)
 
-    def _inside(self, node: Node, shape: Shape | None, *, over: Node | None) -> Node:
+    def _inside(self, node: Node, shape: FieldShape | None, *, over: Node | None) -> Node:
         if shape is None or not isinstance(node, Branch) or not isinstance(over, Branch):
             return node
         slot, cls = shape.slot, shape.component

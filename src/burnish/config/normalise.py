@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from burnish.config.nodes import Branch, Items, Leaf, Node, child, is_element
-from burnish.config.shape import Shape, shapes_of
+from burnish.config.shape import FieldShape, shapes_of
 from burnish.errors import ConfigError
 from burnish.registry import Registry
 from burnish.spec.component import Component, Slot
@@ -24,7 +24,7 @@ class _Normaliser:
         nodes = {key: self._option(node, key, shapes, child(below, key)) for key, node in branch.nodes.items()}
         return replace(branch, nodes=nodes)
 
-    def _option(self, node: Node, key: str, shapes: Mapping[str, Shape], below: Node | None) -> Node:
+    def _option(self, node: Node, key: str, shapes: Mapping[str, FieldShape], below: Node | None) -> Node:
         shape = shapes.get(key)
         if shape is None or shape.is_plain or (isinstance(node, Leaf) and node.value is None):
             return node
@@ -37,14 +37,14 @@ class _Normaliser:
         elements = node.nodes if isinstance(node, Items) else (node,)
         return Items(tuple(self._one(each, shape, None) for each in elements), node.origin)
 
-    def _named(self, node: Node, shape: Shape, below: Node | None) -> Node:
+    def _named(self, node: Node, shape: FieldShape, below: Node | None) -> Node:
         if not isinstance(node, Branch):
             return node  # decode refuses it by name
         one = {shape.name: shape.each}
         nodes = {name: self._option(each, shape.name, one, child(below, name)) for name, each in node.nodes.items()}
         return replace(node, nodes=nodes)
 
-    def _one(self, node: Node, shape: Shape, below: Node | None) -> Node:
+    def _one(self, node: Node, shape: FieldShape, below: Node | None) -> Node:
         if shape.slot is not None:
             return self._filled(node, shape.slot, below)
         if isinstance(node, Leaf) and shape.component is not None and shape.component.shorthand:

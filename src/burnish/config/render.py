@@ -18,7 +18,7 @@ _NOT_LEARNED = ("name", "description", "track")
 
 
 @dataclass(frozen=True)
-class Difference:
+class OptionDifference:
     """An option that two experiments do not share; None where one has no such option."""
 
     path: str
@@ -59,11 +59,11 @@ def fingerprint(experiment: Experiment, *, registry: Registry | None = None) -> 
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def diff(left: Experiment, right: Experiment, *, registry: Registry | None = None) -> list[Difference]:
+def diff(left: Experiment, right: Experiment, *, registry: Registry | None = None) -> list[OptionDifference]:
     """List the options in which two experiments differ, in the order they are written."""
     ours, theirs = (_lines(each, registry) for each in (left, right))
     paths = dict.fromkeys([*ours, *theirs])
-    return [Difference(p, ours.get(p), theirs.get(p)) for p in paths if ours.get(p) != theirs.get(p)]
+    return [OptionDifference(p, ours.get(p), theirs.get(p)) for p in paths if ours.get(p) != theirs.get(p)]
 
 
 def leaves(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import TypeAdapter
 
-from burnish.config.shape import Shape, shapes_of
+from burnish.config.shape import FieldShape, shapes_of
 from burnish.errors import BurnishError
 from burnish.registry import Listing, Registry, default_registry
 from burnish.spec.component import Component, Slot
@@ -45,7 +45,7 @@ class _Writer:
             "additionalProperties": False,
         }
 
-    def _option(self, shape: Shape) -> Schema:
+    def _option(self, shape: FieldShape) -> Schema:
         if shape.is_plain:
             return self._plain(shape)
         one = self._slot(shape.slot) if shape.slot else self._nested(shape.component)
@@ -54,7 +54,7 @@ class _Writer:
             return {"type": "object", "additionalProperties": {"anyOf": forms}}
         return {"anyOf": [*forms, {"type": "null"}]} if len(forms) > 1 or not shape.info.is_required() else one
 
-    def _plain(self, shape: Shape) -> Schema:
+    def _plain(self, shape: FieldShape) -> Schema:
         form: Any = Annotated[shape.info.annotation, shape.info]
         written = TypeAdapter(form).json_schema()
         self.definitions.update({name: _loosened(each) for name, each in written.pop("$defs", {}).items()})

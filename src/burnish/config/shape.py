@@ -15,7 +15,7 @@ from burnish.spec.component import Component, Slot
 
 
 @dataclass(frozen=True)
-class Shape:
+class FieldShape:
     """One field of a component."""
 
     name: str
@@ -41,7 +41,7 @@ class Shape:
         return bool(forms) and all((get_origin(form) or form) in (tuple, list, set, frozenset) for form in forms)
 
     @property
-    def each(self) -> "Shape":
+    def each(self) -> "FieldShape":
         """Give the shape of one value of those that are taken by name."""
         return replace(self, is_named=False)
 
@@ -86,12 +86,12 @@ class Shape:
 
 
 @cache
-def shapes_of(cls: type[Component]) -> Mapping[str, Shape]:
+def shapes_of(cls: type[Component]) -> Mapping[str, FieldShape]:
     """Give the fields of a component class by name."""
     return {name: _shape(name, info) for name, info in cls.model_fields.items()}
 
 
-def _shape(name: str, info: FieldInfo) -> Shape:
+def _shape(name: str, info: FieldInfo) -> FieldShape:
     forms = [form for form in _alternatives(info.annotation) if form is not NoneType]
     slots = [*(each for each in info.metadata if isinstance(each, Slot)), *_slots(info.annotation)]
     slot = slots[0] if slots else None
@@ -103,7 +103,7 @@ def _shape(name: str, info: FieldInfo) -> Shape:
     inner = _bare(get_args(only)[0]) if is_many else only
     component = inner if slot is None and isinstance(inner, type) and issubclass(inner, Component) else None
     is_many = is_many and bool(slot or component)
-    return Shape(name, info, slot=slot, component=component, is_many=is_many, is_named=is_named)
+    return FieldShape(name, info, slot=slot, component=component, is_many=is_many, is_named=is_named)
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:

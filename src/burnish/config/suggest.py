@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from burnish.config.foreign import Foreign, find_foreign
 from burnish.config.nodes import Branch, Leaf, Node, Path, dotted
-from burnish.config.shape import Shape, shapes_of
+from burnish.config.shape import FieldShape, shapes_of
 from burnish.config.sources import read_value
 from burnish.errors import BurnishError
 from burnish.nearest import nearest
@@ -24,12 +24,12 @@ _END_OF_NAME = "'."
 
 
 @dataclass(frozen=True)
-class Option:
+class KnownOption:
     """A legal option: the section it belongs to, its key, and what it takes."""
 
     section: str
     key: str
-    shape: Shape | None = field(default=None, compare=False)
+    shape: FieldShape | None = field(default=None, compare=False)
     """None for the `type` of a section."""
 
     @property
@@ -43,12 +43,12 @@ class Option:
 
 
 def suggestion(
-    path: str, node: Node, *, siblings: Sequence[Option], everywhere: Sequence[Option], registry: Registry
+    path: str, node: Node, *, siblings: Sequence[KnownOption], everywhere: Sequence[KnownOption], registry: Registry
 ) -> str:
     """Say what was probably meant by an unknown key, or else what its section takes."""
     key = path.rpartition(".")[2]
 
-    def near(options: Sequence[Option], likeness: float) -> list[str]:
+    def near(options: Sequence[KnownOption], likeness: float) -> list[str]:
         close = nearest(key, [option.key for option in options], likeness=likeness)
         found = [option for option in options if option.key == close][:1]
         return [option.path for option in found if option.accepts(node, registry=registry)]
@@ -65,7 +65,7 @@ def suggestion(
     return _did_you_mean(meant) or f"Options here are {', '.join(option.key for option in siblings) or 'none'}."
 
 
-def strangers(path: Path, node: Node, *, siblings: Sequence[Option]) -> list[tuple[Path, Node]]:
+def strangers(path: Path, node: Node, *, siblings: Sequence[KnownOption]) -> list[tuple[Path, Node]]:
     """Give what has an answer of its own in an unknown section, and the section itself if anything is left."""
     is_ours = nearest(str(path[-1]), [option.key for option in siblings], likeness=1.0) is not None  # misspelt
     inside = list(_leaves(path, node)) if isinstance(node, Branch) and not is_ours else []
@@ -73,7 +73,7 @@ def strangers(path: Path, node: Node, *, siblings: Sequence[Option]) -> list[tup
     return known if known and len(known) == len(inside) else [*known, (path, node)]
 
 
-def assignments(entry: Foreign, given: str | None, *, options: Iterable[Option], registry: Registry) -> list[str]:
+def assignments(entry: Foreign, given: str | None, *, options: Iterable[KnownOption], registry: Registry) -> list[str]:
     """Write those of our options that are legal here, with the value that was given if it fits."""
     legal = [option for ours in entry.ours for option in options if option.path == ours]
     written = entry.translate(given)
@@ -102,14 +102,14 @@ def meant_component(name: str, *, kind: str, place: str | None, said: str) -> st
     return " ".join(filter(None, [f"{said.partition(_END_OF_NAME)[0]}{_END_OF_NAME}", hint, entry.explain(name)]))
 
 
-def every_option(registry: Registry) -> Iterator[Option]:
+def every_option(registry: Registry) -> Iterator[KnownOption]:
     """Give every option of every type that a section may have."""
     return _options(Experiment, (), kinds=(), registry=registry)
 
 
-def _options(cls: type[Component], path: Path, *, kinds: tuple[str, ...], registry: Registry) -> Iterator[Option]:
+def _options(cls: type[Component], path: Path, *, kinds: tuple[str, ...], registry: Registry) -> Iterator[KnownOption]:
     for name, shape in shapes_of(cls).items():
-        yield Option(dotted(path), name, shape)
+        yield KnownOption(dotted(path), name, shape)
         kind = shape.slot.kind if shape.slot else ""
         if shape.is_many or shape.is_named or kind in kinds:
             continue  # `kinds` keeps an optimizer made of two optimizers from going down for ever
@@ -131,7 +131,7 @@ def _leaves(path: Path, node: Node) -> Iterator[tuple[Path, Node]]:
         yield from _leaves((*path, key), each)
 
 
-def _written(option: Option, node: Node, *, registry: Registry) -> list[str]:
+def _written(option: KnownOption, node: Node, *, registry: Registry) -> list[str]:
     """Write an option with the value that was given to its key elsewhere; a number that lacks its unit, with two."""
     if not isinstance(node, Leaf) or node.value is None:
         return [option.path]
@@ -156,5 +156,5 @@ def _elsewhere(entry: Foreign, given: str | None) -> str:
     return f"It would be `{ours}`, which not every {ours.partition('.')[0]} takes." if ours else ""
 
 
-def _depth(option: Option) -> int:
+def _depth(option: KnownOption) -> int:
     return option.path.count(".")

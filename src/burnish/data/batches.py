@@ -88,7 +88,7 @@ class Cursor(TypedDict):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class BatchSlice:
     """The part of one global batch that falls to this rank."""
 
     indices: Array
@@ -142,7 +142,7 @@ class BatchStream:
             )
         self._epoch, self._batch = epoch, batch
 
-    def draw(self) -> Drawn:
+    def draw(self) -> BatchSlice:
         """Give this rank's part of the next batch, and move on."""
         before = self.cursor
         plan = self.plan(self._epoch)
@@ -152,7 +152,7 @@ class BatchStream:
         if self._batch == len(plan):
             self._epoch, self._batch = self._epoch + 1, 0
         mine = batch[self._rank :: self._world]
-        return Drawn(mine, len(batch), epoch, before, self.cursor, epochs_after)
+        return BatchSlice(mine, len(batch), epoch, before, self.cursor, epochs_after)
 
     def batches_in(self, epoch: int) -> int:
         """Count the batches of an epoch; with a token budget it may differ from one to the next."""

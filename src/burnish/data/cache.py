@@ -16,7 +16,7 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from burnish.data.mapped import Lock, Stored, open_stored
+from burnish.data.mapped import FolderLock, Stored, open_stored
 from burnish.data.sizes import parse_size
 from burnish.durable import replace_durably, write_durably
 from burnish.errors import DataError
@@ -68,7 +68,7 @@ class CacheEntry:
 
 
 @dataclass(frozen=True)
-class Difference:
+class KeyDifference:
     """A field in which two keys differ; a field that one of them lacks is None there."""
 
     field: str
@@ -84,7 +84,7 @@ class Miss:
     """Why a table is not in the cache, and the entry that comes nearest."""
 
     nearest: CacheEntry | None
-    differences: tuple[Difference, ...]
+    differences: tuple[KeyDifference, ...]
 
     def __str__(self) -> str:
         if self.nearest is None:
@@ -113,7 +113,7 @@ class FeatureCache:
             made = make()
             with _explain_unwritable(self.root):
                 folder.mkdir(parents=True, exist_ok=True)
-                with Lock(folder):  # or it could be pruned between the writing and the opening
+                with FolderLock(folder):  # or it could be pruned between the writing and the opening
                     _write(folder, key, (made,) if isinstance(made, pa.Table) else made)
                     found = self._open(folder)
             self.prune(self.max_bytes, spare=folder.name)
@@ -180,7 +180,7 @@ class FeatureCache:
 
     def _open(self, folder: Path) -> Stored | None:
         try:
-            lock = Lock(folder)  # first: from here on nobody removes what is read
+            lock = FolderLock(folder)  # first: from here on nobody removes what is read
             entry = _read_entry(folder)
             if entry is None or not _is_sound(folder, _sampled(entry.checksums, at=int(self.now()))):
                 return None
@@ -250,7 +250,7 @@ def _read_entry(folder: Path) -> CacheEntry | None:
 def _remove(folder: Path) -> bool:
     """Remove an entry that nobody holds; tell whether it went."""
     try:
-        with Lock(folder, alone=True):
+        with FolderLock(folder, alone=True):
             (folder / _COMMIT).unlink(missing_ok=True)  # first: a half-removed entry must read as absent
             shutil.rmtree(folder, ignore_errors=True)
     except OSError:
@@ -262,13 +262,13 @@ def _canonical(key: Key) -> str:
     return json.dumps(key, sort_keys=True, ensure_ascii=False, default=dict)  # any Mapping counts as a dict
 
 
-def differences(wanted: object, cached: object, *, field: str = "") -> Iterator[Difference]:
+def differences(wanted: object, cached: object, *, field: str = "") -> Iterator[KeyDifference]:
     """Give the fields in which two keys, read as JSON, are not the same."""
     if isinstance(wanted, dict) and isinstance(cached, dict):
         for name in sorted(wanted.keys() | cached.keys()):
             yield from differences(wanted.get(name), cached.get(name), field=f"{field}.{name}".lstrip("."))
     elif wanted != cached:
-        yield Difference(field, wanted, cached)
+        yield KeyDifference(field, wanted, cached)
 
 
 def _brief(value: object) -> str:

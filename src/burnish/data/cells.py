@@ -48,7 +48,7 @@ class Words:
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ParsedNumbers:
     """A column as float64: nan where a value is missing; `is_wrong` marks the rows that hold something else."""
 
     values: "Array"
@@ -79,48 +79,48 @@ def same_words(texts: pa.Array) -> pa.Array:
     return pc.coalesce(_texts(numbers.cast(pa.float64())), words)
 
 
-def flags(column: pa.ChunkedArray | pa.Array) -> Numbers:
+def flags(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
     """Read a column of yes and no as 1 and 0."""
     read = words(column)
     lowered = pc.utf8_lower(read.values)
     yes, no = (_among(lowered, names) for names in (TRUE, FALSE))
     values = read.lookup(np.where(yes, 1.0, np.where(no, 0.0, np.nan)), missing=-1)
-    return Numbers(np.where(read.codes < 0, np.nan, values), (read.codes >= 0) & np.isnan(values))
+    return ParsedNumbers(np.where(read.codes < 0, np.nan, values), (read.codes >= 0) & np.isnan(values))
 
 
-def numbers(column: pa.ChunkedArray | pa.Array) -> Numbers:
+def numbers(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
     """Read a column as numbers."""
     if isinstance(column, pa.ChunkedArray) and column.num_chunks > 1 and pa.types.is_string(column.type):
         return _joined([numbers(chunk) for chunk in column.chunks])  # or all of its text would be copied at once
     whole = _whole(column)
     kind = whole.type
     if pa.types.is_null(kind):
-        return Numbers(np.full(len(whole), np.nan), np.zeros(len(whole), bool))
+        return ParsedNumbers(np.full(len(whole), np.nan), np.zeros(len(whole), bool))
     if pa.types.is_temporal(kind):
         return times(whole)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _plain_numbers(whole) or _odd_numbers(whole)
     _refuse_nested(kind)
     values = pc.cast(whole, pa.float64(), safe=False) if not pa.types.is_boolean(kind) else whole.cast(pa.int8())
-    return Numbers(_floats(values), np.zeros(len(whole), bool))
+    return ParsedNumbers(_floats(values), np.zeros(len(whole), bool))
 
 
-def times(column: pa.ChunkedArray | pa.Array) -> Numbers:
+def times(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
     """Read a column as seconds since 1970, in UTC; numbers are such seconds already, or milliseconds if huge."""
     whole = _whole(column)
     if pa.types.is_date(whole.type) or pa.types.is_timestamp(whole.type):
         stamps = pc.cast(whole.cast(pa.timestamp("us", getattr(whole.type, "tz", None)), safe=False), pa.int64())
-        return Numbers(_floats(pc.cast(stamps, pa.float64(), safe=False)) / 1e6, np.zeros(len(whole), bool))
+        return ParsedNumbers(_floats(pc.cast(stamps, pa.float64(), safe=False)) / 1e6, np.zeros(len(whole), bool))
     if not (pa.types.is_string(whole.type) or pa.types.is_large_string(whole.type)):
         read = numbers(whole) if not pa.types.is_temporal(whole.type) else None
         if read is None:
             raise DataError(f"a column holds {whole.type}; a date or a time stamp is needed")
-        return Numbers(_as_seconds(read.values), read.is_wrong)
+        return ParsedNumbers(_as_seconds(read.values), read.is_wrong)
     read = _odd_numbers(whole)
     encoded = _encoded(whole)
     stamps = np.append(seconds_of(pc.utf8_trim_whitespace(_texts(encoded.dictionary))), np.nan)[_codes(encoded)]
     values = np.where(np.isnan(stamps), _as_seconds(read.values), stamps)
-    return Numbers(values, read.is_wrong & np.isnan(stamps))
+    return ParsedNumbers(values, read.is_wrong & np.isnan(stamps))
 
 
 def describe_cell(column: pa.ChunkedArray | pa.Array, row: int) -> str:
@@ -129,15 +129,17 @@ def describe_cell(column: pa.ChunkedArray | pa.Array, row: int) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _joined(parts: Sequence[Numbers]) -> Numbers:
-    return Numbers(np.concatenate([part.values for part in parts]), np.concatenate([part.is_wrong for part in parts]))
+def _joined(parts: Sequence[ParsedNumbers]) -> ParsedNumbers:
+    return ParsedNumbers(
+        np.concatenate([part.values for part in parts]), np.concatenate([part.is_wrong for part in parts])
+    )
 
 
 def _as_seconds(values: "Array") -> "Array":
     return np.where(np.abs(values) > 1e11, values / 1000, values)
 
 
-def _plain_numbers(texts: pa.Array) -> Numbers | None:
+def _plain_numbers(texts: pa.Array) -> ParsedNumbers | None:
     """Read a column that holds numbers and empty cells only, which is most columns and the fast way."""
     blank = pc.equal(texts, "")
     filled = pc.if_else(blank, pa.scalar(None, texts.type), texts)
@@ -145,10 +147,10 @@ def _plain_numbers(texts: pa.Array) -> Numbers | None:
         values = _floats(pc.cast(filled, pa.float64()))
     except pa.ArrowInvalid:
         return None
-    return Numbers(values, np.zeros(len(values), bool))
+    return ParsedNumbers(values, np.zeros(len(values), bool))
 
 
-def _odd_numbers(texts: pa.Array) -> Numbers:
+def _odd_numbers(texts: pa.Array) -> ParsedNumbers:
     encoded = _encoded(texts)
     distinct = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
     missing = np.append(_filled(_is_missing(distinct)), True)
@@ -158,7 +160,7 @@ def _odd_numbers(texts: pa.Array) -> Numbers:
     parsed = pc.cast(pc.if_else(fits, unsigned, pa.scalar(None, pa.string())), pa.float64())
     values = np.append(_floats(parsed), np.nan)
     codes = _codes(encoded)
-    return Numbers(values[codes], (np.isnan(values) & ~missing)[codes])
+    return ParsedNumbers(values[codes], (np.isnan(values) & ~missing)[codes])
 
 
 def _is_missing(texts: pa.Array) -> pa.Array:

@@ -12,7 +12,7 @@ from burnish.data.cache import open_cache
 from burnish.data.mapped import Stored
 from burnish.data.spool import in_parts
 from burnish.spec.protocols import Encoder
-from burnish.spec.values import Held, Places, RowFault, Rows
+from burnish.spec.values import MemoryMapped, RowFault, RowOrigins, Rows
 
 _NOWHERE = np.empty(0, dtype=np.int32)
 _CHUNK_BYTES = 1 << 24
@@ -34,11 +34,11 @@ def encode_parts(
         yield pa.concat_tables(waiting).combine_chunks()
 
 
-def encode_aside(encoder: Encoder, table: pa.Table, held: Held, *, code: Mapping[str, str]) -> Stored:
+def encode_aside(encoder: Encoder, table: pa.Table, held: MemoryMapped, *, code: Mapping[str, str]) -> Stored:
     """Encode a table that lies in a file into one of its own, or find it there."""
     key = {"data": held.digest, "columns": table.column_names, "rows": table.num_rows, "encoder": dict(encoder.key)}
     key["code"] = dict(code)
-    rows = Rows(table, Places((), _NOWHERE, _NOWHERE, ()), held)
+    rows = Rows(table, RowOrigins((), _NOWHERE, _NOWHERE, ()), held)
     return open_cache().store(key, lambda: encode_parts(encoder, rows))
 
 

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from burnish.data.address import is_url
 from burnish.data.glue import GlueSet
-from burnish.data.load_glue import LAYOUTS, Layout, location_of
+from burnish.data.load_glue import LAYOUTS, GlueLayout, location_of
 from burnish.data.read_one import read_file
 from burnish.errors import DataError
 from burnish.spec.values import Rows
@@ -35,7 +35,7 @@ def read_tests(glue_set: GlueSet, source: str) -> dict[str, PublishedTest]:
     return {name: _read(location, layout) for name, location in found.items()}
 
 
-def _found(source: str, layout: Layout) -> Mapping[str, str]:
+def _found(source: str, layout: GlueLayout) -> Mapping[str, str]:
     if not is_url(source) and os.path.isfile(os.path.expanduser(source)):
         stem = os.path.basename(source).partition(".tsv")[0]
         return {name: source for name, each in layout.tests.items() if each == stem}
@@ -43,7 +43,7 @@ def _found(source: str, layout: Layout) -> Mapping[str, str]:
     return {name: location for name, location in found.items() if location is not None}
 
 
-def _read(location: str, layout: Layout) -> PublishedTest:
+def _read(location: str, layout: GlueLayout) -> PublishedTest:
     names = {published: own for published, own in layout.columns.items() if own != "label"}
     rows = read_file(location, columns=tuple(names))
     indices = _indices(rows)

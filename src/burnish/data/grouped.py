@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.spec.protocols import Encoder, NotesDefaults, PutsIntoWords
-from burnish.spec.values import Batch, Draw, Outcome, RowFault, Rows
+from burnish.spec.values import Batch, Outcome, RandomKey, RowFault, Rows
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Grouped:
         """Give the features of the encoder alone."""
         return self.encoder.encode(table)
 
-    def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: Draw) -> "Batch":
+    def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: RandomKey) -> "Batch":
         """Build a batch with `group`, the same number for every row."""
         batch = self.encoder.collate(features, indices, draw)
         return {**batch, "group": np.full(len(indices), self.group)}

@@ -20,7 +20,7 @@ from burnish.data.encoding import NotUtf8, as_utf8, find_encoding
 from burnish.data.faults import BadRow
 from burnish.data.files import Files, Format
 from burnish.data.number_text import comma_to_point
-from burnish.data.read import Reading, dialect, format_of, read
+from burnish.data.read import ReadFile, dialect, format_of, read
 from burnish.data.rows import codes
 from burnish.data.scan import Dialect, decoded, lost_bytes, records
 from burnish.data.splits import sample
@@ -163,7 +163,7 @@ def _is_row(fields: Sequence[str]) -> bool:
     return has_number or any(len(field.split()) >= _PROSE_WORDS for field in fields)
 
 
-def _columns(reading: Reading) -> tuple[ColumnFacts, ...]:
+def _columns(reading: ReadFile) -> tuple[ColumnFacts, ...]:
     rows = reading.rows
     few = _some(rows)
     return tuple(

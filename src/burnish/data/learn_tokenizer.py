@@ -23,7 +23,7 @@ _COVERAGE = 0.9995
 
 
 @dataclass(frozen=True)
-class Marks:
+class SpecialTokens:
     """The special tokens of a frame: by role, and where they stand around one text and two."""
 
     roles: Mapping[str, str]
@@ -33,8 +33,8 @@ class Marks:
     padding_side: Literal["left", "right"] = "right"
 
 
-FRAMES: Mapping[Frame, Marks] = {
-    "encoder": Marks(
+FRAMES: Mapping[Frame, SpecialTokens] = {
+    "encoder": SpecialTokens(
         {
             "pad_token": "[PAD]",
             "unk_token": "[UNK]",
@@ -46,8 +46,10 @@ FRAMES: Mapping[Frame, Marks] = {
         pair="[CLS] $A [SEP] $B:1 [SEP]:1",
         has_segments=True,
     ),
-    "decoder": Marks({"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>", "unk_token": "<|endoftext|>"}),
-    "xlnet": Marks(
+    "decoder": SpecialTokens(
+        {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>", "unk_token": "<|endoftext|>"}
+    ),
+    "xlnet": SpecialTokens(
         {
             "unk_token": "<unk>",
             "bos_token": "<s>",
@@ -67,7 +69,7 @@ USUAL_FRAMES: Mapping[Kind, Frame] = {"wordpiece": "encoder", "bpe": "decoder", 
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TokenizerRecipe:
     """What kind of tokenizer is learned, and how large."""
 
     kind: Kind = "wordpiece"
@@ -79,7 +81,7 @@ class Recipe:
     min_frequency: int = 2
 
     @property
-    def marks(self) -> Marks:
+    def marks(self) -> SpecialTokens:
         """Give the special tokens."""
         return FRAMES[self.frame]
 
@@ -94,7 +96,7 @@ class Recipe:
         return self.marks.roles["unk_token"]
 
 
-def learn(texts: Iterable[str], recipe: Recipe) -> dict[str, bytes]:
+def learn(texts: Iterable[str], recipe: TokenizerRecipe) -> dict[str, bytes]:
     """Learn from the texts, and give the files of a folder that `model.tokenizer` and `transformers` take."""
     learned = _LEARNERS[recipe.kind](_some(texts), recipe)
     _refuse_small(learned, recipe)
@@ -111,7 +113,7 @@ def _some(texts: Iterable[str]) -> Iterator[str]:
         raise DataError("there is no text to learn a tokenizer from: every row is empty")
 
 
-def _wordpiece(texts: Iterator[str], recipe: Recipe) -> Tokenizer:
+def _wordpiece(texts: Iterator[str], recipe: TokenizerRecipe) -> Tokenizer:
     held = [*texts]
     normalizer, pre_tokenizer = (
         normalizers.BertNormalizer(lowercase=recipe.lowercase),
@@ -137,7 +139,7 @@ def _wordpiece(texts: Iterator[str], recipe: Recipe) -> Tokenizer:
     return learned
 
 
-def _bpe(texts: Iterator[str], recipe: Recipe) -> Tokenizer:
+def _bpe(texts: Iterator[str], recipe: TokenizerRecipe) -> Tokenizer:
     learned = Tokenizer(models.BPE())
     learned.normalizer = normalizers.Sequence([normalizers.NFC(), *_lowering(recipe)])
     learned.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -153,7 +155,7 @@ def _bpe(texts: Iterator[str], recipe: Recipe) -> Tokenizer:
     return learned
 
 
-def _unigram(texts: Iterator[str], recipe: Recipe) -> Tokenizer:
+def _unigram(texts: Iterator[str], recipe: TokenizerRecipe) -> Tokenizer:
     normalizer = normalizers.Sequence([normalizers.NFKC(), *_lowering(recipe)])
     pre_tokenizer = pre_tokenizers.Metaspace()
     words: Counter[str] = Counter()
@@ -172,7 +174,7 @@ def _unigram(texts: Iterator[str], recipe: Recipe) -> Tokenizer:
 _LEARNERS: Mapping[Kind, Any] = {"wordpiece": _wordpiece, "bpe": _bpe, "unigram": _unigram}
 
 
-def _lowering(recipe: Recipe) -> list[normalizers.Normalizer]:
+def _lowering(recipe: TokenizerRecipe) -> list[normalizers.Normalizer]:
     return [normalizers.Lowercase()] if recipe.lowercase else []
 
 
@@ -196,7 +198,7 @@ def _is_blank(letter: str) -> bool:
     return letter.isspace() or unicodedata.category(letter)[0] == "C"
 
 
-def _refuse_small(learned: Tokenizer, recipe: Recipe) -> None:
+def _refuse_small(learned: Tokenizer, recipe: TokenizerRecipe) -> None:
     size = learned.get_vocab_size(with_added_tokens=True)
     if size > recipe.vocab_size:
         raise DataError(
@@ -205,7 +207,7 @@ def _refuse_small(learned: Tokenizer, recipe: Recipe) -> None:
         )
 
 
-def _put_marks(learned: Tokenizer, recipe: Recipe) -> None:
+def _put_marks(learned: Tokenizer, recipe: TokenizerRecipe) -> None:
     learned.add_special_tokens(recipe.special_tokens)
     marks = recipe.marks
     if marks.single is not None:
@@ -213,7 +215,7 @@ def _put_marks(learned: Tokenizer, recipe: Recipe) -> None:
         learned.post_processor = processors.TemplateProcessing(single=marks.single, pair=marks.pair, special_tokens=ids)
 
 
-def _described(recipe: Recipe) -> bytes:
+def _described(recipe: TokenizerRecipe) -> bytes:
     """Write what `transformers` needs to know beside the tokenizer itself."""
     marks = recipe.marks
     segments = ["token_type_ids"] if marks.has_segments else []
@@ -228,6 +230,6 @@ def _described(recipe: Recipe) -> bytes:
     return (json.dumps(described, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def usual(recipe: Recipe, *, frame: Frame | None) -> Recipe:
+def usual(recipe: TokenizerRecipe, *, frame: Frame | None) -> TokenizerRecipe:
     """Give the recipe with the frame that was asked for, or the one that is usual for its kind."""
     return replace(recipe, frame=frame or USUAL_FRAMES[recipe.kind])

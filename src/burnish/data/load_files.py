@@ -13,7 +13,7 @@ from burnish.data.encoding import NotUtf8
 from burnish.data.faults import BadRow, BrokenRows, judge, settle_all
 from burnish.data.files import Files
 from burnish.data.options import NAMES
-from burnish.data.read import Reading, format_of, read
+from burnish.data.read import ReadFile, format_of, read
 from burnish.data.rows import join, matching
 from burnish.errors import DataError
 from burnish.spec.protocols import DataRequest
@@ -43,7 +43,7 @@ class _Found:
     """What the files of every split gave."""
 
     files: Mapping[str, Sequence[DataFile]]
-    readings: Mapping[str, Sequence[Reading]]
+    readings: Mapping[str, Sequence[ReadFile]]
 
     @property
     def sound(self) -> dict[str, Rows]:
@@ -97,7 +97,7 @@ class _Found:
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
 
 
-def _read(file: DataFile, options: Files) -> Reading:
+def _read(file: DataFile, options: Files) -> ReadFile:
     try:
         return read(file, options)
     except NotUtf8 as error:

@@ -21,7 +21,7 @@ _HUB_NAME = "nyu-mll/glue"
 
 
 @dataclass(frozen=True)
-class Layout:
+class GlueLayout:
     """How a set is published: column as published → column here, and the hub's class names → published labels."""
 
     columns: Mapping[str, str]
@@ -37,26 +37,28 @@ class Layout:
 
 
 _PAIR = {"sentence1": "sentence1", "sentence2": "sentence2", "label": "label"}
-LAYOUTS: Mapping[str, Layout] = {
-    "sst2": Layout(
+LAYOUTS: Mapping[str, GlueLayout] = {
+    "sst2": GlueLayout(
         {"sentence": "sentence", "label": "label"}, {"negative": "0", "positive": "1"}, tests={"SST-2": "test"}
     ),
-    "cola": Layout(
+    "cola": GlueLayout(
         {"sentence": "sentence", "label": "label"},
         {"unacceptable": "0", "acceptable": "1"},
         header=("source", "label", "mark", "sentence"),
         tests={"CoLA": "test"},
     ),
-    "mrpc": Layout(
+    "mrpc": GlueLayout(
         {"#1 String": "sentence1", "#2 String": "sentence2", "Quality": "label"},
         {"not_equivalent": "0", "equivalent": "1"},
         tests={"MRPC": "test"},
     ),
-    "rte": Layout(_PAIR, {}, tests={"RTE": "test"}),
-    "wnli": Layout(_PAIR, {"not_entailment": "0", "entailment": "1"}, tests={"WNLI": "test"}),
-    "stsb": Layout({"sentence1": "sentence1", "sentence2": "sentence2", "score": "label"}, {}, tests={"STS-B": "test"}),
-    "qnli": Layout({"question": "question", "sentence": "sentence", "label": "label"}, {}, tests={"QNLI": "test"}),
-    "mnli": Layout(
+    "rte": GlueLayout(_PAIR, {}, tests={"RTE": "test"}),
+    "wnli": GlueLayout(_PAIR, {"not_entailment": "0", "entailment": "1"}, tests={"WNLI": "test"}),
+    "stsb": GlueLayout(
+        {"sentence1": "sentence1", "sentence2": "sentence2", "score": "label"}, {}, tests={"STS-B": "test"}
+    ),
+    "qnli": GlueLayout({"question": "question", "sentence": "sentence", "label": "label"}, {}, tests={"QNLI": "test"}),
+    "mnli": GlueLayout(
         {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"},
         {},
         dev="dev_matched",
@@ -64,7 +66,7 @@ LAYOUTS: Mapping[str, Layout] = {
         also={"validation_mismatched": ("dev_mismatched", "validation_mismatched")},
         tests={"MNLI-m": "test_matched", "MNLI-mm": "test_mismatched", "AX": "diagnostic"},
     ),
-    "qqp": Layout(
+    "qqp": GlueLayout(
         {"question1": "question1", "question2": "question2", "is_duplicate": "label"},
         {"not_duplicate": "0", "duplicate": "1"},
         tests={"QQP": "test"},
@@ -91,7 +93,7 @@ def load_glue(options: Glue, request: DataRequest) -> Splits:
     return splits
 
 
-def _from_files(options: Glue, layout: Layout, request: DataRequest) -> Splits:
+def _from_files(options: Glue, layout: GlueLayout, request: DataRequest) -> Splits:
     assert options.dir is not None  # the caller asked
     source = Files(
         train=(_file(options.dir, "train", glue_set=options.set),),
@@ -108,7 +110,7 @@ def _from_files(options: Glue, layout: Layout, request: DataRequest) -> Splits:
     return _mapped(source.load(published), lambda rows: _renamed(rows, layout))
 
 
-def _further(directory: str, layout: Layout) -> dict[str, tuple[str, ...]]:
+def _further(directory: str, layout: GlueLayout) -> dict[str, tuple[str, ...]]:
     """Give those of the further sets that the folder has."""
     found = {name: location_of(directory, stem) for name, (stem, _) in layout.also.items()}
     return {name: (location,) for name, location in found.items() if location is not None}
@@ -135,12 +137,12 @@ def _file(directory: str, stem: str, *, glue_set: str) -> str:
     )
 
 
-def _renamed(rows: Rows, layout: Layout) -> Rows:
+def _renamed(rows: Rows, layout: GlueLayout) -> Rows:
     table = rows.table.select(list(layout.columns)).rename_columns(list(layout.columns.values()))
     return replace(rows, table=table)
 
 
-def _from_hub(options: Glue, layout: Layout, request: DataRequest) -> Splits:
+def _from_hub(options: Glue, layout: GlueLayout, request: DataRequest) -> Splits:
     also = {name: split for name, (_, split) in layout.also.items()}
     source = Hub(name=_HUB_NAME, config=options.set, validation=layout.hub_dev, also=also, limit=options.limit)
     columns = tuple(layout.columns.values())
@@ -148,7 +150,7 @@ def _from_hub(options: Glue, layout: Layout, request: DataRequest) -> Splits:
     return _mapped(source.load(asked), lambda rows: _relabelled(rows, layout, columns))
 
 
-def _relabelled(rows: Rows, layout: Layout, columns: tuple[str, ...]) -> Rows:
+def _relabelled(rows: Rows, layout: GlueLayout, columns: tuple[str, ...]) -> Rows:
     table = rows.table.select(list(columns))
     if layout.labels:
         table = table.set_column(columns.index("label"), "label", _published(table.column("label"), layout.labels))

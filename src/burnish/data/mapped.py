@@ -24,7 +24,7 @@ class Stored:
     """Give back the memory of all that was looked at so far; looking again brings it back."""
 
 
-class Lock:
+class FolderLock:
     """Hold a folder against removal, together with others or alone, until it is closed or forgotten."""
 
     def __init__(self, folder: Path, *, alone: bool = False) -> None:
@@ -41,7 +41,7 @@ class Lock:
         if handle is not None:
             os.close(handle)
 
-    def __enter__(self) -> Lock:
+    def __enter__(self) -> FolderLock:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -53,11 +53,11 @@ class Lock:
 
 
 class _Map(mmap.mmap):
-    lock: Lock | None = None
+    lock: FolderLock | None = None
     """Lives as long as the bytes are in reach, for Arrow's buffers keep this object."""
 
 
-def open_stored(path: Path, *, digest: str, lock: Lock | None = None) -> Stored:
+def open_stored(path: Path, *, digest: str, lock: FolderLock | None = None) -> Stored:
     """Map an Arrow file; OSError or ArrowInvalid if it is none."""
     with path.open("rb") as file:
         mapped = _Map(file.fileno(), 0, access=mmap.ACCESS_READ)

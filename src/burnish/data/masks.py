@@ -30,7 +30,7 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Choice:
+class MaskSelection:
     """How places are chosen: how many, and in what pieces."""
 
     probability: float
@@ -78,7 +78,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Fates:
+class Replacement:
     """What becomes of a chosen token: a mask, another token, or nothing."""
 
     mask_id: int

@@ -15,7 +15,7 @@ Ends = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Spread:
+class ChunkedPick:
     """Where some rows of a chunked column lie: sorted by chunk, and the way back to the order that was asked for."""
 
     pieces: tuple[tuple[int, slice, Array], ...]
@@ -23,7 +23,7 @@ class Spread:
     back: Array
 
     @classmethod
-    def over(cls, ends: Ends, indices: Array) -> Spread:
+    def over(cls, ends: Ends, indices: Array) -> ChunkedPick:
         """Find the chunk of each row by one sort, however many chunks there are."""
         order = np.argsort(indices, kind="stable")
         ordered, starts = indices[order], (0, *ends)
@@ -48,7 +48,7 @@ class Picker:
     def rows(self, indices: Array) -> dict[str, Array]:
         """Copy the rows at these positions, in their order."""
         indices = np.asarray(indices, dtype=np.int64)
-        spreads = {ends: Spread.over(ends, indices) for ends in set(self._ends.values()) if len(ends) > 1}
+        spreads = {ends: ChunkedPick.over(ends, indices) for ends in set(self._ends.values()) if len(ends) > 1}
         return {
             name: _gathered(chunks, indices, spreads.get(self._ends[name])) for name, chunks in self._chunks.items()
         }
@@ -69,7 +69,7 @@ def _numbers_of(chunk: pa.Array) -> Array:
     return flat.reshape(-1, chunk.type.list_size)
 
 
-def _gathered(chunks: list[Array], indices: Array, spread: Spread | None) -> Array:
+def _gathered(chunks: list[Array], indices: Array, spread: ChunkedPick | None) -> Array:
     if spread is None:
         return chunks[0].take(indices, axis=0)  # a quarter of the time that an index in brackets takes
     found = np.empty((len(indices), *chunks[0].shape[1:]), dtype=chunks[0].dtype)

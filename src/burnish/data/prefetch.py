@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from burnish.data.ahead import Ahead
-from burnish.data.batches import BatchStream, Cursor, Drawn
+from burnish.data.batches import BatchSlice, BatchStream, Cursor
 
 B = TypeVar("B")
 
@@ -14,7 +14,7 @@ B = TypeVar("B")
 class Prefetch(Generic[B]):
     """Draw and collate ahead of the consumer; its cursor is the place after the last batch that was consumed."""
 
-    def __init__(self, stream: BatchStream, collate: Callable[[Drawn], B], *, depth: int = 2) -> None:
+    def __init__(self, stream: BatchStream, collate: Callable[[BatchSlice], B], *, depth: int = 2) -> None:
         self._cursor = stream.cursor
         self._ahead = Ahead(_collated(stream, collate), depth=depth)
 
@@ -23,7 +23,7 @@ class Prefetch(Generic[B]):
         """The place to go on from: batches that were only prepared do not count."""
         return Cursor(**self._cursor)
 
-    def draw(self) -> tuple[Drawn, B]:
+    def draw(self) -> tuple[BatchSlice, B]:
         """Give the next batch; an error of drawing or collating rises here."""
         item = next(self._ahead, None)
         assert item is not None, "nothing is drawn after close"
@@ -42,7 +42,7 @@ class Prefetch(Generic[B]):
         self.close()
 
 
-def _collated(stream: BatchStream, collate: Callable[[Drawn], B]) -> Iterator[tuple[Drawn, B]]:
+def _collated(stream: BatchStream, collate: Callable[[BatchSlice], B]) -> Iterator[tuple[BatchSlice, B]]:
     while True:
         drawn = stream.draw()
         yield drawn, collate(drawn)

@@ -28,7 +28,7 @@ DELIMITERS = {"csv": ",", "tsv": "\t"}
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadFile:
     """What one file gave: rows, broken rows, and the digest of its bytes."""
 
     rows: Rows
@@ -36,7 +36,7 @@ class Reading:
     digest: str
 
 
-def read(file: DataFile, options: Files) -> Reading:
+def read(file: DataFile, options: Files) -> ReadFile:
     """Read one file as the options say."""
     kind = format_of(file, options)
     try:
@@ -50,16 +50,16 @@ def read(file: DataFile, options: Files) -> Reading:
         raise DataError(f"{file.name} could not be read: {error.strerror or error}") from error
 
 
-def _read(path: Path, file: DataFile, kind: str, *, options: Files) -> Reading:
+def _read(path: Path, file: DataFile, kind: str, *, options: Files) -> ReadFile:
     if kind == "folders":
         rows, bad = read_folders(path, name=file.name, encoding=options.encoding)
-        return Reading(rows, tuple(bad), _folder_digest(path))
+        return ReadFile(rows, tuple(bad), _folder_digest(path))
     found = digest(path)
     streamed = _streamed(path, file, kind, options=options, digest=found)
     if streamed is not None:
-        return Reading(streamed, (), found)
+        return ReadFile(streamed, (), found)
     rows, bad = parse(unpacked(path, file=file), kind, name=file.name, options=options)
-    return Reading(rows, tuple(bad), found)
+    return ReadFile(rows, tuple(bad), found)
 
 
 def _state(path: Path) -> list[tuple[int, ...]]:

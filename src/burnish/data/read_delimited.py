@@ -14,7 +14,7 @@ from burnish.data.decimals import with_points
 from burnish.data.encoding import NotUtf8
 from burnish.data.faults import BadRow
 from burnish.data.rows import from_file
-from burnish.data.scan import Dialect, Record, decoded, has_strict_quotes, lost_bytes, records
+from burnish.data.scan import CsvRecord, Dialect, decoded, has_strict_quotes, lost_bytes, records
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
@@ -24,7 +24,7 @@ _HEAD = 1 << 16
 
 
 @dataclass(frozen=True)
-class Shape:
+class HeaderShape:
     """What the first record tells: the columns, those to keep, and where the rows begin."""
 
     names: tuple[str, ...]
@@ -46,7 +46,7 @@ def read_delimited(buffer: pa.Buffer, *, name: str, dialect: Dialect) -> tuple[R
     return (rows if bad and not len(rows) else _some(rows, dialect, name=name)), bad
 
 
-def shape_of(buffer: pa.Buffer, dialect: Dialect, *, name: str) -> Shape:
+def shape_of(buffer: pa.Buffer, dialect: Dialect, *, name: str) -> HeaderShape:
     """Look at the first record of a file."""
     body = text_body(buffer, name=name)
     return _shape(_first(body, dialect, name=name), dialect, name=name)
@@ -65,7 +65,7 @@ def _without_blank_end(body: pa.Buffer) -> pa.Buffer:
     return body[:size]
 
 
-def _first(body: pa.Buffer, dialect: Dialect, *, name: str) -> Record:
+def _first(body: pa.Buffer, dialect: Dialect, *, name: str) -> CsvRecord:
     record = _peek(body, dialect)
     if record is None:
         raise DataError(f"{name} is empty")
@@ -75,7 +75,7 @@ def _first(body: pa.Buffer, dialect: Dialect, *, name: str) -> Record:
     return record
 
 
-def _peek(body: pa.Buffer, dialect: Dialect) -> Record | None:
+def _peek(body: pa.Buffer, dialect: Dialect) -> CsvRecord | None:
     size = _HEAD
     while size < body.size:
         head = records(decoded(body[:size].to_pybytes()), dialect)
@@ -86,7 +86,7 @@ def _peek(body: pa.Buffer, dialect: Dialect) -> Record | None:
     return next(records(decoded(body.to_pybytes()), dialect), None)
 
 
-def _shape(first: Record, dialect: Dialect, *, name: str) -> Shape:
+def _shape(first: CsvRecord, dialect: Dialect, *, name: str) -> HeaderShape:
     found = tuple(field.strip() for field in first.fields)
     has_header = dialect.header
     if has_header is None:
@@ -94,10 +94,10 @@ def _shape(first: Record, dialect: Dialect, *, name: str) -> Shape:
     header_lines = first.line + first.raw.count("\n") if has_header else 0
     if dialect.columns:
         names = _fitted(dialect, num_fields=len(found), name=name)
-        return Shape(names, dialect.columns, header_lines, first.line > 1)
+        return HeaderShape(names, dialect.columns, header_lines, first.line > 1)
     names = tuple(_named(field, at) for at, field in enumerate(found if has_header else [""] * len(found), start=1))
     _refuse_twins(names, name=name, line=first.line)
-    return Shape(names, names, header_lines, first.line > 1)
+    return HeaderShape(names, names, header_lines, first.line > 1)
 
 
 def _named(field: str, position: int) -> str:
@@ -123,7 +123,7 @@ def _refuse_twins(names: Sequence[str], *, name: str, line: int) -> None:
         )
 
 
-def _fast(body: pa.Buffer, dialect: Dialect, *, shape: Shape, name: str) -> Rows | None:
+def _fast(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape, name: str) -> Rows | None:
     """Give the rows, or None if anything about the file calls for the exact way."""
     is_odd = shape.is_late or _has_odd_ends(body, dialect) or not _has_strict_quotes(body, dialect)
     table = None if is_odd else _parsed(body, dialect, shape=shape)
@@ -150,7 +150,7 @@ def _has_strict_quotes(body: pa.Buffer, dialect: Dialect) -> bool:
     return not dialect.quoting or has_strict_quotes(memoryview(body), dialect.delimiter)
 
 
-def _parsed(body: pa.Buffer, dialect: Dialect, *, shape: Shape) -> pa.Table | None:
+def _parsed(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape) -> pa.Table | None:
     block = _FIRST_BLOCK
     while True:
         try:
@@ -161,11 +161,11 @@ def _parsed(body: pa.Buffer, dialect: Dialect, *, shape: Shape) -> pa.Table | No
         block = min(block * 16, _LARGEST_BLOCK)  # one row is longer than a block
 
 
-def _parse(body: pa.Buffer, dialect: Dialect, *, shape: Shape, block_size: int) -> pa.Table:
+def _parse(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape, block_size: int) -> pa.Table:
     return pa.csv.read_csv(pa.BufferReader(body), **csv_options(dialect, shape, block_size))
 
 
-def csv_options(dialect: Dialect, shape: Shape, block_size: int) -> dict[str, Any]:
+def csv_options(dialect: Dialect, shape: HeaderShape, block_size: int) -> dict[str, Any]:
     """Tell Arrow how a file is written; every column is text."""
     return {
         "read_options": pa.csv.ReadOptions(
@@ -194,8 +194,8 @@ def line_feeds(table: pa.Table) -> np.ndarray[tuple[int, ...], np.dtype[np.int64
     return total
 
 
-def _exact(body: pa.Buffer, dialect: Dialect, *, shape: Shape, name: str) -> tuple[Rows, list[BadRow]]:
-    good: list[Record] = []
+def _exact(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape, name: str) -> tuple[Rows, list[BadRow]]:
+    good: list[CsvRecord] = []
     bad: list[BadRow] = []
     wanted = len(shape.wanted)
     for record in records(decoded(body.to_pybytes()), dialect):

@@ -7,7 +7,7 @@ from typing import Literal
 from burnish.data.address import DataFile, find
 from burnish.data.faults import judge
 from burnish.data.files import Files
-from burnish.data.read import Reading, read
+from burnish.data.read import ReadFile, read
 from burnish.data.rows import demand, join
 from burnish.errors import DataError
 from burnish.spec.values import Rows
@@ -68,7 +68,7 @@ def _has_own_columns(options: Files) -> bool:
 
 
 def _rows(found: Sequence[DataFile], options: Files, *, columns: Sequence[str], absent: str) -> Rows:
-    readings: list[Reading] = [read(file, options) for file in found]
+    readings: list[ReadFile] = [read(file, options) for file in found]
     bad = [row for reading in readings for row in reading.bad]
     rows = join([reading.rows for reading in readings])
     needed = columns if absent == "error" else _needed(columns, rows.table.column_names)

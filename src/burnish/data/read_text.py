@@ -13,7 +13,7 @@ from burnish.data.faults import BadRow
 from burnish.data.rows import from_file
 from burnish.data.scan import decoded, lost_byte
 from burnish.errors import DataError
-from burnish.spec.values import Array, Places, Rows
+from burnish.spec.values import Array, RowOrigins, Rows
 
 _SHOWN = 2000
 
@@ -78,8 +78,8 @@ def read_folders(folder: Path, *, name: str, encoding: str = "utf-8") -> tuple[R
     return Rows(pa.Table.from_pylist(rows, schema=schema), _places([row["id"] for row in rows], name=name)), bad
 
 
-def _places(keys: list[str], *, name: str) -> Places:
-    return Places(
+def _places(keys: list[str], *, name: str) -> RowOrigins:
+    return RowOrigins(
         files=tuple(f"{name.rstrip('/')}/{key}" for key in keys),
         file_of=np.arange(len(keys), dtype=np.int32),
         numbers=np.zeros(len(keys), dtype=np.int64),

@@ -20,7 +20,7 @@ _SHOWN = 6
 
 
 @dataclass(frozen=True)
-class Option:
+class TaskOption:
     """An option of the task, its columns or other values, and what to say of it."""
 
     name: str
@@ -29,11 +29,11 @@ class Option:
 
 
 @dataclass(frozen=True)
-class Shape:
+class TaskShape:
     """The task that a file is meant for."""
 
     task: str
-    options: tuple[Option, ...]
+    options: tuple[TaskOption, ...]
     max_length: int
     columns: tuple[str, ...] = ()
     """What every file of the experiment must have."""
@@ -41,35 +41,38 @@ class Shape:
     """How the file is read, where its name does not tell."""
 
 
-def recognise(facts: FileFacts) -> Shape | None:
+def recognise(facts: FileFacts) -> TaskShape | None:
     """Give the task that the columns are laid out for; None where a text and a label, or a table, are left to find."""
     columns = {column.name.lower(): column for column in facts.columns}
     return _tagging(columns) or _questions(columns) or _choices(columns) or _lines(facts)
 
 
-def _tagging(columns: dict[str, ColumnFacts]) -> Shape | None:
+def _tagging(columns: dict[str, ColumnFacts]) -> TaskShape | None:
     words, tags = _first(columns, _WORDS), _first(columns, _TAGS)
     if words is None or tags is None or not (words.is_list and tags.is_list):
         return None
     kinds = sorted({tag for cell in tags.values for tag in cell.split(", ")})
     shown = ", ".join(kinds[:_SHOWN]) + (" …" if len(kinds) > _SHOWN else "")
-    options = (Option("words", (words.name,), "lists of words"), Option("tags", (tags.name,), f"a tag a word: {shown}"))
-    return Shape("token_classification", options, length_for([words])[0], (words.name, tags.name))
+    options = (
+        TaskOption("words", (words.name,), "lists of words"),
+        TaskOption("tags", (tags.name,), f"a tag a word: {shown}"),
+    )
+    return TaskShape("token_classification", options, length_for([words])[0], (words.name, tags.name))
 
 
-def _questions(columns: dict[str, ColumnFacts]) -> Shape | None:
+def _questions(columns: dict[str, ColumnFacts]) -> TaskShape | None:
     if not {"question", "context", "answers"} <= columns.keys():
         return None
     question, context, answers = (columns[name].name for name in ("question", "context", "answers"))
     options = (
-        Option("question", (question,)),
-        Option("context", (context,), "the text that answers are found in"),
-        Option("answers", (answers,), "what is right, and where it begins"),
+        TaskOption("question", (question,)),
+        TaskOption("context", (context,), "the text that answers are found in"),
+        TaskOption("answers", (answers,), "what is right, and where it begins"),
     )
-    return Shape("question_answering", options, 384, (question, context, answers))
+    return TaskShape("question_answering", options, 384, (question, context, answers))
 
 
-def _choices(columns: dict[str, ColumnFacts]) -> Shape | None:
+def _choices(columns: dict[str, ColumnFacts]) -> TaskShape | None:
     lists = _first(columns, _CHOICES)
     several = [column for name, column in columns.items() if _CHOICE.match(name) and not column.is_list]
     chosen = [lists] if lists is not None and lists.is_list else several if len(several) > 1 else []
@@ -80,15 +83,15 @@ def _choices(columns: dict[str, ColumnFacts]) -> Shape | None:
         return None
     roles = ("context", "question") if len(asked) > 1 else ("context",)
     options = (
-        *(Option(role, (column.name,)) for role, column in zip(roles, asked, strict=True)),
-        Option("choices", tuple(column.name for column in chosen), "each is read after the context"),
-        Option("label", (label.name,), "the right choice: its number, letter or text"),
+        *(TaskOption(role, (column.name,)) for role, column in zip(roles, asked, strict=True)),
+        TaskOption("choices", tuple(column.name for column in chosen), "each is read after the context"),
+        TaskOption("label", (label.name,), "the right choice: its number, letter or text"),
     )
     names = tuple(column.name for column in (*asked, *chosen, label))
-    return Shape("multiple_choice", options, length_for([*asked, chosen[0]])[0], names)
+    return TaskShape("multiple_choice", options, length_for([*asked, chosen[0]])[0], names)
 
 
-def _lines(facts: FileFacts) -> Shape | None:
+def _lines(facts: FileFacts) -> TaskShape | None:
     """Take a file of nothing but lines for CoNLL columns, or for text to train a language model on."""
     is_plain = [column.name for column in facts.columns] == ["text"] and facts.options.train[0].endswith(_PLAIN)
     if not is_plain:
@@ -100,9 +103,9 @@ def _lines(facts: FileFacts) -> Shape | None:
         and len({len(each) for each in cells}) == 1 < len(cells[0])
         and all(_TAG.fullmatch(it[-1]) for it in cells)
     ):
-        options = (Option("words", ("words",)), Option("tags", ("tags",), "the last column"))
-        return Shape("token_classification", options, 128, format="conll")
-    return Shape("masked_lm", (Option("text", ("text",), f"about {text.mean_words:.0f} words a line"),), 128)
+        options = (TaskOption("words", ("words",)), TaskOption("tags", ("tags",), "the last column"))
+        return TaskShape("token_classification", options, 128, format="conll")
+    return TaskShape("masked_lm", (TaskOption("text", ("text",), f"about {text.mean_words:.0f} words a line"),), 128)
 
 
 _PLAIN = (".txt", ".text", ".raw", ".txt.gz", ".text.gz")

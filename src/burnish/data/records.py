@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.values import Places
+from burnish.spec.values import RowOrigins
 
 _Numbers = np.ndarray[Any, np.dtype[np.int64]]
 _CHUNK = 1 << 22
 _LINE_FEED = 10
 
 
-def head_and_rows(buffer: pa.Buffer, all_rows: Places, chosen: Places) -> Iterator[memoryview]:
+def head_and_rows(buffer: pa.Buffer, all_rows: RowOrigins, chosen: RowOrigins) -> Iterator[memoryview]:
     """Give what stands before the first row, then each chosen row with its line end and the blank lines after it."""
     starts = _starts(buffer)[_lines(all_rows)]
     ends = np.append(starts[1:], buffer.size)
@@ -23,7 +23,7 @@ def head_and_rows(buffer: pa.Buffer, all_rows: Places, chosen: Places) -> Iterat
         yield data[starts[row] : ends[row]]
 
 
-def _lines(places: Places) -> _Numbers:
+def _lines(places: RowOrigins) -> _Numbers:
     """Give the line of each row of a single file, counted from 0."""
     (first,) = places.first_lines
     assert first > 0, "only files of lines have a line for each row"

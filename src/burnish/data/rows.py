@@ -13,7 +13,7 @@ import pyarrow.ipc
 
 from burnish.data.spool import chosen
 from burnish.errors import DataError
-from burnish.spec.values import Held, Places, Rows
+from burnish.spec.values import MemoryMapped, RowOrigins, Rows
 
 _Mask = np.ndarray[Any, np.dtype[np.bool_]]
 _Numbers = np.ndarray[Any, Any]
@@ -25,11 +25,11 @@ _DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma"}
 
 
 def from_file(
-    table: pa.Table, *, name: str, first_line: int, numbers: _Numbers | None = None, held: Held | None = None
+    table: pa.Table, *, name: str, first_line: int, numbers: _Numbers | None = None, held: MemoryMapped | None = None
 ) -> Rows:
     """Make rows of one file; without `numbers`, row i stands i lines after the first."""
     counted = np.arange(table.num_rows, dtype=np.int64) if numbers is None else numbers
-    places = Places((name,), np.zeros(table.num_rows, dtype=np.int32), counted, (first_line,))
+    places = RowOrigins((name,), np.zeros(table.num_rows, dtype=np.int32), counted, (first_line,))
     return Rows(plain(table), places, held)
 
 
@@ -38,7 +38,7 @@ def join(parts: Sequence[Rows]) -> Rows:
     if len(parts) == 1:
         return parts[0]
     starts = np.cumsum([0, *(len(part.places.files) for part in parts)])
-    places = Places(
+    places = RowOrigins(
         files=tuple(name for part in parts for name in part.places.files),
         file_of=np.concatenate([part.places.file_of + start for part, start in zip(parts, starts, strict=False)]),
         numbers=np.concatenate([part.places.numbers for part in parts]),
@@ -52,7 +52,7 @@ def keep(rows: Rows, mask: _Mask) -> Rows:
     if mask.all():
         return rows
     places = rows.places
-    kept = Places(places.files, places.file_of[mask], places.numbers[mask], places.first_lines)
+    kept = RowOrigins(places.files, places.file_of[mask], places.numbers[mask], places.first_lines)
     table, held = (rows.table.filter(pa.array(mask)), None) if rows.held is None else chosen(rows, mask)
     return Rows(table, kept, held)
 
@@ -180,7 +180,7 @@ def _holds(column: pa.ChunkedArray, values: tuple[str, ...], *, option: str) -> 
     return found.astype(bool)
 
 
-def _held_together(parts: Sequence[Rows]) -> Held | None:
+def _held_together(parts: Sequence[Rows]) -> MemoryMapped | None:
     held = [part.held for part in parts]
     if not any(held):
         return None
@@ -193,7 +193,7 @@ def _held_together(parts: Sequence[Rows]) -> Held | None:
             if each is not None:
                 each.release()
 
-    return Held(total.hexdigest(), release)
+    return MemoryMapped(total.hexdigest(), release)
 
 
 def fingerprint(table: pa.Table) -> str:

@@ -27,7 +27,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Record:
+class CsvRecord:
     """One row as it stands in the file."""
 
     line: int
@@ -36,7 +36,7 @@ class Record:
     fault: str | None = None
 
 
-def records(text: str, dialect: Dialect) -> Iterator[Record]:
+def records(text: str, dialect: Dialect) -> Iterator[CsvRecord]:
     """Give every record that is not blank; lines are counted by their line feeds, as editors do."""
     return _quoted(text, dialect.delimiter) if dialect.quoting else _unquoted(text, dialect.delimiter)
 
@@ -57,14 +57,14 @@ def lost_byte(text: str) -> str | None:
     return None if found is None else f"byte 0x{ord(found[0]) - 0xDC00:02x} is not UTF-8; save the file as UTF-8"
 
 
-def _unquoted(text: str, delimiter: str) -> Iterator[Record]:
+def _unquoted(text: str, delimiter: str) -> Iterator[CsvRecord]:
     for line, written in enumerate(text.split("\n"), start=1):
         raw = written.removesuffix("\r")
         if raw:
-            yield Record(line, raw.split(delimiter), raw[:_SHOWN], lost_byte(raw))
+            yield CsvRecord(line, raw.split(delimiter), raw[:_SHOWN], lost_byte(raw))
 
 
-def _quoted(text: str, delimiter: str) -> Iterator[Record]:
+def _quoted(text: str, delimiter: str) -> Iterator[CsvRecord]:
     parts = _Parts(delimiter)
     start, line = 0, 1
     while start < len(text):
@@ -86,7 +86,7 @@ class _Parts:
         self.quoted = re.compile(f'"((?:[^"]++|"")*+)"({plain})')
 
 
-def _record(text: str, start: int, *, line: int, parts: _Parts) -> tuple[Record, int]:
+def _record(text: str, start: int, *, line: int, parts: _Parts) -> tuple[CsvRecord, int]:
     fields: list[str] = []
     at = start
     while True:
@@ -105,7 +105,7 @@ def _record(text: str, start: int, *, line: int, parts: _Parts) -> tuple[Record,
             break
         at += 1
     raw = text[start:at].removesuffix("\r")
-    return Record(line, fields, raw[:_SHOWN], lost_byte(raw)), at + 1
+    return CsvRecord(line, fields, raw[:_SHOWN], lost_byte(raw)), at + 1
 
 
 def _tail_fault(text: str, start: int, *, line: int, quoted: re.Match[str]) -> str:
@@ -117,11 +117,11 @@ def _tail_fault(text: str, start: int, *, line: int, quoted: re.Match[str]) -> s
     )
 
 
-def _abandoned(text: str, start: int, *, line: int, fault: str) -> tuple[Record, int]:
+def _abandoned(text: str, start: int, *, line: int, fault: str) -> tuple[CsvRecord, int]:
     # going on at the next line costs one row; believing the quote would swallow all up to where it closes, if it does
     end = text.find("\n", start)
     end = len(text) if end < 0 else end
-    return Record(line, (), text[start:end][:_SHOWN], fault), end + 1
+    return CsvRecord(line, (), text[start:end][:_SHOWN], fault), end + 1
 
 
 def has_strict_quotes(body: memoryview, delimiter: str, *, release: Callable[[], None] = lambda: None) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.cache import open_cache
-from burnish.spec.values import Array, Held, Places, Rows
+from burnish.spec.values import Array, MemoryMapped, RowOrigins, Rows
 
 LARGE_BYTES = 1 << 24
 """A table of fewer bytes stays in memory, where it is quicker at hand."""
@@ -20,13 +20,13 @@ _PART_BYTES = 1 << 23
 _PART_ROWS = 8192
 
 
-def spooled(key: Mapping[str, object], make: Callable[[], Iterator[pa.Table]]) -> tuple[pa.Table, Held]:
+def spooled(key: Mapping[str, object], make: Callable[[], Iterator[pa.Table]]) -> tuple[pa.Table, MemoryMapped]:
     """Give a table that lies in the cache, written part by part if it is not there yet."""
     stored = open_cache().store({"kind": "rows", "version": VERSION, **key}, make)
-    return stored.table, Held(stored.digest, stored.release)
+    return stored.table, MemoryMapped(stored.digest, stored.release)
 
 
-def chosen(rows: Rows, mask: Array) -> tuple[pa.Table, Held | None]:
+def chosen(rows: Rows, mask: Array) -> tuple[pa.Table, MemoryMapped | None]:
     """Give the rows of a held table where the mask is true: in memory if they are few, else in their own file."""
     assert rows.held is not None, "a table in memory is filtered at once"
     if rows.table.get_total_buffer_size() * float(mask.mean()) < LARGE_BYTES:
@@ -63,5 +63,5 @@ def rows_at_once(rows: Rows) -> int:
     return max(1, min(_PART_ROWS, int(len(rows) * _PART_BYTES // max(1, num_bytes))))
 
 
-def _places(places: Places, which: slice) -> Places:
-    return Places(places.files, places.file_of[which], places.numbers[which], places.first_lines)
+def _places(places: RowOrigins, which: slice) -> RowOrigins:
+    return RowOrigins(places.files, places.file_of[which], places.numbers[which], places.first_lines)

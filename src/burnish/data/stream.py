@@ -22,7 +22,7 @@ from burnish.data.rows import from_file, plain
 from burnish.data.scan import Dialect
 from burnish.data.spool import LARGE_BYTES, spooled
 from burnish.data.stream_text import BLOCKS, delimited_parts, json_parts, line_parts
-from burnish.spec.values import Held, Rows
+from burnish.spec.values import MemoryMapped, Rows
 
 _PACKED = 8
 """Text packs to an eighth or so of its size."""
@@ -72,7 +72,7 @@ def stream(large: Large) -> Rows | None:
     return from_file(table.drop_columns([LINE]), name=large.file.name, first_line=1, numbers=numbers, held=held)
 
 
-def _spooled(large: Large, key: Mapping[str, object]) -> tuple[pa.Table, Held] | None:
+def _spooled(large: Large, key: Mapping[str, object]) -> tuple[pa.Table, MemoryMapped] | None:
     """Write the rows into the cache, with larger blocks if a row is longer than the small ones."""
     for block in BLOCKS:
         try:

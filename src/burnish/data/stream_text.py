@@ -14,7 +14,7 @@ import pyarrow.csv
 from burnish.data.blocks import Odd, blank_end, blocks, count_in
 from burnish.data.contents import UTF8_MARK, mapped
 from burnish.data.decimals import with_points
-from burnish.data.read_delimited import Shape, csv_options, line_feeds, shape_of
+from burnish.data.read_delimited import HeaderShape, csv_options, line_feeds, shape_of
 from burnish.data.read_json import objects_of
 from burnish.data.read_text import lines_of
 from burnish.data.rows import plain
@@ -60,7 +60,7 @@ def _has_strict_quotes(path: Path, dialect: Dialect) -> bool:
             return has_strict_quotes(body, dialect.delimiter, release=lambda: mapped.madvise(mmap.MADV_DONTNEED))
 
 
-def _csv_parts(path: Path, dialect: Dialect, shape: Shape, *, block: int) -> Iterator[pa.Table]:
+def _csv_parts(path: Path, dialect: Dialect, shape: HeaderShape, *, block: int) -> Iterator[pa.Table]:
     with pa.OSFile(str(path)) as source, pa.csv.open_csv(source, **csv_options(dialect, shape, block)) as reader:
         while several := list(islice(reader, max(1, _PART_BYTES // block))):
             yield pa.Table.from_batches(several).combine_chunks()

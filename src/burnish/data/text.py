@@ -18,7 +18,7 @@ from burnish.data.template import Template, template_of_columns
 from burnish.data.tokens import TextAssets, tokenize
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Truncation
-from burnish.spec.values import Array, Draw
+from burnish.spec.values import Array, RandomKey
 
 VERSION = 1
 """Goes up whenever the same text would give other features."""
@@ -78,7 +78,9 @@ class TextCodec:
             if progress is not None:
                 progress(part.num_rows)
 
-    def collate(self, features: pa.Table, indices: Array, draw: Draw, *, pad_to_multiple: int = 1) -> dict[str, Array]:
+    def collate(
+        self, features: pa.Table, indices: Array, draw: RandomKey, *, pad_to_multiple: int = 1
+    ) -> dict[str, Array]:
         """Build one batch padded to its longest member; random policies draw here, by (seed, epoch, row, view)."""
         indices = np.asarray(indices, dtype=np.int64)
         texts = [gather(features[side], indices) for side in self._sides]
@@ -121,7 +123,7 @@ class TextCodec:
         lists = {side: text.to_arrow() for side, text in zip(self._sides, texts, strict=True)}
         return pa.table({**lists, **numbers})
 
-    def _drawn(self, texts: Sequence[Ragged], rows: Array, draw: Draw) -> list[Ragged]:
+    def _drawn(self, texts: Sequence[Ragged], rows: Array, draw: RandomKey) -> list[Ragged]:
         sizes = total_lengths(texts)
         lists = [[text[place] for place in range(len(rows))] for text in texts]
         epoch = draw.epoch if draw.is_training else 0

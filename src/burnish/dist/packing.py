@@ -22,7 +22,7 @@ def unpack(content: bytes) -> Any:
     """Give back what was packed; tuples come back as lists."""
     start = _LENGTH.size
     end = start + _LENGTH.unpack_from(content)[0]
-    return _filled(json.loads(content[start:end]), _Reader(content, end))
+    return _filled(json.loads(content[start:end]), _Unpacker(content, end))
 
 
 def _outlined(value: Any, buffers: list[bytes]) -> Any:
@@ -41,7 +41,7 @@ def _outlined(value: Any, buffers: list[bytes]) -> Any:
     return value
 
 
-def _filled(outline: Any, reader: "_Reader") -> Any:
+def _filled(outline: Any, reader: "_Unpacker") -> Any:
     if isinstance(outline, dict):
         if _ARRAY in outline:
             dtype, shape = outline[_ARRAY]
@@ -50,7 +50,7 @@ def _filled(outline: Any, reader: "_Reader") -> Any:
     return [_filled(item, reader) for item in outline] if isinstance(outline, list) else outline
 
 
-class _Reader:
+class _Unpacker:
     """Take arrays off the end of a packed value, one after another."""
 
     def __init__(self, content: bytes, start: int) -> None:

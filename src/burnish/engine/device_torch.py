@@ -9,7 +9,7 @@ import torch
 
 from burnish.dist.world import available_cores
 from burnish.engine.device import explain_absent
-from burnish.engine.infer_torch import Precision, PrecisionName
+from burnish.engine.infer_torch import Autocast, PrecisionName
 from burnish.errors import ConfigError, Problem
 from burnish.spec.experiment import Runtime
 
@@ -22,7 +22,7 @@ _SLOW = 1.5
 _SIZE, _ROUNDS = 256, 3
 
 
-def prepare(runtime: Runtime) -> Precision:
+def prepare(runtime: Runtime) -> Autocast:
     """Set threads and determinism for this process and give what to compute in."""
     # An average of gradients that no longer come halves on and on into numbers which a processor treats in software:
     # one sweep of AdamW over the embeddings of 30,000 words was seen to take 14 times as long.
@@ -33,11 +33,11 @@ def prepare(runtime: Runtime) -> Precision:
     # Filling what is about to be overwritten only guards against reading it too early, at the price of every buffer.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # torch makes it a property of a module
     device = _device(runtime.device)
-    return Precision(device, _precision(runtime.precision, device))
+    return Autocast(device, _precision(runtime.precision, device))
 
 
 def slow_precision(
-    precision: Precision, *, flags: Collection[str] | None = None, measure: Callable[[str], float] | None = None
+    precision: Autocast, *, flags: Collection[str] | None = None, measure: Callable[[str], float] | None = None
 ) -> str | None:
     """Warn of a precision that this processor has no instructions for, with how slow it is here; None if it is not."""
     known = _INSTRUCTIONS.get(precision.name)

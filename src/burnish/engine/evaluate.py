@@ -6,10 +6,10 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from burnish.dist.world import Solo, World
-from burnish.spec.values import Array, Batch, Draw
+from burnish.spec.values import Array, Batch, RandomKey
 
 T = TypeVar("T")
-Collate = Callable[["Array", Draw], "Batch"]
+Collate = Callable[["Array", RandomKey], "Batch"]
 Infer = Callable[["Batch"], "Array"]
 
 
@@ -31,7 +31,7 @@ def infer_all(
     collate: Collate,
     plan: Sequence["Array"],
     *,
-    draws: Sequence[Draw],
+    draws: Sequence[RandomKey],
     world: World | None = None,
     fitting: Fitting = plainly,
     progress: Callable[[int, int], None] = lambda done, total: None,

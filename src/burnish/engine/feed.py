@@ -6,16 +6,16 @@ from typing import Protocol
 
 import numpy as np
 
-from burnish.data.batches import BatchStream, Drawn
+from burnish.data.batches import BatchSlice, BatchStream
 from burnish.data.prefetch import Prefetch
 from burnish.dist.world import Solo, World
-from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
-from burnish.engine.state import Taken
+from burnish.engine.recovery import NO_REPAIRS, Adjustments, BadStep
+from burnish.engine.state import StepOutput
 from burnish.spec.interval import Interval
-from burnish.spec.values import Array, Batch, Draw, StepResult
+from burnish.spec.values import Array, Batch, RandomKey, StepResult
 
 
-class Pupil(Protocol):
+class Trainable(Protocol):
     """What learns from batches."""
 
     @property
@@ -28,19 +28,19 @@ class Pupil(Protocol):
         ...
 
 
-class Feed:
+class BatchFeeder:
     """A learner with its batches: takes a step, and knows its place in the data."""
 
     def __init__(
         self,
-        learner: Pupil,
+        learner: Trainable,
         stream: BatchStream,
-        collate: "Callable[[Array, Draw], Batch]",
+        collate: "Callable[[Array, RandomKey], Batch]",
         *,
         accumulate: int,
         seed: int,
         world: World | None = None,
-        repairs: Repairs = NO_REPAIRS,
+        repairs: Adjustments = NO_REPAIRS,
     ) -> None:
         self._learner = learner
         self._collate = collate
@@ -50,7 +50,7 @@ class Feed:
         self._world: World = world or Solo()
         self._batches = Prefetch(stream, self._cut)
 
-    def advance(self, step: int, factor: float) -> Taken:
+    def advance(self, step: int, factor: float) -> StepOutput:
         """Draw the next global batch and learn from this rank's share of it."""
         began = monotonic()
         drawn, batches = self._batches.draw()
@@ -62,7 +62,7 @@ class Feed:
             bad.place = _place(drawn)
             raise
         seconds = self._world.sum([monotonic() - began])[0] / self._world.size
-        return Taken(result, epochs=drawn.epochs_after, global_examples=drawn.global_size, seconds=seconds)
+        return StepOutput(result, epochs=drawn.epochs_after, global_examples=drawn.global_size, seconds=seconds)
 
     def cursor(self) -> dict[str, int]:
         """Tell the place of the next batch."""
@@ -78,19 +78,19 @@ class Feed:
         """Stop preparing batches."""
         self._batches.close()
 
-    def _cut(self, drawn: Drawn) -> "list[Batch]":
-        draw = Draw(seed=self._seed, epoch=drawn.epoch, is_training=True)
+    def _cut(self, drawn: BatchSlice) -> "list[Batch]":
+        draw = RandomKey(seed=self._seed, epoch=drawn.epoch, is_training=True)
         return micro_batches(drawn.indices, draw, collate=self._collate, accumulate=self._accumulate)
 
 
 def micro_batches(
-    indices: "Array", draw: Draw, *, collate: "Callable[[Array, Draw], Batch]", accumulate: int
+    indices: "Array", draw: RandomKey, *, collate: "Callable[[Array, RandomKey], Batch]", accumulate: int
 ) -> "list[Batch]":
     """Cut one global batch into as many micro-batches as were asked for, leaving out empty ones."""
     return [collate(part, draw) for part in np.array_split(indices, min(accumulate, max(1, len(indices)))) if len(part)]
 
 
-def _place(drawn: Drawn) -> tuple[int, int]:
+def _place(drawn: BatchSlice) -> tuple[int, int]:
     return drawn.cursor_before["epoch"], drawn.cursor_before["batch"]
 
 

@@ -7,8 +7,8 @@ from typing import Any, Protocol, cast
 
 from torch import Tensor, nn
 
-from burnish.engine.infer_torch import Inference, Precision
-from burnish.engine.state import Taken
+from burnish.engine.infer_torch import Autocast, Inference
+from burnish.engine.state import StepOutput
 from burnish.spec.values import Array, Batch, StepResult
 
 
@@ -35,11 +35,11 @@ class NoOptimizer:
         """Take nothing over."""
 
 
-class Grower:
+class BoostingLearner:
     """A network that grows: the trainee and the learner of a run at once."""
 
     def __init__(
-        self, network: nn.Module, rows: Callable[[], "Batch"], *, precision: Precision, learning_rate: float
+        self, network: nn.Module, rows: Callable[[], "Batch"], *, precision: Autocast, learning_rate: float
     ) -> None:
         self.network = network
         self.optimizer = NoOptimizer()
@@ -49,7 +49,7 @@ class Grower:
         self._rounds = 0
         self._num_rows = 0
 
-    def advance(self, step: int, factor: float) -> Taken:
+    def advance(self, step: int, factor: float) -> StepOutput:
         """Grow by one round; the training rows are read before the first one."""
         began = monotonic()
         forest = cast(Grows, self.network)
@@ -59,7 +59,7 @@ class Grower:
             forest.begin(rows)
         result = StepResult(loss=forest.grow(), gradient_norm=0.0, examples=self._num_rows, tokens=0)
         self._rounds = step + 1
-        return Taken(result, epochs=step + 1.0, global_examples=self._num_rows, seconds=monotonic() - began)
+        return StepOutput(result, epochs=step + 1.0, global_examples=self._num_rows, seconds=monotonic() - began)
 
     def cursor(self) -> dict[str, int]:
         """Tell the rounds done: each sees all rows once."""

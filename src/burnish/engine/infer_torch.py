@@ -18,7 +18,7 @@ _BEST = 5
 
 
 @dataclass(frozen=True)
-class Precision:
+class Autocast:
     """Where and in what a network computes; weights and sums stay float32."""
 
     device: torch.device
@@ -39,7 +39,7 @@ class Inference:
     """A network that answers."""
 
     network: nn.Module
-    precision: Precision
+    precision: Autocast
     head: Head | None = None
     """What the network ends in; without it, whole answers are kept."""
 

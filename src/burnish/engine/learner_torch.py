@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from burnish.dist.world import Solo, World
-from burnish.engine.infer_torch import Inference, Precision, inputs_of
+from burnish.engine.infer_torch import Autocast, Inference, inputs_of
 from burnish.engine.loss_scale_torch import LossScale
 from burnish.engine.losses_torch import Losses
 from burnish.engine.memory_torch import Memory, fitting
@@ -29,7 +29,7 @@ class Learner:
         optimizer: torch.optim.Optimizer,
         head: Head | Objective,
         *,
-        precision: Precision,
+        precision: Autocast,
         seed: int,
         clip: float | None = 1.0,
         ema_decay: float | None = None,

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from burnish.engine.pace import Pace
-from burnish.engine.position import Position, is_due
-from burnish.engine.state import Taken, Trainee, TrainState
+from burnish.engine.pace import Milestones
+from burnish.engine.position import TrainingProgress, is_due
+from burnish.engine.state import StepOutput, Steppable, TrainState
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Stepped
 
 _EMPTY = (
@@ -15,8 +15,8 @@ _EMPTY = (
 
 def fit(
     state: TrainState,
-    trainee: Trainee,
-    pace: Pace,
+    trainee: Steppable,
+    pace: Milestones,
     *,
     evaluate: Callable[[], Mapping[str, float]],
     save: Callable[[TrainState], None],
@@ -52,15 +52,15 @@ def fit(
     yield Ended(state.position.step, reason, state.best_step, state.best_score, pace.select, patience)
 
 
-def _end_of(state: TrainState, pace: Pace) -> str | None:
+def _end_of(state: TrainState, pace: Milestones) -> str | None:
     if pace.patience is not None and state.bad_evaluations >= pace.patience:
         return "early_stopping"
     return "finished" if state.position.has_reached(pace.length) else None
 
 
-def _step(state: TrainState, taken: Taken, pace: Pace, *, rate: float) -> Stepped:
+def _step(state: TrainState, taken: StepOutput, pace: Milestones, *, rate: float) -> Stepped:
     position = state.position
-    state.position = Position(
+    state.position = TrainingProgress(
         step=position.step + 1,
         epochs=taken.epochs,
         examples=position.examples + taken.global_examples,
@@ -78,7 +78,7 @@ def _step(state: TrainState, taken: Taken, pace: Pace, *, rate: float) -> Steppe
     )
 
 
-def _evaluate(state: TrainState, pace: Pace, evaluate: Callable[[], Mapping[str, float]]) -> Evaluated:
+def _evaluate(state: TrainState, pace: Milestones, evaluate: Callable[[], Mapping[str, float]]) -> Evaluated:
     scores = evaluate()
     score = scores[pace.select]
     is_better = state.improves(score, pace.direction)

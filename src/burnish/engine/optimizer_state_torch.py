@@ -25,7 +25,7 @@ _FACTORS = {"row_var", "col_var"}
 
 
 @dataclass(frozen=True)
-class Numbers:
+class OptimizerNumbers:
     """What of an optimizer and a learner is no tensor."""
 
     param_groups: list[dict[str, Any]]
@@ -33,9 +33,9 @@ class Numbers:
     learner: dict[str, float] = field(default_factory=dict)
 
 
-def checked_numbers(values: object) -> Numbers:
+def checked_numbers(values: object) -> OptimizerNumbers:
     """Refuse, with a ValueError, values of any other shape."""
-    return TypeAdapter(Numbers).validate_python(values)
+    return TypeAdapter(OptimizerNumbers).validate_python(values)
 
 
 def refuse_other_state(state: Mapping[str, Any], optimizer: object) -> None:

@@ -3,13 +3,13 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from burnish.engine.position import Position
+from burnish.engine.position import TrainingProgress
 from burnish.spec.interval import Interval
 from burnish.spec.protocols import Schedule
 
 
 @dataclass(frozen=True)
-class Pace:
+class Milestones:
     """The policy of a run with every unit resolved."""
 
     length: Interval
@@ -22,11 +22,11 @@ class Pace:
     direction: Literal["max", "min"]
     patience: int | None
 
-    def factor(self, position: Position) -> float:
+    def factor(self, position: TrainingProgress) -> float:
         """Give the learning rate's factor for the next step."""
         return self.schedule.factor(position.step, self._total(position))
 
-    def _total(self, position: Position) -> int:
+    def _total(self, position: TrainingProgress) -> int:
         if self.total_steps is not None:
             return self.total_steps
         fraction = position.fraction_of(self.length)

@@ -7,7 +7,7 @@ from burnish.spec.interval import Interval
 
 
 @dataclass(frozen=True)
-class Position:
+class TrainingProgress:
     """How far a run has come, by every unit."""
 
     step: int = 0
@@ -28,13 +28,13 @@ class Position:
         return self.by(length.unit) >= length.amount - 1e-9
 
 
-def is_due(every: Interval, *, before: Position, now: Position) -> bool:
+def is_due(every: Interval, *, before: TrainingProgress, now: TrainingProgress) -> bool:
     """Tell whether a multiple of `every` lies after `before`, up to and including `now`."""
     if every.unit == "never":
         return False
     return _multiples(every, now) > _multiples(every, before)
 
 
-def _multiples(every: Interval, place: Position) -> int:
+def _multiples(every: Interval, place: TrainingProgress) -> int:
     # The small term mends sums like 3 * 0.1, which must count as having reached 0.3.
     return math.floor(place.by(every.unit) / every.amount + 1e-9)

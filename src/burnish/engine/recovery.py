@@ -35,7 +35,7 @@ def is_bad(result: StepResult, *, loss_limit: float | None) -> bool:
 
 
 @dataclass(frozen=True)
-class Repairs:
+class Adjustments:
     """All that was mended in a run, each thing bound to a place: resumed from anywhere, it applies in the same way."""
 
     skipped: tuple[tuple[int, int], ...] = ()
@@ -56,15 +56,15 @@ class Repairs:
         """Give what the learning rate of a step is multiplied by."""
         return math.prod(factor for since, factor in self.lowered if step >= since)
 
-    def with_split(self, step: int, size: int) -> "Repairs":
+    def with_split(self, step: int, size: int) -> "Adjustments":
         """Add that a micro-batch of this size did not fit."""
         return replace(self, split=(*self.split, (step, size)))
 
-    def with_split_evaluation(self, step: int, size: int) -> "Repairs":
+    def with_split_evaluation(self, step: int, size: int) -> "Adjustments":
         """Add that a batch of this size did not fit when the run was scored."""
         return replace(self, split_evaluations=(*self.split_evaluations, (step, size)))
 
-    def after(self, bad: BadStep, policy: Recovery, *, restored_step: int) -> "Repairs | None":
+    def after(self, bad: BadStep, policy: Recovery, *, restored_step: int) -> "Adjustments | None":
         """Add what the policy does about a bad step; None when nothing more may be tried."""
         if policy.action == "stop" or self.tries >= policy.tries:
             return None
@@ -77,14 +77,14 @@ class Repairs:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, values: Mapping[str, Any]) -> "Repairs":
+    def from_json(cls, values: Mapping[str, Any]) -> "Adjustments":
         """Rebuild from plain values; raise ValueError for any others."""
         if not isinstance(values, Mapping) or not values.keys() <= {each.name for each in fields(cls)}:
             raise ValueError("these are no repairs that this version knows")
         return TypeAdapter(cls).validate_python(dict(values))
 
 
-NO_REPAIRS = Repairs()
+NO_REPAIRS = Adjustments()
 
 
 def size_limit(splits: Splits, step: int) -> int | None:

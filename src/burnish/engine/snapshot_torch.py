@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from burnish.durable import read_json
 from burnish.engine.memory_torch import is_out_of_memory
-from burnish.engine.optimizer_state_torch import Numbers, checked_numbers, refuse_other_state
+from burnish.engine.optimizer_state_torch import OptimizerNumbers, checked_numbers, refuse_other_state
 from burnish.engine.state import refusing_misfit
 from burnish.errors import CheckpointError
 
@@ -23,7 +23,7 @@ _AVERAGES = "averages.safetensors"
 _NUMBERS = "optimizer.json"
 
 
-class Keepsake(Protocol):
+class Checkpointable(Protocol):
     """What of a learner is written down."""
 
     @property
@@ -84,7 +84,7 @@ class Snapshot:
         (folder / _NUMBERS).write_text(self.numbers)
 
 
-def snapshot(learner: Keepsake) -> Snapshot:
+def snapshot(learner: Checkpointable) -> Snapshot:
     """Copy weights, optimizer state and averaged weights; where memory has no room for that, only point to them."""
     optimizer, numbers = _flatten(learner.optimizer.state_dict(), learner.numbers())
     averages = {f"{number:05d}": tensor for number, tensor in enumerate(learner.average_tensors())}
@@ -99,12 +99,12 @@ def snapshot(learner: Keepsake) -> Snapshot:
     return Snapshot(live, numbers, is_copy=False)
 
 
-def write_learner(learner: Keepsake, folder: Path) -> None:
+def write_learner(learner: Checkpointable, folder: Path) -> None:
     """Write weights, optimizer state and averaged weights."""
     snapshot(learner).write(folder)
 
 
-def read_learner(learner: Keepsake, folder: Path) -> None:
+def read_learner(learner: Checkpointable, folder: Path) -> None:
     """Put a learner back to what `write_learner` wrote."""
     read_weights(learner, folder)
     with refusing_misfit(folder):
@@ -122,7 +122,7 @@ def read_learner(learner: Keepsake, folder: Path) -> None:
         learner.take_numbers(numbers.learner)
 
 
-def read_weights(learner: Keepsake, folder: Path) -> None:
+def read_weights(learner: Checkpointable, folder: Path) -> None:
     """Put only the weights back, the averaged ones where the run keeps them."""
     with refusing_misfit(folder):
         weights = _load(folder / _WEIGHTS)
@@ -188,7 +188,7 @@ def _flatten(state: dict[str, Any], beside: Mapping[str, Any]) -> tuple[dict[str
     return tensors, json.dumps({**numbers, **({"learner": beside} if beside else {})}, sort_keys=True)
 
 
-def _unflatten(tensors: dict[str, Tensor], numbers: Numbers) -> dict[str, Any]:
+def _unflatten(tensors: dict[str, Tensor], numbers: OptimizerNumbers) -> dict[str, Any]:
     state: dict[int, dict[str, Any]] = {int(index): dict(values) for index, values in numbers.state.items()}
     for key, tensor in tensors.items():
         index, name = key.split("/", 1)

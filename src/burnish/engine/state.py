@@ -10,13 +10,13 @@ from typing import Any, Literal, Protocol
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
-from burnish.engine.position import Position
+from burnish.engine.position import TrainingProgress
 from burnish.errors import CheckpointError
 from burnish.spec.values import StepResult
 
 
 @dataclass(frozen=True)
-class Taken:
+class StepOutput:
     """What one step consumed and gave."""
 
     result: StepResult
@@ -26,10 +26,10 @@ class Taken:
     """How long it took; the same number on every process, or they would disagree on what is due by the clock."""
 
 
-class Trainee(Protocol):
+class Steppable(Protocol):
     """A learner with its stream of batches: something that can take a step and be put back."""
 
-    def advance(self, step: int, factor: float) -> Taken:
+    def advance(self, step: int, factor: float) -> StepOutput:
         """Draw a batch and learn from it; `step` counts from 0, `factor` scales the learning rate."""
         ...
 
@@ -47,7 +47,7 @@ class Trainee(Protocol):
 class TrainState:
     """Counters of a run. Saved with every checkpoint; weights and optimizer are saved beside it."""
 
-    position: Position = field(default_factory=Position)
+    position: TrainingProgress = field(default_factory=TrainingProgress)
     best_score: float | None = None
     best_step: int | None = None
     evaluated_step: int | None = None
@@ -74,7 +74,7 @@ class TrainState:
 
 
 @dataclass(frozen=True)
-class Cursor:
+class SavedCursor:
     """The place of the next batch, both from 0."""
 
     epoch: NonNegativeInt
@@ -86,7 +86,7 @@ class Moment:
     """What a checkpoint records besides weights and optimizer."""
 
     train: TrainState
-    cursor: Cursor
+    cursor: SavedCursor
     repairs: dict[str, Any] | None = None
 
     @classmethod

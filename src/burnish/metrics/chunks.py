@@ -14,7 +14,7 @@ _FORM = re.compile(r"O|([BIELSU])(?:-(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Marks:
+class ChunkMarks:
     """What each of some tags says: the place of a word in its chunk, and the chunk's type."""
 
     places: Array
@@ -35,7 +35,7 @@ class Chunks:
         return len(self.starts)
 
 
-def marks_of(tags: Sequence[str]) -> Marks | None:
+def marks_of(tags: Sequence[str]) -> ChunkMarks | None:
     """Read the tags of a scheme; None if one of them is no such tag, as in parts of speech."""
     found = [_FORM.fullmatch(tag) for tag in tags]
     read = [(match[1] or "O", match[2] or "") for match in found if match is not None]
@@ -43,10 +43,12 @@ def marks_of(tags: Sequence[str]) -> Marks | None:
         return None
     names = tuple(sorted({name for letter, name in read if letter != "O"}))
     types = [-1 if letter == "O" else names.index(name) for letter, name in read]
-    return Marks(np.array([_PLACES[letter] for letter, _ in read], dtype=np.int64), np.array(types, np.int64), names)
+    return ChunkMarks(
+        np.array([_PLACES[letter] for letter, _ in read], dtype=np.int64), np.array(types, np.int64), names
+    )
 
 
-def chunks_of(tags: Array, lengths: Array, marks: Marks) -> Chunks:
+def chunks_of(tags: Array, lengths: Array, marks: ChunkMarks) -> Chunks:
     """Find the chunks of rows whose tags stand one after the other; `lengths` has the number of words of each row.
 
     As in conlleval, a chunk need not begin as its scheme says: an I- after O, or after another type, opens one.

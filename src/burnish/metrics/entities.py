@@ -6,7 +6,7 @@ from itertools import chain
 import numpy as np
 
 from burnish.errors import ConfigError, Problem
-from burnish.metrics.chunks import Chunks, Marks, chunks_of, marks_of
+from burnish.metrics.chunks import ChunkMarks, Chunks, chunks_of, marks_of
 from burnish.metrics.decisions import Counts
 from burnish.metrics.sums import Array, dot, known_truth, over_set
 from burnish.spec.values import Outcome
@@ -56,7 +56,7 @@ def _rate(rows: Counts, rate: Callable[[Counts], Array]) -> Callable[[Array], Ar
     return lambda part: rate(Counts(dot(part, rows.hits), dot(part, rows.predicted), dot(part, rows.actual)))
 
 
-def _counted(said: Chunks, true: Chunks, lengths: Array, marks: Marks) -> Counts:
+def _counted(said: Chunks, true: Chunks, lengths: Array, marks: ChunkMarks) -> Counts:
     size = (len(lengths), len(marks.names))
     row_of = np.repeat(np.arange(len(lengths)), lengths)
     codes = _codes(said, len(row_of), num_types=size[1]), _codes(true, len(row_of), num_types=size[1])

@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from burnish.models.dropout_torch import LeanDropout
 from burnish.models.linear_torch import Wide
 from burnish.models.table import Layered, inputs_of
-from burnish.models.table_features_torch import Features
+from burnish.models.table_features_torch import FeatureLayers
 from burnish.models.table_torch import TableNetwork
 from burnish.spec.values import Head
 
@@ -18,7 +18,7 @@ class DeepNetwork(TableNetwork):
 
     def __init__(self, options: Layered, head: Head) -> None:
         super().__init__(head)
-        self.features = Features(options, inputs_of(head))
+        self.features = FeatureLayers(options, inputs_of(head))
         widths = (sum(self.features.sizes), *options.widths())
         self.layers = layers(widths, batch_norm=options.batch_norm, dropout=options.dropout)
         self.output = nn.Linear(widths[-1], head.size)

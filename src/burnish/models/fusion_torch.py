@@ -13,7 +13,7 @@ from burnish.models.deep_torch import layers
 from burnish.models.embedding_torch import pooled
 from burnish.models.network_torch import TransformerNetwork
 from burnish.models.table import NumberEmbedding, inputs_of
-from burnish.models.table_features_torch import Features
+from burnish.models.table_features_torch import FeatureLayers
 from burnish.spec.values import Head
 
 
@@ -27,7 +27,7 @@ class FusionNetwork(TransformerNetwork):
     def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
         super().__init__(model, head, layer_decay=layer_decay)
         options = head.options
-        self.features = Features(Deep(numbers=NumberEmbedding(kind=options["numbers"])), inputs_of(head))
+        self.features = FeatureLayers(Deep(numbers=NumberEmbedding(kind=options["numbers"])), inputs_of(head))
         widths = (model.config.hidden_size + sum(self.features.sizes), *options["hidden"])
         self.layers = layers(widths, batch_norm=False, dropout=options["dropout"])
         self.output = nn.Linear(widths[-1], head.size)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
-from burnish.models.table import Table
+from burnish.models.table import TableModel
 from burnish.spec.interval import Interval
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from burnish.spec.experiment import TrainPolicy
 
 
-class Gbdt(Table):
+class Gbdt(TableModel):
     """Gradient-boosted trees (LightGBM): fast and hard to beat on small tables."""
 
     rounds: PositiveInt = 2000

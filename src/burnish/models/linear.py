@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from burnish.models.table import Table
+from burnish.models.table import TableModel
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from burnish.models.linear_torch import LinearNetwork
 
 
-class Linear(Table):
+class Linear(TableModel):
     """A linear model over numbers, categories and crosses: fast and easy to interpret."""
 
     def network(self, head: Head, assets: Assets) -> LinearNetwork:

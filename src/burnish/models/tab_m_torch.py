@@ -10,7 +10,7 @@ from burnish.models.deep_torch import RowNorm
 from burnish.models.dropout_torch import LeanDropout
 from burnish.models.tab_m import TabM
 from burnish.models.table import inputs_of
-from burnish.models.table_features_torch import Features
+from burnish.models.table_features_torch import FeatureLayers
 from burnish.models.table_torch import TableNetwork
 from burnish.spec.values import Head
 
@@ -20,7 +20,7 @@ class TabMNetwork(TableNetwork):
 
     def __init__(self, options: TabM, head: Head) -> None:
         super().__init__(head)
-        self.features = Features(options, inputs_of(head))
+        self.features = FeatureLayers(options, inputs_of(head))
         widths = (sum(self.features.sizes), *options.widths())
         self.layers = nn.ModuleList(
             MemberLinear(before, after, members=options.members, is_adapted=options.adapters == "every_layer")

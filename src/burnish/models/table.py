@@ -47,7 +47,7 @@ class NumberEmbedding(Component):
     """The spread of the first frequencies, for `periodic`: more follows finer detail."""
 
 
-class Table(Component):
+class TableModel(Component):
     """A model over the numbers, categories and wide ids of a row."""
 
     heads: ClassVar[tuple[str, ...]] = ("tabular",)
@@ -77,7 +77,7 @@ class Table(Component):
         raise NotImplementedError
 
 
-class Layered(Table):
+class Layered(TableModel):
     """A network of layers over embedded numbers and categories."""
 
     numbers: NumberEmbedding = NumberEmbedding()

@@ -11,7 +11,7 @@ from burnish.models.table import Layered, NumberEmbedding
 from burnish.spec.values import TableInputs
 
 
-class Features(nn.Module):
+class FeatureLayers(nn.Module):
     """Embed numbers and categories side by side."""
 
     def __init__(self, options: Layered, inputs: TableInputs) -> None:

@@ -56,7 +56,7 @@ def can_fuse(groups: Groups) -> bool:
     return bool(params) and all(param.device.type in FUSED_DEVICES and param.is_floating_point() for param in params)
 
 
-class Lamb(torch.optim.Optimizer):
+class LambOptimizer(torch.optim.Optimizer):
     """Scale Adam's direction so that each matrix moves in proportion to its own norm."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Lamb(torch.optim.Optimizer):
         param.sub_(direction.mul_(_trust(param, direction)), alpha=group["lr"])
 
 
-class Lion(torch.optim.Optimizer):
+class LionOptimizer(torch.optim.Optimizer):
     """Move every weight by the same amount, in the direction of the momentum's sign."""
 
     def __init__(self, groups: Groups, *, lr: float, betas: tuple[float, float], weight_decay: float) -> None:

@@ -110,7 +110,7 @@ class AdaGrad(TorchOptimizer):
 class Ftrl(TorchOptimizer):
     """FTRL-Proximal: AdaGrad-like steps; with L1, unneeded weights become exactly zero."""
 
-    maker = "split_torch:Ftrl"
+    maker = "split_torch:FtrlOptimizer"
 
     learning_rate: PositiveFloat = 0.1
     beta: NonNegativeFloat = 0.1
@@ -164,7 +164,7 @@ class Split(Component):
 class Lamb(TorchOptimizer):
     """LAMB: AdamW with a layer-wise trust ratio, for very large batches."""
 
-    maker = "optim_torch:Lamb"
+    maker = "optim_torch:LambOptimizer"
 
     learning_rate: PositiveFloat = 1e-3
     betas: tuple[Beta, Beta] = (0.9, 0.999)
@@ -175,7 +175,7 @@ class Lamb(TorchOptimizer):
 class Lion(TorchOptimizer):
     """Lion: steps by the sign of the momentum; half of Adam's memory, wants a lower rate and more decay."""
 
-    maker = "optim_torch:Lion"
+    maker = "optim_torch:LionOptimizer"
 
     learning_rate: PositiveFloat = 1e-5
     betas: tuple[Beta, Beta] = (0.9, 0.99)

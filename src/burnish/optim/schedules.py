@@ -28,7 +28,7 @@ class Constant(Component):
         return _warmed(step, self.warmup.steps(total_steps), power=self.warmup_power, after=lambda _: 1.0)
 
 
-class Linear(Component):
+class LinearDecay(Component):
     """Linear decay to `end`."""
 
     end: Factor = 0.0

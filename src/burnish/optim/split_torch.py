@@ -9,7 +9,7 @@ from torch import Tensor
 from burnish.optim.optim_torch import Groups, evaluated, owned, with_gradients
 
 
-class Ftrl(torch.optim.Optimizer):
+class FtrlOptimizer(torch.optim.Optimizer):
     """Keep for each weight what its gradients add up to, and set it where that and its past changes are balanced."""
 
     def __init__(self, groups: Groups, *, lr: float, beta: float, l1: float, l2: float) -> None:

@@ -24,7 +24,7 @@ class Scale:
 
 
 @dataclass(frozen=True)
-class Frame:
+class PlotArea:
     """The plotting area of a chart, with its two scales."""
 
     x: Scale
@@ -67,7 +67,7 @@ def text(x: float, y: float, content: str, *, kind: str = "", anchor: str = "sta
     return f'<text x="{x}" y="{y}" class="{kind}" text-anchor="{anchor}">{hint}{escape(content)}</text>'
 
 
-def axes(frame: Frame, *, x_label: str, y_label: str = "") -> list[str]:
+def axes(frame: PlotArea, *, x_label: str, y_label: str = "") -> list[str]:
     """Draw grid lines, tick values and the names of the axes."""
     x, y = frame.x, frame.y
     shapes = []

@@ -9,7 +9,7 @@ from burnish.errors import DataError, MissingExtra
 from burnish.extras import require
 from burnish.metrics.sums import Array
 from burnish.report.linear import Matrices, Standing, constant, linear, sample
-from burnish.report.texts import Texts
+from burnish.report.texts import RowTexts
 from burnish.spec.values import Outcome
 
 MAX_TRAIN = 20_000
@@ -58,7 +58,7 @@ def _refuse_uneven(num_texts: int, num_truths: int, *, what: str) -> None:
 
 
 def _chosen(texts: Sequence[str], kept: Array) -> list[str]:
-    return [*_cut(texts.among(kept) if isinstance(texts, Texts) else [texts[at] for at in kept])]
+    return [*_cut(texts.among(kept) if isinstance(texts, RowTexts) else [texts[at] for at in kept])]
 
 
 def _words(train: Sequence[str], evaluation: Sequence[str], *, note: Callable[[str], None]) -> Matrices | None:

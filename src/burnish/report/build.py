@@ -13,10 +13,10 @@ from burnish.report.linear import sample
 from burnish.report.page import render
 from burnish.report.table_baselines import table_baselines
 from burnish.report.tag_baselines import tag_baselines
-from burnish.report.texts import Texts
+from burnish.report.texts import RowTexts
 from burnish.report.trees_baseline import boosted_trees
 from burnish.run.directory import RunDirectory, read_json, write_json, write_text
-from burnish.run.prepare import Prepared
+from burnish.run.prepare import PreparedTask
 from burnish.run.result import sheet_from_json, sheet_to_json
 from burnish.run.scoring import Scorer, scored
 from burnish.spec.experiment import Experiment
@@ -66,7 +66,7 @@ def _beside(scorer: Scorer, outcome: Outcome, *, split: str, note: Callable[[str
 
 
 def _beside_a_table(
-    experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
+    experiment: Experiment, prepared: PreparedTask, *, outcome: Outcome, split: str, note: Callable[[str], None]
 ) -> dict[str, Outcome]:
     features, seed = prepared.features, experiment.runtime.seed
     found = table_baselines(features["train"], features[split], outcome, profile=prepared.profile, seed=seed, note=note)
@@ -77,14 +77,14 @@ def _beside_a_table(
 
 
 def _beside_texts(
-    experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
+    experiment: Experiment, prepared: PreparedTask, *, outcome: Outcome, split: str, note: Callable[[str], None]
 ) -> dict[str, Outcome]:
     columns, seed = experiment.task.input_columns, experiment.runtime.seed
     kept = sample(len(outcome.rows), most=_MOST_SCORED, seed=seed)
     return baselines(
-        Texts(prepared.rows["train"], columns),
+        RowTexts(prepared.rows["train"], columns),
         _truth(prepared.features["train"]),
-        eval_texts=Texts(prepared.rows[split], columns).among(outcome.rows[kept]),
+        eval_texts=RowTexts(prepared.rows[split], columns).among(outcome.rows[kept]),
         eval_truth=None if outcome.truth is None else outcome.truth[kept],
         kind=outcome.kind,
         labels=outcome.labels,
@@ -95,21 +95,21 @@ def _beside_texts(
 
 
 def _beside_tags(
-    experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
+    experiment: Experiment, prepared: PreparedTask, *, outcome: Outcome, split: str, note: Callable[[str], None]
 ) -> dict[str, Outcome]:
     task = experiment.task
     return tag_baselines(task, prepared, outcome=outcome, split=split) if isinstance(task, TokenClassification) else {}
 
 
 def _beside_choices(
-    experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
+    experiment: Experiment, prepared: PreparedTask, *, outcome: Outcome, split: str, note: Callable[[str], None]
 ) -> dict[str, Outcome]:
     usual = np.bincount(prepared.features["train"]["label"].to_numpy()).argmax()
     return {"majority": replace(outcome, decisions=np.full_like(outcome.decisions, usual), answers=None)}
 
 
 def _beside_nothing(
-    experiment: Experiment, prepared: Prepared, *, outcome: Outcome, split: str, note: Callable[[str], None]
+    experiment: Experiment, prepared: PreparedTask, *, outcome: Outcome, split: str, note: Callable[[str], None]
 ) -> dict[str, Outcome]:
     return {}
 

@@ -26,7 +26,7 @@ class Headline:
 
 
 @dataclass(frozen=True)
-class Point:
+class CurvePoint:
     """A value at a step."""
 
     step: int
@@ -37,9 +37,9 @@ class Point:
 class Training:
     """How the loss and the learning rate went."""
 
-    loss: tuple[Point, ...]
-    smoothed: tuple[Point, ...]
-    learning_rate: tuple[Point, ...]
+    loss: tuple[CurvePoint, ...]
+    smoothed: tuple[CurvePoint, ...]
+    learning_rate: tuple[CurvePoint, ...]
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class EvaluationCurve:
 
     score: str
     split: str
-    points: tuple[Point, ...]
+    points: tuple[CurvePoint, ...]
     best_step: int | None = None
 
 
@@ -91,7 +91,7 @@ class RankingCurve:
 
 
 @dataclass(frozen=True)
-class Calibration:
+class CalibrationCurve:
     """How often decisions of like confidence were right."""
 
     split: str
@@ -190,7 +190,7 @@ class ReportData:
     confusion: Matrix | None = None
     class_scores: tuple[ClassScores, ...] = ()
     curves: tuple[RankingCurve, ...] = ()
-    calibration: Calibration | None = None
+    calibration: CalibrationCurve | None = None
     label_counts: tuple[LabelCounts, ...] = ()
     residuals: Residuals | None = None
     columns: tuple[ColumnSummary, ...] = ()

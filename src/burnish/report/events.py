@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from burnish.report.data import EvaluationCurve, Happening, Point, Training
+from burnish.report.data import CurvePoint, EvaluationCurve, Happening, Training
 
 _MOST_POINTS = 400
 _MOST_STEPS = 10**15
@@ -52,21 +52,21 @@ def _training_seconds(events: Sequence[Mapping[str, Any]]) -> float | None:
     return sum(max(each) - min(each) for each in times.values()) if times else None
 
 
-def smooth(points: Sequence[Point]) -> tuple[Point, ...]:
+def smooth(points: Sequence[CurvePoint]) -> tuple[CurvePoint, ...]:
     """Average over the recent past, a twentieth of the run, without a bias at the start."""
     keep = 1 - 1 / max(1.0, len(points) / 20)
     total, weight, smoothed = 0.0, 0.0, []
     for point in points:
         total, weight = keep * total + point.value, keep * weight + 1
-        smoothed.append(Point(point.step, total / weight))
+        smoothed.append(CurvePoint(point.step, total / weight))
     return tuple(smoothed)
 
 
-def thin(points: Sequence[Point], *, most: int = _MOST_POINTS) -> tuple[Point, ...]:
+def thin(points: Sequence[CurvePoint], *, most: int = _MOST_POINTS) -> tuple[CurvePoint, ...]:
     """Average neighbours so that a long run still draws quickly."""
     size = -(-len(points) // most) if points else 1
     groups = [points[at : at + size] for at in range(0, len(points), size)]
-    return tuple(Point(group[-1].step, sum(point.value for point in group) / len(group)) for group in groups)
+    return tuple(CurvePoint(group[-1].step, sum(point.value for point in group) / len(group)) for group in groups)
 
 
 def _events(path: Path) -> Iterator[dict[str, Any]]:
@@ -108,14 +108,14 @@ def _scores(event: Mapping[str, Any]) -> Mapping[str, Any]:
     return scores if isinstance(scores, Mapping) else {}
 
 
-def _points(events: Sequence[Mapping[str, Any]], name: str) -> tuple[Point, ...]:
+def _points(events: Sequence[Mapping[str, Any]], name: str) -> tuple[CurvePoint, ...]:
     by_step: dict[int, float] = {}
     for event in events:
         step, value = event.get("step"), event.get(name)
         # A resumed run repeats steps; what it did last is what the checkpoint holds.
         if isinstance(step, int) and isinstance(value, int | float | str):
             by_step[step] = _float(value)
-    return tuple(Point(step, value) for step, value in sorted(by_step.items()))
+    return tuple(CurvePoint(step, value) for step, value in sorted(by_step.items()))
 
 
 def _happenings(events: Sequence[Mapping[str, Any]]) -> Iterator[Happening]:

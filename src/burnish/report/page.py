@@ -9,7 +9,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from burnish.report import svg
-from burnish.report.data import EvaluationCurve, Headline, Point, RankingCurve, ReportData
+from burnish.report.data import CurvePoint, EvaluationCurve, Headline, RankingCurve, ReportData
 from burnish.report.figures import figure, readable, share, shortened
 from burnish.report.residuals import residual_chart
 from burnish.spec.values import Score
@@ -115,12 +115,12 @@ def _curves(data: ReportData) -> Iterator[_Chart]:
         yield _chart(name, [svg.Line(curve.points, "model")], mark=_best(curve))
 
 
-def _chart(name: str, lines: list[svg.Line], *, mark: Point | None = None) -> _Chart:
+def _chart(name: str, lines: list[svg.Line], *, mark: CurvePoint | None = None) -> _Chart:
     picture = svg.line_chart(lines, title=name, mark=mark)
     return _Chart(name, Markup(picture))  # noqa: S704  # svg escapes every text it is given
 
 
-def _best(curve: EvaluationCurve) -> Point | None:
+def _best(curve: EvaluationCurve) -> CurvePoint | None:
     return next((point for point in curve.points if point.step == curve.best_step), None)
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from burnish.metrics.answer_rules import ANSWERS_JOINED_BY, exact_match
 from burnish.metrics.confidence import reliability
 from burnish.metrics.sums import Array
-from burnish.report.data import Calibration, Matrix, Mistake, Residuals
+from burnish.report.data import CalibrationCurve, Matrix, Mistake, Residuals
 from burnish.report.figures import figure
 
 _MOST_LABELS = 20
@@ -48,7 +48,7 @@ class Predictions:
         counts = tuple(tuple(round(pairs[true, said]) for said in labels) for true in labels)
         return Matrix(self.split, labels, counts, num_labels=max(len(self.labels), len(labels)))
 
-    def calibration(self) -> Calibration | None:
+    def calibration(self) -> CalibrationCurve | None:
         """Compare confidence with the share that was right."""
         confidence = self._confidence()
         if confidence is None or self.kind == "regression":
@@ -56,7 +56,7 @@ class Predictions:
         right = np.asarray([self._is_right(*pair) for pair in zip(self.truth, self.predicted, strict=True)])
         known = np.isfinite(confidence)
         right, weights = right[known].astype(np.float64), self._weights()[known]
-        return Calibration(self.split, reliability(confidence[known], right, weights))
+        return CalibrationCurve(self.split, reliability(confidence[known], right, weights))
 
     def residuals(self) -> Residuals | None:
         """Set what was missed beside what was predicted; of many rows, evenly some."""

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from burnish.report.axes import Frame, Scale, axes, padded, svg
+from burnish.report.axes import PlotArea, Scale, axes, padded, svg
 from burnish.report.data import Residuals
 from burnish.report.figures import figure
 
@@ -14,7 +14,7 @@ def residual_chart(residuals: Residuals, *, title: str, width: int = 940, height
     predicted, missed = np.asarray(residuals.predicted), np.asarray(residuals.missed)
     low, high = padded(missed.tolist())
     left, right = padded(predicted.tolist())
-    frame = Frame(Scale(left, right, 62, width - 14), Scale(low, high, height - 38, 10), width, height)
+    frame = PlotArea(Scale(left, right, 62, width - 14), Scale(low, high, height - 38, 10), width, height)
     shapes = axes(frame, x_label="predicted")
     shapes += [
         f'<circle cx="{frame.x.at(x)}" cy="{frame.y.at(y)}" r="1.8" class="dot" fill-opacity="0.35"/>'

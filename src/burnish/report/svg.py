@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from html import escape
 
 from burnish.metrics.confidence import Reliability
-from burnish.report.axes import Frame, Scale, axes, padded, svg, text, ticks
-from burnish.report.data import Matrix, Point
+from burnish.report.axes import PlotArea, Scale, axes, padded, svg, text, ticks
+from burnish.report.data import CurvePoint, Matrix
 from burnish.report.figures import figure, shortened, tick
 from burnish.spec.values import Score
 
@@ -16,7 +16,7 @@ from burnish.spec.values import Score
 class Line:
     """A series of points; `kind` names its look."""
 
-    points: Sequence[Point]
+    points: Sequence[CurvePoint]
     kind: str
 
 
@@ -39,7 +39,7 @@ class Bar:
 
 
 def line_chart(
-    lines: Sequence[Line], *, title: str, mark: Point | None = None, width: int = 460, height: int = 230
+    lines: Sequence[Line], *, title: str, mark: CurvePoint | None = None, width: int = 460, height: int = 230
 ) -> str:
     """Draw lines over steps, and a ring around one marked point."""
     drawn = [Line(_finite(line.points), line.kind) for line in lines]
@@ -51,7 +51,7 @@ def line_chart(
     left = min(steps) if min(steps) > 1 and len(set(steps)) > 1 else 0
     x = Scale(left, max(*steps, left + 1), 52, width - 14)
     is_positive = all(point.value >= 0 for point in every)
-    frame = Frame(x, Scale(max(low, 0.0) if is_positive else low, high, height - 38, 10), width, height)
+    frame = PlotArea(x, Scale(max(low, 0.0) if is_positive else low, high, height - 38, 10), width, height)
     shapes = axes(frame, x_label="step")
     for line in drawn:
         shapes += _line(line, frame)
@@ -107,7 +107,7 @@ def reliability_chart(points: Sequence[Reliability], *, title: str, size: int = 
     """Draw accuracy over confidence beside the diagonal; a larger dot stands for more rows."""
     low = min(0.5, *(min(point.confidence, point.accuracy) for point in points)) if points else 0.0
     low = math.floor(low * 10) / 10
-    frame = Frame(Scale(low, 1.0, 44, size - 14), Scale(low, 1.0, size - 38, 24), size, size)
+    frame = PlotArea(Scale(low, 1.0, 44, size - 14), Scale(low, 1.0, size - 38, 24), size, size)
     shapes = axes(frame, x_label="confidence", y_label="accuracy")
     corner = frame.x.at(low), frame.y.at(low), frame.x.at(1.0), frame.y.at(1.0)
     shapes.append('<line x1="{}" y1="{}" x2="{}" y2="{}" class="ideal"/>'.format(*corner))
@@ -124,7 +124,7 @@ def reliability_chart(points: Sequence[Reliability], *, title: str, size: int = 
 
 def curve_chart(curves: Sequence[Curve], *, title: str, labels: tuple[str, str], size: int = 300) -> str:
     """Draw curves inside the unit square, each with its name when the pointer rests on it."""
-    frame = Frame(Scale(0.0, 1.0, 44, size - 14), Scale(0.0, 1.0, size - 38, 24), size, size)
+    frame = PlotArea(Scale(0.0, 1.0, 44, size - 14), Scale(0.0, 1.0, size - 38, 24), size, size)
     shapes = axes(frame, x_label=labels[0], y_label=labels[1])
     for curve in curves:
         places = " ".join(f"{frame.x.at(x)},{frame.y.at(y)}" for x, y in curve.points)
@@ -134,7 +134,7 @@ def curve_chart(curves: Sequence[Curve], *, title: str, labels: tuple[str, str],
     return svg(shapes, width=size, height=size, title=title, description=description)
 
 
-def _line(line: Line, frame: Frame) -> list[str]:
+def _line(line: Line, frame: PlotArea) -> list[str]:
     places = [f"{frame.x.at(point.step)},{frame.y.at(point.value)}" for point in line.points]
     if len(places) == 1:
         x, y = places[0].split(",")
@@ -142,7 +142,7 @@ def _line(line: Line, frame: Frame) -> list[str]:
     return [f'<polyline points="{" ".join(places)}" class="line {line.kind}"/>'] if places else []
 
 
-def _mark(mark: Point, frame: Frame) -> list[str]:
+def _mark(mark: CurvePoint, frame: PlotArea) -> list[str]:
     x, y = frame.x.at(mark.step), frame.y.at(mark.value)
     is_left = x < (frame.x.start + frame.x.end) / 2
     at, anchor = (x + 9, "start") if is_left else (x - 9, "end")
@@ -185,7 +185,7 @@ def _column_name(label: str, x: float, y: float, *, is_slanted: bool) -> str:
     return f'<g transform="rotate(-50 {x} {y})">{text(x, y, name, kind="tick", full=label)}</g>'
 
 
-def _finite(points: Sequence[Point]) -> list[Point]:
+def _finite(points: Sequence[CurvePoint]) -> list[CurvePoint]:
     return [point for point in points if math.isfinite(point.value)]
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from burnish.data.ragged import pack
 from burnish.metrics.entities import flat
 from burnish.metrics.sums import Array
-from burnish.run.prepare import Prepared
+from burnish.run.prepare import PreparedTask
 from burnish.spec.values import Outcome
 from burnish.tasks.tag_decoder import as_rows
 from burnish.tasks.tag_reading import TagReading
@@ -16,7 +16,9 @@ from burnish.tasks.tag_rows import items_of
 from burnish.tasks.token_classification import TokenClassification
 
 
-def tag_baselines(task: TokenClassification, prepared: Prepared, *, outcome: Outcome, split: str) -> dict[str, Outcome]:
+def tag_baselines(
+    task: TokenClassification, prepared: PreparedTask, *, outcome: Outcome, split: str
+) -> dict[str, Outcome]:
     """Count the tags of the training rows, and give what they alone say of another split."""
     train, other = prepared.rows["train"].table, prepared.rows[split].table
     words = [items_of(table[task.words], name=task.words).flat for table in (train, other)]

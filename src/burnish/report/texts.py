@@ -12,7 +12,7 @@ from burnish.data.spool import in_parts
 from burnish.spec.values import Array, Rows
 
 
-class Texts(Sequence[str]):
+class RowTexts(Sequence[str]):
     """One text a row: its columns joined by a space, nothing for a null."""
 
     def __init__(self, rows: Rows, columns: Sequence[str], *, chosen: Array | None = None) -> None:
@@ -20,9 +20,9 @@ class Texts(Sequence[str]):
         self._columns = list(columns)
         self._chosen = np.arange(len(rows)) if chosen is None else chosen
 
-    def among(self, places: Array) -> Texts:
+    def among(self, places: Array) -> RowTexts:
         """Give only the texts at these places, which must rise."""
-        return Texts(self._rows, self._columns, chosen=self._chosen[places])
+        return RowTexts(self._rows, self._columns, chosen=self._chosen[places])
 
     def __len__(self) -> int:
         return len(self._chosen)
@@ -30,10 +30,10 @@ class Texts(Sequence[str]):
     @overload
     def __getitem__(self, at: int) -> str: ...
     @overload
-    def __getitem__(self, at: slice) -> Texts: ...
-    def __getitem__(self, at: int | slice) -> str | Texts:
+    def __getitem__(self, at: slice) -> RowTexts: ...
+    def __getitem__(self, at: int | slice) -> str | RowTexts:
         if isinstance(at, slice):
-            return Texts(self._rows, self._columns, chosen=self._chosen[at])
+            return RowTexts(self._rows, self._columns, chosen=self._chosen[at])
         return _joined(self._rows.table.slice(int(self._chosen[at]), 1).select(self._columns))[0]
 
     def __iter__(self) -> Iterator[str]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from burnish.errors import ConfigError, MissingExtra
-from burnish.run.prepare import Prepared
+from burnish.run.prepare import PreparedTask
 from burnish.spec.protocols import Task
 from burnish.spec.values import Array, Batch, Head, Outcome
 
@@ -14,7 +14,7 @@ MAX_TRAIN = 200_000
 
 
 def boosted_trees(
-    prepared: Prepared, task: Task, *, split: str, seed: int, note: Callable[[str], None] = lambda _: None
+    prepared: PreparedTask, task: Task, *, split: str, seed: int, note: Callable[[str], None] = lambda _: None
 ) -> Outcome | None:
     """Grow trees with LightGBM's usual settings, stopped by the validation rows; None, and a note, if it cannot."""
     head = task.head(prepared.profile)

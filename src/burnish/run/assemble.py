@@ -14,14 +14,14 @@ from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.device_torch import slow_precision
 from burnish.engine.evaluate import Fitting
-from burnish.engine.feed import Feed, Pupil, total_steps
-from burnish.engine.grower_torch import Grower
+from burnish.engine.feed import BatchFeeder, Trainable, total_steps
+from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loop import fit
 from burnish.engine.memory_torch import Memory
-from burnish.engine.pace import Pace
-from burnish.engine.recovery import NO_REPAIRS, BadStep, Repairs
-from burnish.engine.snapshot_torch import Keepsake, read_learner, read_weights, snapshot
+from burnish.engine.pace import Milestones
+from burnish.engine.recovery import NO_REPAIRS, Adjustments, BadStep
+from burnish.engine.snapshot_torch import Checkpointable, read_learner, read_weights, snapshot
 from burnish.engine.state import TrainState, refusing_misfit
 from burnish.engine.stop import Stopper, StopRequest
 from burnish.errors import ConfigError, Problem
@@ -29,8 +29,8 @@ from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
 from burnish.run.events_file import EventsFile
 from burnish.run.inputs import refuse_changed_plan, trained_on, write_inputs
-from burnish.run.ledger import Ledger
-from burnish.run.material import Material
+from burnish.run.ledger import RecoveryLog
+from burnish.run.material import PreparedData
 from burnish.run.provenance import provenance
 from burnish.run.ranks import (
     checkpoint_to_go_back_to,
@@ -40,15 +40,15 @@ from burnish.run.ranks import (
     refuse_processes,
 )
 from burnish.run.recover import recover
-from burnish.run.saving import Content, Saver, room_of
+from burnish.run.saving import CheckpointContent, Saver, room_of
 from burnish.run.scoring import Scorer
 from burnish.run.seeding_torch import seed_everything
-from burnish.run.sinks import Sinks
+from burnish.run.sinks import EventDispatcher
 from burnish.spec.events import Ended, Saved, Started
 from burnish.spec.experiment import Batching, Experiment, TrainPolicy
 from burnish.spec.interval import Interval
 from burnish.spec.parts import ALONE
-from burnish.spec.protocols import ChoosesBatch, ChoosesRate, Counts, Expects, Growing, Joint
+from burnish.spec.protocols import ChoosesBatch, ChoosesRate, CountsLabels, Expects, Growing, Joint
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
 
@@ -57,9 +57,9 @@ class Trained:
     """A run whose loop is over."""
 
     experiment: Experiment
-    prepared: Material
+    prepared: PreparedData
     scorer: Scorer
-    learner: Learner | Grower
+    learner: Learner | BoostingLearner
     fitting: Fitting
     ended: Ended
     headline: str
@@ -71,7 +71,7 @@ def train(
     experiment: Experiment,
     *,
     world: World,
-    sinks: Sinks,
+    sinks: EventDispatcher,
     request: StopRequest,
     is_changed_data_accepted: bool = False,
 ) -> Trained:
@@ -89,7 +89,7 @@ def train(
     stopper = Stopper(world, request, directory.stop_file, max_minutes=experiment.train.max_minutes)
     room = room_of(directory, experiment.train, request)
     with Saver(store, room, experiment.train.keep, directory.events, sinks.emit) as saver:
-        scene = Scene(directory, scorer, Ledger(directory.repairs, world.rank == 0), saver, stopper, sinks)
+        scene = RunContext(directory, scorer, RecoveryLog(directory.repairs, world.rank == 0), saver, stopper, sinks)
         scene.ledger.load(moment_of(checkpoint).repairs if checkpoint else None)
         while True:
             try:
@@ -103,18 +103,18 @@ def train(
 
 
 @dataclass(frozen=True)
-class Scene:
+class RunContext:
     """What stays while a run is put back to a checkpoint and tries again."""
 
     directory: RunDirectory
     scorer: Scorer
-    ledger: Ledger
+    ledger: RecoveryLog
     saver: Saver
     stopper: Stopper
-    sinks: Sinks
+    sinks: EventDispatcher
 
 
-def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
+def _attempt(scene: RunContext, checkpoint: Checkpoint | None) -> Trained:
     scorer, ledger, saver, sinks = scene.scorer, scene.ledger, scene.saver, scene.sinks
     experiment, prepared, world = scorer.experiment, scorer.prepared, scorer.world
     learner = build_learner(experiment, prepared, world, memory=_memory_of_steps(ledger, sinks, world))
@@ -123,8 +123,8 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
     state = TrainState()
     _restore(checkpoint, state, learner, stream, scene)
     pace = _pace(scorer, stream)
-    feed: Feed | Grower
-    if isinstance(learner, Grower):
+    feed: BatchFeeder | BoostingLearner
+    if isinstance(learner, BoostingLearner):
         feed = learner
     else:
         feed = build_feed(scorer, learner, stream=stream, repairs=ledger.repairs)
@@ -156,12 +156,12 @@ def _attempt(scene: Scene, checkpoint: Checkpoint | None) -> Trained:
     return Trained(experiment, prepared, scorer, learner, fitting, ended, scorer.headline(), facts)
 
 
-def _pace(scorer: Scorer, stream: BatchStream) -> Pace:
+def _pace(scorer: Scorer, stream: BatchStream) -> Milestones:
     experiment = scorer.experiment
     policy = policy_of(experiment)
     length = policy.length_for(stream.batches_in(0))
     select, direction = scorer.selection()
-    return Pace(
+    return Milestones(
         length=length,
         evaluate_every=policy.evaluate_every,
         checkpoint_every=policy.checkpoint_every,
@@ -194,21 +194,21 @@ def put_best_in_place(trained: Trained, directory: RunDirectory, *, tell: Callab
 
 
 def build_learner(
-    experiment: Experiment, prepared: Material, world: World, *, memory: Memory | None = None
-) -> Learner | Grower:
+    experiment: Experiment, prepared: PreparedData, world: World, *, memory: Memory | None = None
+) -> Learner | BoostingLearner:
     """Load weights and make the optimizer, seeded so that new weights are the same each time."""
     precision = prepare_device(experiment.settled_runtime)
     seed_everything(experiment.runtime.seed)
     head = experiment.task.head(prepared.profile)
     network = experiment.model.network(head, prepared.assets).to(precision.device)
     alone = prepared.parts.get(ALONE)
-    if alone is not None and isinstance(network, Expects) and isinstance(alone.encoder, Counts):
+    if alone is not None and isinstance(network, Expects) and isinstance(alone.encoder, CountsLabels):
         network.expect(alone.encoder.counts(alone.features["train"]))
     if isinstance(experiment.model, Growing):
         refuse_processes(world)
         rate = experiment.model.learning_rate
         whole = prepared.parts[ALONE]
-        return Grower(network, lambda: whole.batch_of("train"), precision=precision, learning_rate=rate)
+        return BoostingLearner(network, lambda: whole.batch_of("train"), precision=precision, learning_rate=rate)
     rate, decay = rate_of(experiment, network), experiment.optimizer.weight_decay
     groups = network.parameter_groups(learning_rate=rate, weight_decay=decay)
     return Learner(
@@ -235,7 +235,7 @@ def rate_of(experiment: Experiment, network: Any) -> float:
     return network.usual_rate
 
 
-def build_stream(experiment: Experiment, prepared: Material, world: World) -> BatchStream:
+def build_stream(experiment: Experiment, prepared: PreparedData, world: World) -> BatchStream:
     """Give this process's share of the training batches, from the first one on."""
     lengths, seed = prepared.features["train"]["length"].to_numpy(), experiment.runtime.seed
     mixture = _mixture(experiment, experiment.task, prepared) if isinstance(experiment.task, Joint) else None
@@ -248,7 +248,7 @@ def _batching(experiment: Experiment, num_rows: int) -> Batching:
     return experiment.train.batch.settled(num_rows, **most)
 
 
-def _mixture(experiment: Experiment, task: Joint, prepared: Material) -> Mixed:
+def _mixture(experiment: Experiment, task: Joint, prepared: PreparedData) -> Mixed:
     lengths = [part.features["train"]["length"].to_numpy() for part in prepared.parts.values()]
     num_examples = sum(map(len, lengths))
 
@@ -266,10 +266,12 @@ def _num_epochs(length: Interval, num_batches: int, *, num_examples: int) -> int
     return max(1, math.ceil(length.amount / of_one - 1e-9))
 
 
-def build_feed(scorer: Scorer, learner: Pupil, *, stream: BatchStream, repairs: Repairs = NO_REPAIRS) -> Feed:
+def build_feed(
+    scorer: Scorer, learner: Trainable, *, stream: BatchStream, repairs: Adjustments = NO_REPAIRS
+) -> BatchFeeder:
     """Feed what learns from a stream of the training rows."""
     experiment, prepared = scorer.experiment, scorer.prepared
-    return Feed(
+    return BatchFeeder(
         learner,
         stream,
         prepared.collate("train"),
@@ -281,7 +283,7 @@ def build_feed(scorer: Scorer, learner: Pupil, *, stream: BatchStream, repairs: 
 
 
 def _restore(
-    checkpoint: Checkpoint | None, state: TrainState, learner: Keepsake, stream: BatchStream, scene: Scene
+    checkpoint: Checkpoint | None, state: TrainState, learner: Checkpointable, stream: BatchStream, scene: RunContext
 ) -> None:
     sinks = scene.sinks
     sinks.file.rewind(checkpoint.step if checkpoint else 0)
@@ -301,7 +303,7 @@ def _restore(
 def _save(
     saver: Saver,
     state: TrainState,
-    learner: Keepsake,
+    learner: Checkpointable,
     *,
     values: Mapping[str, Any],
     write_inputs: Callable[[Path], None],
@@ -314,12 +316,12 @@ def _save(
         copy.write(folder)
         write_inputs(folder)
 
-    saver.begin(Content(state.position.step, values, write, copy.num_bytes, state.best_step))
+    saver.begin(CheckpointContent(state.position.step, values, write, copy.num_bytes, state.best_step))
     if not copy.is_copy:
         saver.finish()
 
 
-def _memory_of_steps(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
+def _memory_of_steps(ledger: RecoveryLog, sinks: EventDispatcher, world: World) -> Memory:
     def record(step: int, size: int) -> None:
         ledger.record(ledger.repairs.with_split(step, size))
         sinks.note(f"memory ran out in step {step + 1}; micro-batches of {size:,} tokens are cut in two", step=step)
@@ -327,7 +329,7 @@ def _memory_of_steps(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
     return Memory(ledger.repairs.split, record, world)
 
 
-def _memory_of_scoring(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
+def _memory_of_scoring(ledger: RecoveryLog, sinks: EventDispatcher, world: World) -> Memory:
     def record(step: int, size: int) -> None:
         ledger.record(ledger.repairs.with_split_evaluation(step, size))
         sinks.note(f"memory ran out in scoring; batches of {size:,} tokens are cut in two from here on", step=step)
@@ -335,10 +337,10 @@ def _memory_of_scoring(ledger: Ledger, sinks: Sinks, world: World) -> Memory:
     return Memory(ledger.repairs.split_evaluations, record, world)
 
 
-def facts_of(scorer: Scorer, learner: Learner | Grower, stream: BatchStream) -> dict[str, Any]:
+def facts_of(scorer: Scorer, learner: Learner | BoostingLearner, stream: BatchStream) -> dict[str, Any]:
     """Tell the sizes of a run: rows, parameters, batches, padding if there is any; of trees only the rows are known."""
     prepared, world = scorer.prepared, scorer.world
-    if isinstance(learner, Grower):
+    if isinstance(learner, BoostingLearner):
         return dict(prepared.facts)
     parameters = sum(parameter.numel() for parameter in learner.network.parameters())
     trained = sum(parameter.numel() for parameter in learner.network.parameters() if parameter.requires_grad)

@@ -34,7 +34,7 @@ _STATUS_OF_REASON: dict[str, Status] = {
 
 
 @dataclass(frozen=True)
-class Lock:
+class LockOwner:
     """Who works in a run directory, and when they last said so."""
 
     pid: int
@@ -164,18 +164,18 @@ class RunDirectory:
         has_begun = self.events.exists() or self.checkpoints.exists()
         return "interrupted" if has_begun else "new"
 
-    def read_lock(self) -> Lock | None:
+    def read_lock(self) -> LockOwner | None:
         """Read who holds the run; None when nobody does or the file cannot be understood."""
         fields = read_json(self.lock)
         try:
             holder = (int(fields["pid"]), str(fields["host"]), float(fields["heartbeat"]))  # type: ignore[index]  # anything else is caught below
-            return Lock(*holder, bool(fields.get("is_claim")))  # type: ignore[attr-defined]  # as above
+            return LockOwner(*holder, bool(fields.get("is_claim")))  # type: ignore[attr-defined]  # as above
         except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
             return None
 
-    def write_lock(self, *, now: float, is_claim: bool = False) -> Lock:
+    def write_lock(self, *, now: float, is_claim: bool = False) -> LockOwner:
         """Hold the run for this process; write it again every HEARTBEAT_SECONDS."""
-        lock = Lock(os.getpid(), _host(), now, is_claim)
+        lock = LockOwner(os.getpid(), _host(), now, is_claim)
         write_json(self.lock, asdict(lock))
         return lock
 

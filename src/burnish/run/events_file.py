@@ -33,7 +33,7 @@ _REPLAYED_STEP = re.compile(rf'\{{"event": "(?:{_REPLAYED})", "step": (\d{{1,18}
 
 
 @dataclass(frozen=True)
-class Record:
+class EventRecord:
     """An event, when it happened (seconds since 1970) and in which attempt."""
 
     event: Event
@@ -60,7 +60,7 @@ class EventsFile:
             self.close()  # opened again, it is first cut back to its last whole line
             raise CheckpointError(f"{self.path} could not be written: {error.strerror or error}") from error
 
-    def read(self, *, skip: Collection[type[Event]] = ()) -> Iterator[Record]:
+    def read(self, *, skip: Collection[type[Event]] = ()) -> Iterator[EventRecord]:
         """Give the records in order; kinds to skip are passed over without being parsed."""
         prefixes = tuple(_prefix(kind) for kind in skip)
         for number, line in enumerate(_whole_lines(self.path), start=1):
@@ -69,7 +69,7 @@ class EventsFile:
                 if record is not None:
                     yield record
 
-    def last(self, kind: type[Event]) -> Record | None:
+    def last(self, kind: type[Event]) -> EventRecord | None:
         """Give the newest record of a kind; cheap when it stands near the end."""
         prefix = _prefix(kind)
         lines = _whole_lines(self.path)
@@ -125,12 +125,12 @@ def from_dict(values: Mapping[str, Any]) -> Event | None:
     return event
 
 
-def parse(line: bytes, *, where: str) -> Record | None:
+def parse(line: bytes, *, where: str) -> EventRecord | None:
     """Read one line; None for a kind of event this version does not know."""
     try:
         values = json.loads(line)
         event = from_dict(values)
-        record = None if event is None else Record(event, float(values["time"]), int(values["attempt"]))
+        record = None if event is None else EventRecord(event, float(values["time"]), int(values["attempt"]))
         if record is not None and not _can_be_shown(record):
             raise ValueError("no run was at such a time or place")
         return record
@@ -140,7 +140,7 @@ def parse(line: bytes, *, where: str) -> Record | None:
         ) from error
 
 
-def _can_be_shown(record: Record) -> bool:
+def _can_be_shown(record: EventRecord) -> bool:
     """Tell whether a clock can show its time, and a bar how far it was; losses and scores may be anything."""
     fraction = record.event.fraction if isinstance(record.event, Stepped) else 0.0
     return 0 <= record.time <= _LAST_SECOND and math.isfinite(fraction)

@@ -16,22 +16,22 @@ from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.device_torch import slow_precision
 from burnish.engine.evaluate import plainly
 from burnish.engine.feed import micro_batches, total_steps
-from burnish.engine.grower_torch import Grower
+from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.learner_torch import Learner
 from burnish.engine.snapshot_torch import snapshot
 from burnish.run.assemble import Trained, build_learner, build_stream, facts_of, policy_of
 from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
 from burnish.run.machine import disk_free, memory_limit, peak_memory
-from burnish.run.material import Material
-from burnish.run.prepare import Prepared, prepare
+from burnish.run.material import PreparedData
+from burnish.run.prepare import PreparedTask, prepare
 from burnish.run.scoring import Scorer
 from burnish.spec.events import Ended
 from burnish.spec.experiment import Experiment
 from burnish.spec.forecast import Footprint, Forecast, Timing
 from burnish.spec.interval import Interval
 from burnish.spec.parts import parts_of
-from burnish.spec.values import Draw
+from burnish.spec.values import RandomKey
 
 _STEPS = 16
 _EVALUATIONS = 8
@@ -92,7 +92,7 @@ def forecast(
 
 def _prepare(
     experiment: Experiment, directory: RunDirectory, *, tell: Callable[[str], None], now: Callable[[], float]
-) -> tuple[Material, float]:
+) -> tuple[PreparedData, float]:
     """Prepare the data and time it, as the run will find it: what was encoded here is cached then."""
     told: list[str] = []
 
@@ -123,13 +123,13 @@ class Rehearsal:
     """A learner that takes a few steps which nobody keeps."""
 
     experiment: Experiment
-    prepared: Material
-    learner: Learner | Grower
+    prepared: PreparedData
+    learner: Learner | BoostingLearner
 
     def step_seconds(self) -> float:
         """Take steps on batches of every size, the largest first, and give the mean time of one."""
         learner = self.learner
-        if isinstance(learner, Grower):
+        if isinstance(learner, BoostingLearner):
             learner.advance(0, 1.0)  # reads the rows, once
             rounds = itertools.count(1)
             return typical_seconds(lambda _same: learner.advance(next(rounds), 1.0), [0] * _STEPS)
@@ -137,7 +137,7 @@ class Rehearsal:
         runtime, policy = self.experiment.runtime, self.experiment.train
         plan = build_stream(self.experiment, self.prepared, Solo()).plan(0)
         sizes = padded_sizes(plan, lengths)
-        draw = Draw(seed=runtime.seed, epoch=0, is_training=True)
+        draw = RandomKey(seed=runtime.seed, epoch=0, is_training=True)
 
         def take(which: int) -> None:
             batches = micro_batches(
@@ -154,7 +154,7 @@ class Rehearsal:
         there = [name for name, part in self.prepared.parts.items() if split in part.features]
         return sum(self._part_seconds(parts[name], self.prepared.parts[name], split) for name in there)
 
-    def _part_seconds(self, experiment: Experiment, prepared: Prepared, split: str) -> float:
+    def _part_seconds(self, experiment: Experiment, prepared: PreparedTask, split: str) -> float:
         lengths = prepared.features[split]["length"].to_numpy()
         plan = evaluation_plan(lengths, examples=evaluation_size(lengths))
         draws = views(experiment)
@@ -211,7 +211,7 @@ def _steps_of(every: Interval, stream: BatchStream, *, num_examples: int, step_s
     return every.amount if every.unit == "steps" else max(1.0, every.amount * 60 / step_seconds)
 
 
-def _footprint(experiment: Experiment, learner: Learner | Grower, place: Path) -> Footprint:
+def _footprint(experiment: Experiment, learner: Learner | BoostingLearner, place: Path) -> Footprint:
     peak = peak_memory()
     held = snapshot(learner).num_bytes
     weights = sum(tensor.nbytes for tensor in learner.network.state_dict().values())

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from burnish.run.directory import RunDirectory
-from burnish.run.events_file import EventsFile, Record
+from burnish.run.events_file import EventRecord, EventsFile
 from burnish.spec.events import Ended, Evaluated, Noted, Started, Stepped
 
 
@@ -33,7 +33,7 @@ def read_history(directory: RunDirectory) -> History:
     return _history(records if newest is None else [*records, newest])
 
 
-def _history(records: list[Record]) -> History:
+def _history(records: list[EventRecord]) -> History:
     if not records:
         return History()
     events = [record.event for record in records]
@@ -63,7 +63,7 @@ def _best(events: Iterable[object]) -> tuple[int | None, float | None]:
     return best[-1].step, next(iter(best[-1].scores.values()), None)
 
 
-def _seconds_at_work(records: list[Record]) -> float:
+def _seconds_at_work(records: list[EventRecord]) -> float:
     attempts = {record.attempt for record in records}
     spans = [[record.time for record in records if record.attempt == attempt] for attempt in attempts]
     return sum(max(times) - min(times) for times in spans)

@@ -12,17 +12,17 @@ from burnish.data.grouped import Grouped
 from burnish.data.rows import join as join_rows
 from burnish.spec.parts import joined_profile
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Array, Batch, Draw, Profile, Rows
+from burnish.spec.values import Array, Batch, Profile, RandomKey, Rows
 
 if TYPE_CHECKING:
-    from burnish.run.prepare import Prepared
+    from burnish.run.prepare import PreparedTask
 
 
 @dataclass(frozen=True)
 class JointPrepared:
     """The data of several tasks; batches are each of one of them, and say of which."""
 
-    parts: "Mapping[str, Prepared]"
+    parts: "Mapping[str, PreparedTask]"
     rows: Mapping[str, Rows]
     """Of each row the name of its task, and the place it was read from."""
     features: Mapping[str, pa.Table]
@@ -49,14 +49,14 @@ class JointPrepared:
         """The digest of each file that was read for any task."""
         return {file: digest for part in self.parts.values() for file, digest in part.digests.items()}
 
-    def collate(self, split: str) -> "Callable[[Array, Draw], Batch]":
+    def collate(self, split: str) -> "Callable[[Array, RandomKey], Batch]":
         """Give what builds batches of examples that are all of one task; rows are numbered as in `rows`."""
         parts = [part for part in self.parts.values() if split in part.features]
         builds = [part.collate(split) for part in parts]
         starts = np.cumsum([0, *(len(part.features[split]) for part in parts)])
         first_rows = np.cumsum([0, *(len(part.rows[split]) for part in parts)])
 
-        def build(indices: "Array", draw: Draw) -> "Batch":
+        def build(indices: "Array", draw: RandomKey) -> "Batch":
             which = int(np.searchsorted(starts, indices[0], side="right")) - 1
             batch = builds[which](indices - starts[which], draw)
             return {**batch, "row": batch["row"] + first_rows[which]} if "row" in batch else batch
@@ -64,7 +64,7 @@ class JointPrepared:
         return build
 
 
-def join(parts: "Mapping[str, Prepared]") -> JointPrepared:
+def join(parts: "Mapping[str, PreparedTask]") -> JointPrepared:
     """Put the data of several tasks together; the number of a task is the group of its batches."""
     grouped = {
         name: replace(part, encoder=Grouped(part.encoder, number)) for number, (name, part) in enumerate(parts.items())
@@ -77,11 +77,11 @@ def join(parts: "Mapping[str, Prepared]") -> JointPrepared:
     )
 
 
-def _rows(parts: "Mapping[str, Prepared]", split: str) -> Rows:
+def _rows(parts: "Mapping[str, PreparedTask]", split: str) -> Rows:
     there = {name: part.rows[split] for name, part in parts.items() if split in part.rows}
     return join_rows([Rows(pa.table({"task": [name] * len(rows)}), rows.places) for name, rows in there.items()])
 
 
-def _lengths(parts: "Mapping[str, Prepared]", split: str) -> pa.Table:
+def _lengths(parts: "Mapping[str, PreparedTask]", split: str) -> pa.Table:
     there = [part.features[split]["length"] for part in parts.values() if split in part.features]
     return pa.table({"length": pa.chunked_array([chunk for column in there for chunk in column.chunks])})

@@ -4,15 +4,15 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Array, Batch, Draw, Profile, Rows
+from burnish.spec.values import Array, Batch, Profile, RandomKey, Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from burnish.run.prepare import Prepared
+    from burnish.run.prepare import PreparedTask
 
 
-class Material(Protocol):
+class PreparedData(Protocol):
     """Data that is ready to train on: that of one task, or of several together."""
 
     @property
@@ -46,10 +46,10 @@ class Material(Protocol):
         ...
 
     @property
-    def parts(self) -> "Mapping[str, Prepared]":
+    def parts(self) -> "Mapping[str, PreparedTask]":
         """The data of each task by name."""
         ...
 
-    def collate(self, split: str) -> "Callable[[Array, Draw], Batch]":
+    def collate(self, split: str) -> "Callable[[Array, RandomKey], Batch]":
         """Give what builds batches of a split."""
         ...

@@ -8,7 +8,7 @@ from glob import escape
 from itertools import chain, count
 from pathlib import Path
 
-from burnish.config import Difference, Resolved, diff, fingerprint, load, render, trust
+from burnish.config import OptionDifference, Resolved, diff, fingerprint, load, render, trust
 from burnish.errors import CheckpointError, ConfigError
 from burnish.run.directory import RunDirectory, write_text
 from burnish.run.events_file import EventsFile
@@ -137,10 +137,10 @@ def _aside(directory: RunDirectory) -> Path:
     return next(path for path in names if not path.exists())
 
 
-def _arrow(change: Difference) -> str:
+def _arrow(change: OptionDifference) -> str:
     return f"{change.path} {change.left or 'not set'} → {change.right or 'not set'}"
 
 
-def _origin(change: Difference, resolved: Resolved) -> str:
+def _origin(change: OptionDifference, resolved: Resolved) -> str:
     origin = resolved.origin(change.path)
     return "" if origin.is_default or change.right is None else f" ({origin})"

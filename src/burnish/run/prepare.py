@@ -23,14 +23,14 @@ from burnish.run.directory import RunDirectory, write_json
 from burnish.run.inputs import NOTHING_KNOWN, TrainedOn, digests_of
 from burnish.run.joint import join
 from burnish.run.machine import give_back_memory
-from burnish.run.material import Material
+from burnish.run.material import PreparedData
 from burnish.run.prepared import PreparedFolder
 from burnish.run.read_prepared import read_features, refuse_misfit
 from burnish.run.selection import refuse_misfits, refuse_unlike
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, joined_profile, named, parts_of
 from burnish.spec.protocols import Assets, Encoder
-from burnish.spec.values import Array, Batch, Draw, Profile, RowFault, Rows, Splits
+from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows, Splits
 from burnish.tasks.table_encoder import unseen_cells
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Request:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedTask:
     """The data of one task."""
 
     rows: Mapping[str, Rows]
@@ -71,16 +71,16 @@ class Prepared:
     """The digest of each file that was read."""
 
     @property
-    def parts(self) -> "Mapping[str, Prepared]":
+    def parts(self) -> "Mapping[str, PreparedTask]":
         """Give itself, for there is but one task."""
         return {ALONE: self}
 
-    def collate(self, split: str) -> "Callable[[Array, Draw], Batch]":
+    def collate(self, split: str) -> "Callable[[Array, RandomKey], Batch]":
         """Give what builds batches of a split; now and then it gives back memory, which would grow with the file."""
         features, release = self.features[split], self.releases.get(split, lambda: None)
         count = itertools.count(1)
 
-        def build(indices: "Array", draw: Draw) -> "Batch":
+        def build(indices: "Array", draw: RandomKey) -> "Batch":
             if next(count) % _BATCHES_BEFORE_RELEASE == 0:
                 release()
             return self.encoder.collate(features, indices, draw)
@@ -90,7 +90,7 @@ class Prepared:
     def batch_of(self, split: str, rows: "Array | None" = None) -> "Batch":
         """Give rows of a split, by default all, as one batch, as they are when predicted."""
         features = self.features[split]
-        draw = Draw(seed=0, epoch=0, is_training=False)
+        draw = RandomKey(seed=0, epoch=0, is_training=False)
         return self.encoder.collate(features, np.arange(features.num_rows) if rows is None else rows, draw)
 
 
@@ -101,7 +101,7 @@ def prepare(
     tell: Callable[[str], None],
     is_recorded: bool = True,
     trained_on: TrainedOn = NOTHING_KNOWN,
-) -> Material:
+) -> PreparedData:
     """Read, profile, check and encode every split; unless it is recorded, leave no trace in the directory."""
     quarantine = directory.skipped_rows if is_recorded else None
     record = directory if is_recorded else None
@@ -127,7 +127,7 @@ def _tell_of(name: str, tell: Callable[[str], None], sentence: str) -> None:
     tell(f"{name}: {sentence}")
 
 
-def _encoded(experiment: Experiment, ready: "_Ready", *, tell: Callable[[str], None]) -> Prepared:
+def _encoded(experiment: Experiment, ready: "_LoadedTask", *, tell: Callable[[str], None]) -> PreparedTask:
     for note in ready.profile.facts.get("notes", ()):
         tell(note)
     encode = _features(experiment, ready, tell=tell)
@@ -137,7 +137,7 @@ def _encoded(experiment: Experiment, ready: "_Ready", *, tell: Callable[[str], N
     releases = {name: each.release for name, each in stored.items()}
     give_back_memory()  # reading and encoding took what training will not need
     shaped = (ready.profile, ready.assets, ready.encoder)
-    return Prepared(ready.rows, features, *shaped, facts, releases, ready.digests)
+    return PreparedTask(ready.rows, features, *shaped, facts, releases, ready.digests)
 
 
 def feature_keys(experiment: Experiment) -> dict[str, dict[str, object]]:
@@ -151,7 +151,7 @@ def feature_keys(experiment: Experiment) -> dict[str, dict[str, object]]:
 
 
 @dataclass(frozen=True)
-class _Ready:
+class _LoadedTask:
     """Rows that are sound, and what would encode them."""
 
     splits: Splits
@@ -162,9 +162,11 @@ class _Ready:
     digests: Mapping[str, str]
 
 
-def _all_ready(parts: Mapping[str, Experiment], quarantine: Path | None, trained_on: TrainedOn) -> dict[str, _Ready]:
+def _all_ready(
+    parts: Mapping[str, Experiment], quarantine: Path | None, trained_on: TrainedOn
+) -> dict[str, _LoadedTask]:
     """Read the rows of every task before one is refused, so that the faults of all are told at once."""
-    ready: dict[str, _Ready] = {}
+    ready: dict[str, _LoadedTask] = {}
     refused: list[DataError] = []
     misfits: list[Problem] = []
     changes: list[str] = []
@@ -192,7 +194,7 @@ def _ready(
     name: str = ALONE,
     record: RunDirectory | None = None,
     trained_on: TrainedOn = NOTHING_KNOWN,
-) -> _Ready:
+) -> _LoadedTask:
     try:
         splits = experiment.data.load(request_of(experiment, quarantine))
     except BrokenRows as error:
@@ -209,7 +211,7 @@ def _ready(
         refuse_misfit(experiment.data.dir, encoder)
     sound = partial(_sound, experiment=experiment, encoder=encoder, quarantine=quarantine)
     rows = settle_all({split: partial(sound, part, split) for split, part in _parts(splits).items()})
-    return _Ready(splits, rows, profile, assets, encoder, digests)
+    return _LoadedTask(splits, rows, profile, assets, encoder, digests)
 
 
 def _with_faults_of_the_rest(experiment: Experiment, error: BrokenRows) -> DataError:
@@ -285,7 +287,7 @@ def _settled(
     )
 
 
-def _features(experiment: Experiment, ready: _Ready, *, tell: Callable[[str], None]) -> Encode:
+def _features(experiment: Experiment, ready: _LoadedTask, *, tell: Callable[[str], None]) -> Encode:
     source = experiment.data
     if isinstance(source, PreparedFolder):
         num_ids = Vocabulary(ready.assets).size if isinstance(ready.assets, TextAssets) else None
@@ -302,7 +304,7 @@ def _features(experiment: Experiment, ready: _Ready, *, tell: Callable[[str], No
     return encode
 
 
-def _key(experiment: Experiment, ready: _Ready, *, split: str) -> dict[str, object]:
+def _key(experiment: Experiment, ready: _LoadedTask, *, split: str) -> dict[str, object]:
     """Give all that shapes the features of a split: bytes, seed, tokenizer, policy and the code that encodes."""
     return {
         "data": ready.splits.fingerprint,

@@ -7,7 +7,7 @@ from burnish.engine.state import Moment, refusing_misfit
 from burnish.errors import LaunchError
 from burnish.run.directory import RunDirectory
 from burnish.run.inputs import TrainedOn
-from burnish.run.material import Material
+from burnish.run.material import PreparedData
 from burnish.run.prepare import prepare
 from burnish.spec.experiment import Experiment
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
@@ -20,7 +20,7 @@ def prepare_in_turn(
     world: World,
     tell: Callable[[str], None],
     trained_on: TrainedOn,
-) -> Material:
+) -> PreparedData:
     """Prepare the data on process 0, then on the others, who find the features in the cache."""
     if world.rank > 0:
         world.barrier()

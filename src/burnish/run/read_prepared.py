@@ -17,7 +17,7 @@ from burnish.data.rows import demand, from_file
 from burnish.errors import DataError
 from burnish.run.prepared import FEATURES, FORMAT, ROWS, shard_name
 from burnish.spec.protocols import DataRequest, Encoder
-from burnish.spec.values import Held, Rows, Splits
+from burnish.spec.values import MemoryMapped, Rows, Splits
 from burnish.storage import manifest
 from burnish.tasks.column_types import is_list
 
@@ -104,7 +104,7 @@ def _are_sizes(sizes: object) -> bool:
 
 def _rows(folder: Path, split: str, content: Mapping[str, Any]) -> Rows:
     stored = _mapped(folder, ROWS, split, content=content)
-    held = Held(stored.digest, stored.release)
+    held = MemoryMapped(stored.digest, stored.release)
     return from_file(stored.table, name=f"{folder} [{split}]", first_line=0, held=held)
 
 

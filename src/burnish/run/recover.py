@@ -2,14 +2,14 @@
 
 from burnish.engine.recovery import BadStep
 from burnish.errors import BurnishError
-from burnish.run.ledger import Ledger
+from burnish.run.ledger import RecoveryLog
 from burnish.spec.experiment import TrainPolicy
 from burnish.spec.values import Rows
 
 _SHOWN_ROWS = 20
 
 
-def recover(bad: BadStep, ledger: Ledger, policy: TrainPolicy, *, rows: Rows, restored_step: int) -> str:
+def recover(bad: BadStep, ledger: RecoveryLog, policy: TrainPolicy, *, rows: Rows, restored_step: int) -> str:
     """Record what is done about it, and say so in a sentence; refuse when nothing more may be tried."""
     repairs = ledger.repairs.after(bad, policy.recovery, restored_step=restored_step)
     if repairs is None:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from burnish.durable import sync_file
-from burnish.engine.position import Position
+from burnish.engine.position import TrainingProgress
 from burnish.engine.retention import dispensable, wanted
 from burnish.engine.state import TrainState
 from burnish.engine.stop import StopRequest
@@ -17,11 +17,11 @@ from burnish.spec.events import Event, Noted, Saved
 from burnish.spec.experiment import Keep, TrainPolicy
 from burnish.storage.background import Background
 from burnish.storage.checkpoints import CheckpointStore
-from burnish.storage.room import Room
+from burnish.storage.room import DiskSpace
 
 
 @dataclass(frozen=True)
-class Content:
+class CheckpointContent:
     """What goes into one checkpoint."""
 
     step: int
@@ -37,14 +37,14 @@ class Saver:
     """Write checkpoints in another thread; events come out in the thread that calls."""
 
     store: CheckpointStore
-    room: Room
+    room: DiskSpace
     keep: Keep
     events: Path
     emit: Callable[[Event], None]
     _background: Background[Event] = field(default_factory=Background)
     _is_closing: bool = False
 
-    def begin(self, content: Content) -> None:
+    def begin(self, content: CheckpointContent) -> None:
         """Begin to write; the one before is waited for, and an error of its writing rises here."""
         self.finish()
         self._background.begin(lambda say: self._save(content, say))
@@ -71,7 +71,7 @@ class Saver:
         with suppress(Exception):
             self.finish()
 
-    def _save(self, content: Content, say: Callable[[Event], None]) -> None:
+    def _save(self, content: CheckpointContent, say: Callable[[Event], None]) -> None:
         checkpoint = self._room().write(
             lambda: self._write(content),
             needed=content.num_bytes,
@@ -81,16 +81,16 @@ class Saver:
         self._retain(content)
         say(Saved(content.step, str(checkpoint)))
 
-    def _write(self, content: Content) -> Path:
+    def _write(self, content: CheckpointContent) -> Path:
         # The events before a checkpoint must be on disk with it: only those after it are made again by a resume.
         sync_file(self.events)
         return self.store.save(content.step, content.values, content.write).path
 
-    def _room(self) -> Room:
+    def _room(self) -> DiskSpace:
         give_up = self.room.should_give_up
         return replace(self.room, should_give_up=lambda: self._is_closing or give_up())
 
-    def _retain(self, content: Content) -> list[int]:
+    def _retain(self, content: CheckpointContent) -> list[int]:
         states = self._states(content.step)
         places = _places(states)
         # One that was saved for a stop counts for nothing, and goes when the run has come further.
@@ -100,7 +100,7 @@ class Saver:
             self.store.delete(step)
         return doomed
 
-    def _freed(self, content: Content) -> str | None:
+    def _freed(self, content: CheckpointContent) -> str | None:
         doomed = self._retain(content)
         if not doomed:
             oldest = dispensable(_places(self._states(content.step)), best=content.best_step)
@@ -116,8 +116,8 @@ class Saver:
         return {step: state for step, state in self.store.states().items() if step <= until}
 
 
-def _places(states: Mapping[int, Mapping[str, Any]]) -> dict[int, Position]:
-    places: dict[int, Position] = {}
+def _places(states: Mapping[int, Mapping[str, Any]]) -> dict[int, TrainingProgress]:
+    places: dict[int, TrainingProgress] = {}
     for step, state in states.items():
         with suppress(ValueError):  # one that cannot be understood is left alone, until the next start finds it
             train = TrainState.from_json(state.get("train", {}))
@@ -126,7 +126,7 @@ def _places(states: Mapping[int, Mapping[str, Any]]) -> dict[int, Position]:
     return places
 
 
-def room_of(directory: RunDirectory, policy: TrainPolicy, request: StopRequest) -> Room:
+def room_of(directory: RunDirectory, policy: TrainPolicy, request: StopRequest) -> DiskSpace:
     """Say how long a run waits for room on its disk: as its policy says, or until it is asked to stop."""
     minutes = 0.0 if policy.disk_wait.unit == "never" else policy.disk_wait.amount
-    return Room(directory.path, minutes * 60, lambda: request.reason is not None or directory.stop_file.exists())
+    return DiskSpace(directory.path, minutes * 60, lambda: request.reason is not None or directory.stop_file.exists())

@@ -9,7 +9,7 @@ from burnish.data.batches import evaluation_plan, evaluation_size
 from burnish.dist.world import Solo, World
 from burnish.engine.evaluate import Fitting, Infer, infer_all, plainly
 from burnish.metrics.tally import Tally, mean_score
-from burnish.run.material import Material
+from burnish.run.material import PreparedData
 from burnish.run.selection import judging, main_metric, metrics_of, selection
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, MEAN, named, parts_of
@@ -22,7 +22,7 @@ class Scorer:
     """Score the splits of one run, or of one task of it."""
 
     experiment: Experiment
-    prepared: Material
+    prepared: PreparedData
     world: World = field(default_factory=Solo)
 
     @property

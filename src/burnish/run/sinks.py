@@ -9,7 +9,7 @@ from typing import Protocol
 from burnish.errors import BurnishError
 from burnish.spec.events import Event, Noted
 from burnish.spec.protocols import Tracker, Watcher
-from burnish.storage.room import Room
+from burnish.storage.room import DiskSpace
 
 _BYTES_OF_AN_EVENT = 4096
 """A generous guess, and what most disks hand out at once."""
@@ -46,14 +46,14 @@ class NoLog:
 
 
 @dataclass
-class Sinks:
+class EventDispatcher:
     """The events file, whoever started the process, and the trackers."""
 
     file: Log
     attempt: int
     listener: Callable[[Event], None]
     watchers: Sequence[Watcher] = ()
-    room: Room | None = None
+    room: DiskSpace | None = None
     """How long a full disk is waited for; without it, not at all."""
 
     def emit(self, event: Event) -> None:

@@ -13,9 +13,9 @@ from burnish.data.codecs.tfrecord import FRAME_BYTES, write_records
 from burnish.data.ragged import pick
 from burnish.data.tokens import TextAssets
 from burnish.errors import DataError
-from burnish.run.prepare import Prepared
+from burnish.run.prepare import PreparedTask
 from burnish.spec.experiment import Experiment
-from burnish.spec.values import Array, Batch, Draw
+from burnish.spec.values import Array, Batch, RandomKey
 
 NAMES: Mapping[str, str] = {
     "input_ids": "input_ids",
@@ -41,7 +41,7 @@ class Form:
 
 def records_writer(
     experiment: Experiment,
-    prepared: Prepared,
+    prepared: PreparedTask,
     *,
     shard_bytes: int,
     progress: Callable[[int, int], None] = lambda done, total: None,
@@ -61,9 +61,11 @@ def records_writer(
     return write
 
 
-def _records(prepared: Prepared, split: str, *, form: Form, progress: Callable[[int, int], None]) -> Iterator[bytes]:
+def _records(
+    prepared: PreparedTask, split: str, *, form: Form, progress: Callable[[int, int], None]
+) -> Iterator[bytes]:
     collate, total = prepared.collate(split), prepared.features[split].num_rows
-    draw = Draw(seed=0, epoch=0, is_training=False)
+    draw = RandomKey(seed=0, epoch=0, is_training=False)
     for start in range(0, total, _AT_ONCE):
         which = np.arange(start, min(start + _AT_ONCE, total))
         batch = dict(collate(which, draw))

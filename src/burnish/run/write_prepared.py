@@ -14,7 +14,7 @@ from burnish import __version__
 from burnish.config import render, trust
 from burnish.durable import sync_folder
 from burnish.errors import DataError
-from burnish.run.prepare import Prepared
+from burnish.run.prepare import PreparedTask
 from burnish.run.prepared import EXPERIMENT, FEATURES, FORMAT, ROWS, shard_name
 from burnish.spec.experiment import Experiment
 from burnish.storage import manifest
@@ -25,15 +25,15 @@ WriteRecords = Callable[[Path, str], int]
 
 
 @dataclass(frozen=True)
-class Content:
+class PreparedContent:
     """What goes into one folder of prepared data."""
 
     experiment: Experiment
-    prepared: Prepared
+    prepared: PreparedTask
     write_records: WriteRecords | None = None
 
 
-def write_prepared(path: Path, contents: Mapping[str, Content], *, shard_bytes: int) -> None:
+def write_prepared(path: Path, contents: Mapping[str, PreparedContent], *, shard_bytes: int) -> None:
     """Build the folder under another name and put it in place whole; of several tasks, it holds a folder for each."""
     building = path.with_name(f".{path.name}.building")
     try:
@@ -74,7 +74,7 @@ def shards(table: pa.Table, max_bytes: int) -> Iterator[pa.Table]:
     yield from shards(table.slice(middle), max_bytes)
 
 
-def _write_folder(folder: Path, content: Content, *, shard_bytes: int) -> None:
+def _write_folder(folder: Path, content: PreparedContent, *, shard_bytes: int) -> None:
     prepared = content.prepared
     for kind in (ROWS, FEATURES):
         (folder / kind).mkdir(parents=True)
@@ -88,7 +88,7 @@ def _write_folder(folder: Path, content: Content, *, shard_bytes: int) -> None:
     trust(folder / EXPERIMENT)
 
 
-def _write_split(folder: Path, prepared: Prepared, split: str, *, shard_bytes: int) -> dict[str, int]:
+def _write_split(folder: Path, prepared: PreparedTask, split: str, *, shard_bytes: int) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for kind, table in ((ROWS, prepared.rows[split].table), (FEATURES, prepared.features[split])):
         sizes[kind] = table.num_rows
@@ -103,7 +103,7 @@ def _write_shard(path: Path, table: pa.Table) -> None:
         writer.write_table(table)
 
 
-def _facts(prepared: Prepared) -> dict[str, object]:
+def _facts(prepared: PreparedTask) -> dict[str, object]:
     return {
         "format": FORMAT,
         "burnish": __version__,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from burnish.spec.events import Event
-from burnish.spec.values import Array, Batch, Draw, Head, Outcome, Profile, RowFault, Rows, Score, Splits
+from burnish.spec.values import Array, Batch, Head, Outcome, Profile, RandomKey, RowFault, Rows, Score, Splits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -187,7 +187,7 @@ class Encoder(Protocol):
         """Give features: any columns, and always `length` (int32) and `row` (int64, position in the table)."""
         ...
 
-    def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: Draw) -> Batch:
+    def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: RandomKey) -> Batch:
         """Build one padded batch from the features at these positions; every array has one entry a feature.
 
         With `scored` (bool [n, length]) the network answers at those places only, and `label` has the same shape.
@@ -215,7 +215,7 @@ class NotesDefaults(Protocol):
 
 
 @runtime_checkable
-class Counts(Protocol):
+class CountsLabels(Protocol):
     """An encoder that can tell how often each thing to guess comes."""
 
     def counts(self, features: pa.Table) -> Array:

@@ -18,7 +18,7 @@ else:
 
 
 @dataclass(frozen=True)
-class Held:
+class MemoryMapped:
     """Says that a table lies in a file, mapped, and not in memory."""
 
     digest: str
@@ -32,8 +32,8 @@ class Rows:
     """A table and the place each of its rows was read from."""
 
     table: pa.Table
-    places: Places
-    held: Held | None = None
+    places: RowOrigins
+    held: MemoryMapped | None = None
     """Where the table is, if it is too large for memory: walk through it in parts, and copy no column of text."""
 
     def __len__(self) -> int:
@@ -41,7 +41,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Places:
+class RowOrigins:
     """Tell file and line of a row; `numbers[i]` is the row's ordinal (from 0) in its file."""
 
     files: tuple[str, ...]
@@ -187,7 +187,7 @@ class Head:
 
 
 @dataclass(frozen=True)
-class Draw:
+class RandomKey:
     """The key of everything random about an example: a pure function of these and its index."""
 
     seed: int

@@ -13,7 +13,7 @@ Work = Callable[[Callable[[T], None]], None]
 
 
 @dataclass(frozen=True)
-class _Over:
+class _Finished:
     error: BaseException | None
 
 
@@ -21,7 +21,7 @@ class Background(Generic[T]):
     """Begin work, hear what it says, and wait for its end; an error of the work rises at whoever hears of its end."""
 
     def __init__(self) -> None:
-        self._said: SimpleQueue[T | _Over] = SimpleQueue()
+        self._said: SimpleQueue[T | _Finished] = SimpleQueue()
         self._thread: threading.Thread | None = None
 
     def begin(self, work: Work[T]) -> None:
@@ -44,8 +44,8 @@ class Background(Generic[T]):
         while self._thread is not None:
             yield from self._taken(self._said.get())
 
-    def _taken(self, said: T | _Over) -> Iterator[T]:
-        if not isinstance(said, _Over):
+    def _taken(self, said: T | _Finished) -> Iterator[T]:
+        if not isinstance(said, _Finished):
             yield said
             return
         assert self._thread is not None
@@ -55,10 +55,10 @@ class Background(Generic[T]):
             raise said.error
 
 
-def _run(work: Work[T], said: "SimpleQueue[T | _Over]") -> None:
+def _run(work: Work[T], said: "SimpleQueue[T | _Finished]") -> None:
     try:
         work(said.put)
     except BaseException as error:  # carried over to whoever waits
-        said.put(_Over(error))
+        said.put(_Finished(error))
     else:
-        said.put(_Over(None))
+        said.put(_Finished(None))

@@ -29,7 +29,7 @@ def free_bytes(path: Path) -> int:
 
 
 @dataclass(frozen=True)
-class Room:
+class DiskSpace:
     """Where room is wanted, for how long one waits for it, and who is told."""
 
     path: Path
@@ -68,7 +68,7 @@ class Room:
 class _Pause:
     """One wait for room, however many tries it takes."""
 
-    room: Room
+    room: DiskSpace
     what: str
     needed: int
     tell: Callable[[str], None]

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from burnish.data.ragged import pick
 from burnish.spec.protocols import Encoder
-from burnish.spec.values import Array, Batch, Draw, RowFault, Rows
+from burnish.spec.values import Array, Batch, RandomKey, RowFault, Rows
 from burnish.tasks.table_compact import matrix_column
 from burnish.tasks.table_encoder import refuse_faults
-from burnish.tasks.table_features import HALF, Features
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_features import HALF, FrameEncoder
+from burnish.tasks.table_frame import ColumnFrame
 from burnish.tasks.table_notes import default_notes
 from burnish.tasks.table_plan import TablePlan
 
@@ -51,7 +51,7 @@ class BesideEncoder:
         """Say what is used for cells that cannot be read."""
         return default_notes(rows, self.plan)
 
-    def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
+    def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
         """Build one batch of texts, numbers and ids."""
         batch = dict(self.text.collate(features, indices, draw))
         for name, kind in _TYPES.items():
@@ -59,5 +59,5 @@ class BesideEncoder:
                 batch[name] = pick(features[name], indices).astype(kind)
         return batch
 
-    def _features(self, table: pa.Table) -> Features:
-        return Features(self.plan, Frame(table))
+    def _features(self, table: pa.Table) -> FrameEncoder:
+        return FrameEncoder(self.plan, ColumnFrame(table))

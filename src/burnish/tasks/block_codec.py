@@ -18,7 +18,7 @@ from burnish.data.tokens import TextAssets, tokenize
 from burnish.data.vocabulary import Vocabulary
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Array, Draw
+from burnish.spec.values import Array, RandomKey
 from burnish.tasks.column_types import refuse_other_than_text
 
 VERSION = 1
@@ -28,7 +28,7 @@ IGNORED = -100
 
 
 @dataclass(frozen=True)
-class Layout:
+class BlockLayout:
     """Where in a padded batch the tokens of the texts stand."""
 
     is_text: Array
@@ -113,14 +113,14 @@ class BlockCodec:
             }
         )
 
-    def gather(self, features: pa.Table, indices: Array, draw: Draw) -> Ragged:
+    def gather(self, features: pa.Table, indices: Array, draw: RandomKey) -> Ragged:
         """Copy the tokens of some blocks; in training, packed ones are cut at other places each epoch."""
         if not (self.is_packed and draw.is_training):
             return gather(features["tokens"], indices)
         offset = offset_of(draw.epoch, seed=draw.seed, room=self.room)
         return gather_moved(features["tokens"], indices, offset=offset)
 
-    def pad(self, texts: Ragged) -> tuple[dict[str, Array], Layout]:
+    def pad(self, texts: Ragged) -> tuple[dict[str, Array], BlockLayout]:
         """Lay texts out in one rectangle with their special tokens."""
         assets = self.vocabulary.assets
         segment = assets.pad_type_id if assets.uses_segments else None
@@ -128,9 +128,9 @@ class BlockCodec:
         batch = pad([texts], self.template, padding)
         attended = batch["attention_mask"].astype(bool)
         places = np.cumsum(attended, axis=1) - 1 - len(self.template.pieces[0])
-        return batch, Layout(attended & (places >= 0) & (places < texts.lengths[:, None]), valid_of(texts))
+        return batch, BlockLayout(attended & (places >= 0) & (places < texts.lengths[:, None]), valid_of(texts))
 
-    def places(self, features: pa.Table, indices: Array, layout: Layout) -> dict[str, Array]:
+    def places(self, features: pa.Table, indices: Array, layout: BlockLayout) -> dict[str, Array]:
         """Give `row` of each block, and row and place of each of its tokens."""
         rows = pick(features["row"], indices)
         width = layout.valid.shape[1]

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.ragged import pack, positions
-from burnish.spec.values import Array, Batch, Draw, Outcome, RowFault, Rows
+from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows
 from burnish.tasks.block_codec import IGNORED, BlockCodec
 from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.guesses import in_words
@@ -45,7 +45,7 @@ class CausalEncoder:
         features = self.codec.features(self.codec.cut(last, is_packed=False))
         return features.append_column(PROMPT, pa.array(np.ones(features.num_rows, dtype=bool)))
 
-    def collate(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
         """Score every place that has a token after it; of a text to go on with, the last place."""
         batch, layout = self.codec.pad(self.codec.gather(features, indices, draw))
         attended = batch["attention_mask"].astype(bool)

@@ -8,7 +8,7 @@ import pyarrow as pa
 from burnish.spec.values import Array, Outcome, Profile
 from burnish.tasks.choice_rows import ChoiceColumns
 from burnish.tasks.probabilities import softmax
-from burnish.tasks.tag_rows import Items
+from burnish.tasks.tag_rows import TagItems
 
 
 def decode(
@@ -26,7 +26,7 @@ def decode(
     return Outcome(profile.kind, rows, shares, decisions, truth, profile.labels, answers)
 
 
-def _answers(shares: "Array", decisions: "Array", truth: "Array | None", options: Items) -> pa.Table:
+def _answers(shares: "Array", decisions: "Array", truth: "Array | None", options: TagItems) -> pa.Table:
     """Give the chosen text, the right one if known, the number of the choice and the probability of each."""
     begins = np.cumsum(options.lengths) - options.lengths
     columns = {"predicted": options.flat.take(pa.array(begins + decisions))}

@@ -11,10 +11,10 @@ from burnish.data.padding import pad
 from burnish.data.ragged import Ragged, gather, pack, pick
 from burnish.data.text import TextCodec, padding_of
 from burnish.errors import DataError
-from burnish.spec.values import Array, Batch, Draw, Profile, RowFault, Rows
+from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.choice_rows import ChoiceColumns, ChoiceLabels
 from burnish.tasks.labels import as_text
-from burnish.tasks.tag_rows import Items
+from burnish.tasks.tag_rows import TagItems
 
 VERSION = 1
 """Goes up whenever the same rows would give other features."""
@@ -61,7 +61,7 @@ class ChoiceEncoder:
             columns["label"] = pa.array(self._labels(table, options).numbers)
         return pa.table(columns)
 
-    def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
+    def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
         """Build one batch: [rows, choices, length], and `choices` tells which of them there are."""
         indices = np.asarray(indices, dtype=np.int64)
         sides = [
@@ -81,7 +81,7 @@ class ChoiceEncoder:
                 batch[name] = pick(features[name], indices)
         return batch
 
-    def _labels(self, table: pa.Table, options: Items) -> ChoiceLabels:
+    def _labels(self, table: pa.Table, options: TagItems) -> ChoiceLabels:
         facts = self.profile.facts
         return ChoiceLabels(as_text(table, self.columns.label), options, facts["label_form"], facts["first"])
 

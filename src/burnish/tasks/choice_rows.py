@@ -13,7 +13,7 @@ from burnish.errors import DataError
 from burnish.spec.values import Array, RowFault, Rows
 from burnish.tasks.column_types import is_list
 from burnish.tasks.labels import as_text
-from burnish.tasks.tag_rows import Items, items_of
+from burnish.tasks.tag_rows import TagItems, items_of
 
 LabelForm = Literal["number", "letter", "text"]
 _FITS = 0.9
@@ -40,13 +40,13 @@ class ChoiceColumns:
         """Give what stands before the choices; lists, such as turns of a talk, are joined by spaces."""
         return _joined([_as_text(table, name) for name in self.context])
 
-    def options(self, table: pa.Table) -> Items:
+    def options(self, table: pa.Table) -> TagItems:
         """Give the choices of every row."""
         if len(self.choices) == 1 and is_list(table.schema.field(self.choices[0]).type):
             return items_of(table[self.choices[0]], name=self.choices[0])
         return _side_by_side([_as_text(table, name) for name in self.choices])
 
-    def asked(self, table: pa.Table, options: Items) -> pa.Array:
+    def asked(self, table: pa.Table, options: TagItems) -> pa.Array:
         """Give each choice after its question."""
         if self.question is None:
             return options.flat
@@ -77,7 +77,7 @@ class ChoiceLabels:
     """The right choices of rows."""
 
     column: pa.Array
-    options: Items
+    options: TagItems
     form: str
     first: int
     """The number of the first choice, where choices are numbered."""
@@ -164,7 +164,7 @@ def _joined(parts: Sequence[pa.Array]) -> pa.Array:
     return pc.utf8_trim_whitespace(pc.binary_join_element_wise(*parts, " "))
 
 
-def _side_by_side(columns: Sequence[pa.Array]) -> Items:
+def _side_by_side(columns: Sequence[pa.Array]) -> TagItems:
     """Put the cells of some columns into lists; blank ones at the end of a row are no choices."""
     num_rows = len(columns[0])
     order = np.arange(len(columns) * num_rows).reshape(len(columns), num_rows).T
@@ -172,7 +172,7 @@ def _side_by_side(columns: Sequence[pa.Array]) -> Items:
     is_there = ~_is_blank(cells).reshape(num_rows, len(columns))
     lengths = np.where(is_there.any(axis=1), len(columns) - np.argmax(is_there[:, ::-1], axis=1), 0)
     keep = np.arange(len(columns)) < lengths[:, None]
-    return Items(cells.filter(pa.array(keep.ravel())), lengths.astype(np.int64))
+    return TagItems(cells.filter(pa.array(keep.ravel())), lengths.astype(np.int64))
 
 
 def _is_blank(texts: pa.Array) -> "Array":

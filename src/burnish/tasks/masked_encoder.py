@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.masks import Choice, Fates, Key
+from burnish.data.masks import Key, MaskSelection, Replacement
 from burnish.data.ragged import Ragged
 from burnish.errors import ConfigError, Problem
-from burnish.spec.values import Array, Batch, Draw, Outcome, RowFault, Rows
-from burnish.tasks.block_codec import IGNORED, BlockCodec, Layout, matrix_of, ragged_of, valid_of
+from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows
+from burnish.tasks.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, ragged_of, valid_of
 from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.guesses import in_words
 from burnish.tasks.masking import Masking
@@ -53,7 +53,7 @@ class MaskedEncoder:
         features = self.codec.features(blocks)
         return features.append_column("asked", pa.array(np.full(features.num_rows, asked)))
 
-    def collate(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
         """Hide tokens by (seed, epoch, block, place); without training always the same."""
         if self.is_asked(features, draw):
             return self.asked(features, indices, draw)
@@ -66,14 +66,14 @@ class MaskedEncoder:
         """Count how often each token comes."""
         return self.codec.vocabulary.counts(features["tokens"])
 
-    def laid_out(self, shown: Ragged, texts: Ragged, chosen: Array) -> tuple[dict[str, Array], Layout]:
+    def laid_out(self, shown: Ragged, texts: Ragged, chosen: Array) -> tuple[dict[str, Array], BlockLayout]:
         """Lay out what the model is shown, with the true tokens at the chosen places as labels."""
         batch, layout = self.codec.pad(shown)
         scored = layout.spread(chosen, fill=False)
         truth = layout.spread(matrix_of(texts), fill=IGNORED)
         return batch | {"scored": scored, "label": np.where(scored, truth, IGNORED)}, layout
 
-    def hide(self, texts: Ragged, numbers: Array, draw: Draw) -> tuple[Ragged, Array]:
+    def hide(self, texts: Ragged, numbers: Array, draw: RandomKey) -> tuple[Ragged, Array]:
         """Give texts with tokens replaced, and which are to be guessed, [n, longest]."""
         ids = matrix_of(texts)
         vocabulary = self.codec.vocabulary
@@ -95,11 +95,11 @@ class MaskedEncoder:
         """Write guessed ids as tokens."""
         return in_words(outcome, self.codec.vocabulary.assets.tokenizer)
 
-    def is_asked(self, features: pa.Table, draw: Draw) -> bool:
+    def is_asked(self, features: pa.Table, draw: RandomKey) -> bool:
         """Tell whether these are texts to fill in."""
         return not draw.is_training and bool(pc.any(features["asked"]).as_py())
 
-    def asked(self, features: pa.Table, indices: Array, draw: Draw) -> dict[str, Array]:
+    def asked(self, features: pa.Table, indices: Array, draw: RandomKey) -> dict[str, Array]:
         """Build a batch that asks for what stands behind the masks."""
         texts = self.codec.gather(features, indices, draw)
         batch, layout = self.codec.pad(texts)
@@ -107,15 +107,15 @@ class MaskedEncoder:
         return {**batch, "scored": scored, **self.codec.places(features, indices, layout)}
 
     @cached_property
-    def _choices(self) -> Mapping[bool, Choice]:
+    def _choices(self) -> Mapping[bool, MaskSelection]:
         return {is_training: self.masking.choice(is_training=is_training) for is_training in (True, False)}
 
     @cached_property
-    def _fates(self) -> Fates:
+    def _fates(self) -> Replacement:
         return self.masking.fates(self.codec.vocabulary, mask_id=self.mask_id)
 
 
-def _key(numbers: Array, draw: Draw, *, is_dynamic: bool) -> Key:
+def _key(numbers: Array, draw: RandomKey, *, is_dynamic: bool) -> Key:
     # Whatever the run's seed, scores are of the same masks: else two runs could not be compared.
     if not draw.is_training:
         return Key(0, draw.view, numbers)

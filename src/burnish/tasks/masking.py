@@ -9,7 +9,7 @@ from pydantic import Field, PositiveInt, model_validator
 from burnish.spec.component import Component
 
 if TYPE_CHECKING:
-    from burnish.data.masks import Choice, Fates
+    from burnish.data.masks import MaskSelection, Replacement
     from burnish.data.vocabulary import Vocabulary
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -48,15 +48,15 @@ class Masking(Component):
             )
         return self
 
-    def choice(self, *, is_training: bool) -> Choice:
+    def choice(self, *, is_training: bool) -> MaskSelection:
         """Give the way to choose tokens."""
-        from burnish.data.masks import Choice  # numpy, which checking a config must not load
+        from burnish.data.masks import MaskSelection  # numpy, which checking a config must not load
 
         share = self.probability if is_training else self.scored or self.probability
-        return Choice(share, self.spans, self.max_span or _USUAL_SPANS[self.spans], self.geometric)
+        return MaskSelection(share, self.spans, self.max_span or _USUAL_SPANS[self.spans], self.geometric)
 
-    def fates(self, vocabulary: Vocabulary, *, mask_id: int) -> Fates:
+    def fates(self, vocabulary: Vocabulary, *, mask_id: int) -> Replacement:
         """Give what becomes of the chosen tokens."""
-        from burnish.data.masks import Fates  # numpy, which checking a config must not load
+        from burnish.data.masks import Replacement  # numpy, which checking a config must not load
 
-        return Fates(mask_id, vocabulary.plain_ids, self.masked, self.random)
+        return Replacement(mask_id, vocabulary.plain_ids, self.masked, self.random)

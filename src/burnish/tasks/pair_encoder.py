@@ -17,8 +17,8 @@ from burnish.data.sentences import split_sentences, stretches
 from burnish.data.template import Template, template_of
 from burnish.data.tokens import tokenize
 from burnish.errors import ConfigError, Problem
-from burnish.spec.values import Array, Batch, Draw, Outcome, RowFault, Rows
-from burnish.tasks.block_codec import IGNORED, BlockCodec, Layout, matrix_of, valid_of
+from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows
+from burnish.tasks.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, valid_of
 from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.masked_encoder import MaskedEncoder
 from burnish.tasks.masking import Masking
@@ -77,7 +77,7 @@ class PairEncoder:
             }
         )
 
-    def collate(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
         """Cut, pair and hide by (seed, epoch, stretch); without training always the same."""
         indices = np.asarray(indices, dtype=np.int64)
         first, second, is_wrong = self.pairs(features, indices, draw)
@@ -96,7 +96,7 @@ class PairEncoder:
         """Count how often each token comes."""
         return self.masked.counts(features)
 
-    def pairs(self, features: pa.Table, indices: Array, draw: Draw) -> tuple[Ragged, Ragged, Array]:
+    def pairs(self, features: pa.Table, indices: Array, draw: RandomKey) -> tuple[Ragged, Ragged, Array]:
         """Give first texts, second texts, and which of the second do not follow their first."""
         seed, epoch = (draw.seed, draw.epoch) if draw.is_training else (0, draw.view)
         lots = uniforms(indices, _OTHER + _TRIES, seed=seed, purpose="pair", epoch=epoch)
@@ -126,7 +126,7 @@ class PairEncoder:
         cuts = gather(features["cuts"], indices)
         return gather(features["tokens"], indices), cuts.values[cuts.starts + (lots * cuts.lengths).astype(np.int64)]
 
-    def _pad(self, both: Ragged, first: Array, second: Array) -> tuple[dict[str, Array], Layout]:
+    def _pad(self, both: Ragged, first: Array, second: Array) -> tuple[dict[str, Array], BlockLayout]:
         assets = self.masked.codec.vocabulary.assets
         texts = [
             pack(both.values[positions(both.starts, first)], first),
@@ -140,7 +140,7 @@ class PairEncoder:
         end = (begin + first)[:, None]
         is_first = (place >= begin) & (place < end)
         is_second = (place >= end + middle) & (place < end + middle + second[:, None])
-        return batch, Layout(attended & (is_first | is_second), valid_of(both))
+        return batch, BlockLayout(attended & (is_first | is_second), valid_of(both))
 
 
 def _others(rows: Array, features: pa.Table, lots: Array) -> tuple[Array, Array]:

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.draws import uniforms
-from burnish.spec.values import Array, Batch, Draw
+from burnish.spec.values import Array, Batch, RandomKey
 from burnish.tasks.masked_encoder import MaskedEncoder
 
 
@@ -16,7 +16,7 @@ from burnish.tasks.masked_encoder import MaskedEncoder
 class PermutationEncoder(MaskedEncoder):
     """Encode as a masked language model does, but hide nothing: the order says who may look at whom."""
 
-    def collate(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
         """Choose tokens to guess, and `order` them: -1 for all others, which everyone may look at."""
         if self.is_asked(features, draw):
             batch = self.asked(features, indices, draw)
@@ -29,7 +29,7 @@ class PermutationEncoder(MaskedEncoder):
         return batch if draw.is_training else batch | self.codec.places(features, indices, layout)
 
 
-def _ranks(chosen: Array, numbers: Array, draw: Draw) -> Array:
+def _ranks(chosen: Array, numbers: Array, draw: RandomKey) -> Array:
     """Draw an order of the chosen places of each example, from 0; -1 elsewhere."""
     seed, epoch = (draw.seed, draw.epoch) if draw.is_training else (0, draw.view)
     lots = uniforms(numbers, chosen.shape[1], seed=seed, purpose="permutation", epoch=epoch)

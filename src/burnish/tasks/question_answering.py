@@ -114,9 +114,9 @@ class QuestionAnswering(Component):
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise, lay windows and label."""
-        from burnish.tasks.question_encoder import QuestionEncoder, Reading
+        from burnish.tasks.question_encoder import QuestionEncoder, WindowLimits
 
-        reading = Reading(self.max_length, self.max_question, self.stride)
+        reading = WindowLimits(self.max_length, self.max_question, self.stride)
         may_be_open = bool(profile.facts[_MAY_BE_OPEN])
         has_beam = self.search == "beam"
         return QuestionEncoder.build(assets, self._columns(), reading, may_be_open=may_be_open, has_beam=has_beam)

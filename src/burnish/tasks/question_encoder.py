@@ -19,17 +19,17 @@ from burnish.data.tokens import TextAssets, tokenize
 from burnish.data.truncation import Head as KeepHead
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Array, Batch, Draw, RowFault, Rows
+from burnish.spec.values import Array, Batch, RandomKey, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.question_columns import QuestionColumns
-from burnish.tasks.question_windows import Windows, plan_windows
+from burnish.tasks.question_windows import WindowPlan, plan_windows
 
 VERSION = 1
 """Goes up whenever the same row would give other features."""
 
 
 @dataclass(frozen=True)
-class Reading:
+class WindowLimits:
     """How much is read at once."""
 
     max_length: int
@@ -43,14 +43,14 @@ class QuestionEncoder:
 
     assets: TextAssets
     columns: QuestionColumns
-    reading: Reading
+    reading: WindowLimits
     may_be_open: bool
     """Whether a question may have no answer."""
     has_beam: bool
     """Whether batches are for a head that searches by itself."""
 
     @classmethod
-    def build(cls, assets: Assets, columns: QuestionColumns, reading: Reading, **flags: bool) -> QuestionEncoder:
+    def build(cls, assets: Assets, columns: QuestionColumns, reading: WindowLimits, **flags: bool) -> QuestionEncoder:
         """Put a tokenizer and a task's options together."""
         if not isinstance(assets, TextAssets):
             raise ConfigError([Problem("model needs a tokenizer to read text, and this one has none")])
@@ -89,7 +89,7 @@ class QuestionEncoder:
             features["label"] = pa.FixedSizeListArray.from_arrays(pa.array(labels.ravel(), pa.int32()), 2)
         return pa.table(features)
 
-    def collate(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
         """Build one batch; the answer is among it in training only."""
         indices = np.asarray(indices, dtype=np.int64)
         batch = self._codec.collate(features, indices, draw)
@@ -125,7 +125,7 @@ class QuestionEncoder:
         which = distinct.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         return tokenize_placed(distinct.dictionary.to_pylist(), self.assets.tokenizer), which
 
-    def _labels(self, table: pa.Table, tokens: PlacedTokens, which: Array, windows: Windows) -> Array | None:
+    def _labels(self, table: pa.Table, tokens: PlacedTokens, which: Array, windows: WindowPlan) -> Array | None:
         answers = self.columns.right_answers(table)
         if answers is None:
             return None
@@ -173,7 +173,7 @@ class _Layout:
 
 
 def _features(
-    questions: Ragged, tokens: PlacedTokens, which: Array, windows: Windows, *, num_special: int
+    questions: Ragged, tokens: PlacedTokens, which: Array, windows: WindowPlan, *, num_special: int
 ) -> dict[str, Any]:
     asked = Ragged(questions.values, questions.starts[windows.source], questions.lengths[windows.source])
     starts = tokens.ids.starts[which[windows.source]] + windows.starts

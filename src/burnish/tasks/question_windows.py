@@ -10,7 +10,7 @@ from burnish.spec.values import Array
 
 
 @dataclass(frozen=True)
-class Windows:
+class WindowPlan:
     """Windows one after the other, in row order: each reads `lengths` tokens of a row's context from `starts` on."""
 
     source: Array
@@ -24,7 +24,7 @@ class Windows:
         return np.where(inside[:, None], np.stack([begin, end], axis=1), -1)
 
 
-def plan_windows(contexts: Array, rooms: Array, *, stride: int) -> Windows:
+def plan_windows(contexts: Array, rooms: Array, *, stride: int) -> WindowPlan:
     """Cover contexts of so many tokens by windows of at most `rooms` tokens; two neighbours share `stride` of them."""
     rooms = np.maximum(rooms, 1)
     steps = rooms - np.minimum(stride, rooms - 1)
@@ -32,4 +32,4 @@ def plan_windows(contexts: Array, rooms: Array, *, stride: int) -> Windows:
     source = np.repeat(np.arange(len(contexts)), counts)
     number = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
     starts = number * steps[source]
-    return Windows(source, starts, np.minimum(rooms[source], contexts[source] - starts))
+    return WindowPlan(source, starts, np.minimum(rooms[source], contexts[source] - starts))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.values import Array, Batch, Draw
+from burnish.spec.values import Array, Batch, RandomKey
 from burnish.tasks.masked_encoder import MaskedEncoder
 
 
@@ -15,7 +15,7 @@ from burnish.tasks.masked_encoder import MaskedEncoder
 class ReplacedEncoder(MaskedEncoder):
     """Encode as a masked language model does, and keep what stood there."""
 
-    def collate(self, features: pa.Table, indices: Array, draw: Draw) -> Batch:
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
         """Hide tokens, and say what they were and which places count."""
         batch = dict(super().collate(features, indices, draw))
         if "label" not in batch:

@@ -10,7 +10,7 @@ from burnish.data.ragged import pick
 from burnish.data.text import TextCodec
 from burnish.data.tokens import demand_tokenizer
 from burnish.spec.protocols import Assets, Truncation
-from burnish.spec.values import Array, Batch, Draw, RowFault, Rows
+from burnish.spec.values import Array, Batch, RandomKey, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_text
 from burnish.tasks.text_encoder import empty_texts
 
@@ -68,7 +68,7 @@ class SidesEncoder:
             return features
         return features.append_column("label", pa.array(self.labels(table)[0]))
 
-    def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
+    def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
         """Build one batch: inputs are [rows, texts, length], padded to the longest of all."""
         there = [side for side in _SIDES if side in features.column_names]
         sides = [

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.spec.values import Array
-from burnish.tasks.table_features import Features
+from burnish.tasks.table_features import FrameEncoder
 from burnish.tasks.table_plan import TablePlan
 
 
@@ -22,7 +22,7 @@ class Compact:
 
     plan: TablePlan
 
-    def packed(self, features: Features) -> dict[str, pa.Array]:
+    def packed(self, features: FrameEncoder) -> dict[str, pa.Array]:
         """Give the columns to keep: `numbers`, `flags`, `categories`, and `wide` ids that no category tells."""
         numbers = features.numbers()
         columns = {"numbers": numbers[:, self._values], "flags": numbers[:, self._flags].astype(np.uint8)}

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from burnish.data.picking import Picker
 from burnish.errors import DataError
-from burnish.spec.values import Array, Batch, Draw, Profile, RowFault, Rows
+from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_compact import Compact, fewest_bytes
-from burnish.tasks.table_features import HALF, Features
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_features import HALF, FrameEncoder
+from burnish.tasks.table_frame import ColumnFrame
 from burnish.tasks.table_notes import default_notes
 from burnish.tasks.table_options import Derived
 from burnish.tasks.table_plan import UNSEEN_ID, TablePlan
@@ -55,14 +55,14 @@ class TableEncoder:
     def faults(self, rows: Rows) -> list[RowFault]:
         """List rows with a cell, a target or a weight that cannot be used."""
         self._refuse_missing_columns(rows.table)
-        frame = Frame(rows.table, self.derived)
-        faults = Features(self.plan, frame).faults(forgiven=HALF) + self._labels(frame)[1]
+        frame = ColumnFrame(rows.table, self.derived)
+        faults = FrameEncoder(self.plan, frame).faults(forgiven=HALF) + self._labels(frame)[1]
         return faults + (self._weights(frame)[1] if self.weight else [])
 
     def encode(self, table: pa.Table) -> pa.Table:
         """Encode every column; the target and the weight ride along when the table has them."""
-        frame = Frame(table, self.derived)
-        features = Features(self.plan, frame)
+        frame = ColumnFrame(table, self.derived)
+        features = FrameEncoder(self.plan, frame)
         if not self._has_target(table):  # rows to learn from or to be scored by are judged as a whole before this
             refuse_faults(features.faults())
         # Rows have no length; an encoder that lays them out as sequences would tell one.
@@ -80,7 +80,7 @@ class TableEncoder:
         """Say what is used for absent columns and for cells that cannot be read."""
         return default_notes(rows, self.plan, inputs=self.profile.inputs, derived=self.derived)
 
-    def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
+    def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
         """Take rows out of columns that lie in a file, and make of them what a network wants."""
         kept = self._picker(features).rows(indices)
         if self.profile.labels and "label" in kept:
@@ -119,7 +119,7 @@ class TableEncoder:
         needed = self.derived[self.target].columns if self.target in self.derived else (self.target,)
         return set(needed) <= set(table.column_names)
 
-    def _labels(self, frame: Frame) -> "tuple[Array, list[RowFault]]":
+    def _labels(self, frame: ColumnFrame) -> "tuple[Array, list[RowFault]]":
         table = pa.table({self.target: frame.column(self.target)})
         if self.profile.kind != "regression":
             indices, faults = LabelColumns((self.target,)).class_indices(table, self.profile.labels)
@@ -131,7 +131,7 @@ class TableEncoder:
         usable[[fault.row for fault in faults]] = measure.answers(np.zeros(1))[0]
         return measure.taught(usable), faults
 
-    def _weights(self, frame: Frame) -> "tuple[Array, list[RowFault]]":
+    def _weights(self, frame: ColumnFrame) -> "tuple[Array, list[RowFault]]":
         assert self.weight is not None
         read = frame.numbers(self.weight)
         wrong = ~(np.isfinite(read.values) & (read.values >= 0))

@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import STRAY_SHARE, Numbers, describe_cell, same_words
+from burnish.data.cells import STRAY_SHARE, ParsedNumbers, describe_cell, same_words
 from burnish.data.clock import part
 from burnish.data.hashing import bucket, combine, hash_texts
 from burnish.spec.values import Array, RowFault
 from burnish.tasks.table_fit import turned
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_frame import ColumnFrame
 from burnish.tasks.table_plan import FIRST_ID, MISSING_ID, UNSEEN_ID, ColumnPlan, NumberPlan, TablePlan, WidePlan
 from burnish.tasks.table_scaling import scaled
 
@@ -22,11 +22,11 @@ _WANTED = {"number": "no number", "datetime": "not a date or time", "boolean": "
 
 
 @dataclass(frozen=True)
-class Features:
+class FrameEncoder:
     """Encode one frame."""
 
     plan: TablePlan
-    frame: Frame
+    frame: ColumnFrame
 
     def numbers(self) -> "Array":
         """Give float32 [n, numbers], never missing or infinite."""
@@ -73,7 +73,7 @@ class Features:
     def _cell(self, name: str, row: int) -> str:
         return describe_cell(self.frame.column(name), row)
 
-    def _quantity(self, column: ColumnPlan) -> Numbers:
+    def _quantity(self, column: ColumnPlan) -> ParsedNumbers:
         if column.kind == "datetime":
             return self.frame.times(column.name)
         return self.frame.flags(column.name) if column.kind == "boolean" else self.frame.numbers(column.name)
@@ -149,6 +149,6 @@ def _value_ids(values: pa.Array, column: ColumnPlan) -> "Array":
 
 
 def _default_id(column: ColumnPlan) -> int:
-    frame = Frame(pa.table({column.name: [column.default]}))
+    frame = ColumnFrame(pa.table({column.name: [column.default]}))
     plain = ColumnPlan(column.name, column.kind, vocabulary=column.vocabulary, size=column.size)
-    return int(Features(TablePlan((plain,), (), ()), frame).categories()[0, 0])
+    return int(FrameEncoder(TablePlan((plain,), (), ()), frame).categories()[0, 0])

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.cells import Numbers, Words, describe_cell, numbers, times
+from burnish.data.cells import ParsedNumbers, Words, describe_cell, numbers, times
 from burnish.data.clock import PERIODS, part
 from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Array
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_frame import ColumnFrame
 from burnish.tasks.table_guess import guess
 from burnish.tasks.table_options import ColumnOptions, Cross
 from burnish.tasks.table_plan import ColumnPlan, NumberPlan, Scaling, TablePlan, WidePlan
@@ -29,7 +29,7 @@ _STRAYS_SHOWN = 3
 class Fitter:
     """Fit a table by what the user stated and, where nothing is stated, by what the rows look like."""
 
-    frame: Frame
+    frame: ColumnFrame
     options: Mapping[str, ColumnOptions]
     normalise: str = "quantile"
     num_bins: int = 48
@@ -102,7 +102,7 @@ class Fitter:
         }
         return ColumnPlan(name, kind, options.default, fill=self._fill(name, kind, options, middle), facts=facts)
 
-    def _strays(self, name: str, read: Numbers) -> dict[str, Any]:
+    def _strays(self, name: str, read: ParsedNumbers) -> dict[str, Any]:
         """Count the cells that cannot be read, with a few of them."""
         rows = np.flatnonzero(read.is_wrong).tolist()
         if not rows:

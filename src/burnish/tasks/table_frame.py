@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.cells import Numbers, Words, flags, numbers, times, words
+from burnish.data.cells import ParsedNumbers, Words, flags, numbers, times, words
 from burnish.data.evaluate import evaluate
 from burnish.data.expression import parse
 from burnish.errors import ConfigError, DataError, Problem
@@ -17,7 +17,7 @@ from burnish.tasks.table_options import Derived
 
 
 @dataclass(frozen=True)
-class Frame:
+class ColumnFrame:
     """Columns by name; a column that the table lacks is missing in every row."""
 
     table: pa.Table
@@ -41,19 +41,19 @@ class Frame:
         read: Words = self._once("words", name, lambda name: _named(name, words, self.column(name)))
         return read
 
-    def numbers(self, name: str) -> Numbers:
+    def numbers(self, name: str) -> ParsedNumbers:
         """Read a column as numbers."""
-        read: Numbers = self._once("numbers", name, lambda name: _named(name, numbers, self.column(name)))
+        read: ParsedNumbers = self._once("numbers", name, lambda name: _named(name, numbers, self.column(name)))
         return read
 
-    def flags(self, name: str) -> Numbers:
+    def flags(self, name: str) -> ParsedNumbers:
         """Read a column as yes and no."""
-        read: Numbers = self._once("flags", name, lambda name: _named(name, flags, self.column(name)))
+        read: ParsedNumbers = self._once("flags", name, lambda name: _named(name, flags, self.column(name)))
         return read
 
-    def times(self, name: str) -> Numbers:
+    def times(self, name: str) -> ParsedNumbers:
         """Read a column as seconds since 1970."""
-        read: Numbers = self._once("times", name, lambda name: _named(name, times, self.column(name)))
+        read: ParsedNumbers = self._once("times", name, lambda name: _named(name, times, self.column(name)))
         return read
 
     def number(self, name: str) -> "Array":
@@ -64,7 +64,7 @@ class Frame:
         """Give a column's times to an expression."""
         return self._noted(name, self.times(name))
 
-    def _noted(self, name: str, read: Numbers) -> "Array":
+    def _noted(self, name: str, read: ParsedNumbers) -> "Array":
         if read.is_wrong.any():
             self.strays[name] = np.flatnonzero(read.is_wrong)
         return read.values
@@ -78,7 +78,7 @@ class Frame:
 
     def unread(self) -> "dict[str, Array]":
         """Mark the rows of each column that was read as numbers, flags or times and holds something else."""
-        read = {name: each for (_how, name), each in self._read.items() if isinstance(each, Numbers)}
+        read = {name: each for (_how, name), each in self._read.items() if isinstance(each, ParsedNumbers)}
         return {name: each.is_wrong for name, each in read.items() if each.is_wrong.any()}
 
     def forget(self, name: str) -> None:
@@ -112,7 +112,7 @@ class Frame:
         return self._read[how, name]
 
 
-def frame_of(rows: Rows, derived: Mapping[str, Derived] | None = None) -> Frame:
+def frame_of(rows: Rows, derived: Mapping[str, Derived] | None = None) -> ColumnFrame:
     """Give the columns of rows that may lie in a file."""
     held = rows.held
 
@@ -121,7 +121,7 @@ def frame_of(rows: Rows, derived: Mapping[str, Derived] | None = None) -> Frame:
             held.release()
             pa.default_memory_pool().release_unused()  # text that was read as numbers is as large as the column
 
-    return Frame(rows.table, derived or {}, release)
+    return ColumnFrame(rows.table, derived or {}, release)
 
 
 def _named(name: str, read: Callable[[Any], Any], column: pa.ChunkedArray | pa.Array) -> Any:

@@ -9,7 +9,7 @@ from burnish.metrics.classification import RocAuc
 from burnish.metrics.regression import Spearman
 from burnish.spec.values import Array, Outcome
 from burnish.tasks.labels import LabelColumns
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_frame import ColumnFrame
 
 _MOST_BINS, _ROWS_A_BIN = 256, 10
 _FEWEST_ROWS = 100
@@ -17,7 +17,7 @@ _FEWEST_ROWS = 100
 _LEAST_CORRELATION, _LEAST_AREA = 0.98, 0.97
 
 
-def giveaways(frame: Frame, names: Sequence[str], *, target: str, kind: str) -> dict[str, float]:
+def giveaways(frame: ColumnFrame, names: Sequence[str], *, target: str, kind: str) -> dict[str, float]:
     """Give the columns that alone score nearly all there is, on rows they did not learn from, each with that score."""
     if len(frame) < _FEWEST_ROWS:
         return {}
@@ -27,7 +27,7 @@ def giveaways(frame: Frame, names: Sequence[str], *, target: str, kind: str) -> 
     return {name: score for name, score in found.items() if score >= least}
 
 
-def _truth(frame: Frame, target: str, kind: str) -> "tuple[Array, tuple[str, ...]]":
+def _truth(frame: ColumnFrame, target: str, kind: str) -> "tuple[Array, tuple[str, ...]]":
     table, columns = pa.table({target: frame.column(target)}), LabelColumns((target,))
     if kind == "regression":
         return np.asarray(columns.numbers(table)[0], dtype=np.float64), ()
@@ -35,7 +35,7 @@ def _truth(frame: Frame, target: str, kind: str) -> "tuple[Array, tuple[str, ...
     return np.asarray(columns.class_indices(table, labels)[0]), labels
 
 
-def _codes(frame: Frame, name: str) -> "Array":
+def _codes(frame: ColumnFrame, name: str) -> "Array":
     """Number the values of a column from 0, those of a quantity by ranges of some rows; the missing are a value too."""
     numbers = frame.numbers(name)
     if not numbers.fits():

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from burnish.data.cells import EXACT, flags, is_opaque
 from burnish.spec.values import Array
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_frame import ColumnFrame
 
 _ID = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownum|row_number)$|^unnamed|^column1$", re.IGNORECASE)
 _CODE = re.compile(r"(_id|area|tract|zip|zip_?code|post_?code|code|number_type)$", re.IGNORECASE)
@@ -33,7 +33,7 @@ class Guess:
     why: str
 
 
-def guess(frame: Frame, name: str) -> Guess:
+def guess(frame: ColumnFrame, name: str) -> Guess:
     """Tell what a column seems to be."""
     kind = frame.column(name).type
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
@@ -52,7 +52,7 @@ def guess(frame: Frame, name: str) -> Guess:
     return Guess(found.kind, f"{found.why}, {_counted(num_wrong, 'unreadable cell')}") if num_wrong else found
 
 
-def _lose_digits(frame: Frame, name: str, values: "Array") -> bool:
+def _lose_digits(frame: ColumnFrame, name: str, values: "Array") -> bool:
     """Tell whether distinct whole numbers, such as ids of 64 bits, are one and the same float."""
     if not np.any(np.abs(values) >= EXACT):
         return False
@@ -88,7 +88,7 @@ def _whole_number(distinct: "Array", name: str, *, num_known: int) -> Guess:
     return Guess("number", _counted(len(distinct), "distinct value"))
 
 
-def _text(frame: Frame, name: str) -> Guess:
+def _text(frame: ColumnFrame, name: str) -> Guess:
     read = frame.words(name)
     num_known = int((read.codes >= 0).sum())
     distinct = pc.drop_null(pc.unique(read.values))
@@ -109,7 +109,7 @@ def _text(frame: Frame, name: str) -> Guess:
     return Guess("hash", _counted(len(distinct), "distinct value"))
 
 
-def words_of_prose(frame: Frame, name: str) -> float | None:
+def words_of_prose(frame: ColumnFrame, name: str) -> float | None:
     """Count the words of a cell where a column's values, few of them alike, look like text; None where they do not."""
     found = guess(frame, name)
     if found.kind not in ("category", "hash", "drop") or is_opaque(frame.column(name).type):

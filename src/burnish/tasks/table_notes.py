@@ -7,8 +7,8 @@ import numpy as np
 from burnish.data.cells import describe_cell
 from burnish.data.spool import in_parts
 from burnish.spec.values import Rows
-from burnish.tasks.table_features import Features
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_features import FrameEncoder
+from burnish.tasks.table_frame import ColumnFrame
 from burnish.tasks.table_options import Derived
 from burnish.tasks.table_plan import ColumnPlan, TablePlan
 
@@ -51,8 +51,8 @@ def _about_unread(rows: Rows, plan: TablePlan, derived: Mapping[str, Derived]) -
     counts: dict[str, int] = {}
     first: dict[str, str] = {}
     for start, part in in_parts(rows):
-        frame = Frame(part.table, derived)
-        Features(plan, frame).read()
+        frame = ColumnFrame(part.table, derived)
+        FrameEncoder(plan, frame).read()
         for name, is_wrong in frame.unread().items():
             counts[name] = counts.get(name, 0) + int(is_wrong.sum())
             row = int(np.flatnonzero(is_wrong)[0])

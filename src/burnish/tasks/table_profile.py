@@ -12,7 +12,7 @@ from burnish.spec.values import Profile, Rows
 from burnish.tasks.class_weights import refuse_odd_classes
 from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_fit import Fitter
-from burnish.tasks.table_frame import Frame, frame_of
+from burnish.tasks.table_frame import ColumnFrame, frame_of
 from burnish.tasks.table_plan import TablePlan
 from burnish.tasks.table_target import TARGET, Measure, read_numbers
 
@@ -61,7 +61,7 @@ def _candidates(task: "Tabular", table: pa.Table) -> list[str]:
     return sorted({*stated, *derived, *others} - unwanted)
 
 
-def _target(task: "Tabular", frame: Frame) -> tuple[str, tuple[str, ...], dict[str, Any]]:
+def _target(task: "Tabular", frame: ColumnFrame) -> tuple[str, tuple[str, ...], dict[str, Any]]:
     column = frame.column(task.target)
     if is_opaque(column.type):
         raise DataError(f"the column `{task.target}` holds {column.type}, and a target is a single word or number")
@@ -124,7 +124,7 @@ def notes_of(plan: TablePlan) -> Iterator[str]:
         yield "cells that cannot be read, taken as missing: " + ", ".join(strays)
 
 
-def _notes_of_strays(rows: Rows, frame: Frame, plan: TablePlan) -> Iterator[str]:
+def _notes_of_strays(rows: Rows, frame: ColumnFrame, plan: TablePlan) -> Iterator[str]:
     """Say which cells left a derived column without a value; those of columns that are used themselves were named."""
     named = {column.name for column in plan.columns if "unreadable" in column.facts}
     strays = []

@@ -10,8 +10,8 @@ import pyarrow as pa
 from burnish.data.codecs.columns import ColumnSpec, Kind
 from burnish.spec.values import Profile, RowFault
 from burnish.tasks.table_encoder import TableEncoder, refuse_faults
-from burnish.tasks.table_features import Features
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_features import FrameEncoder
+from burnish.tasks.table_frame import ColumnFrame
 from burnish.tasks.table_plan import TablePlan
 
 _SPEC_KINDS: Mapping[str, Kind] = {"number": "number", "boolean": "flag", "datetime": "time"}
@@ -26,7 +26,9 @@ def table_of_rows(rows: Sequence[Mapping[str, Any]], encoder: TableEncoder, *, c
     refuse_faults([*_shapes(rows, columns)])
     given = [name for name in names if name in columns or any(name in row for row in rows)]
     table = pa.table({name: pa.array([_text(row.get(name)) for row in rows], pa.string()) for name in given})
-    refuse_faults([*_nested(rows, columns), *Features(encoder.plan, Frame(table, encoder.derived)).faults(forgiven=0)])
+    refuse_faults(
+        [*_nested(rows, columns), *FrameEncoder(encoder.plan, ColumnFrame(table, encoder.derived)).faults(forgiven=0)]
+    )
     return table
 
 

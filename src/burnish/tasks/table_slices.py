@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from burnish.errors import DataError
 from burnish.spec.values import Array
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_frame import ColumnFrame
 from burnish.tasks.table_options import Derived
 
 _MOST_VALUES = 12
@@ -20,7 +20,7 @@ def slices_of(table: pa.Table, column: str, *, derived: Mapping[str, Derived]) -
     """Give each frequent value with the rows that hold it, or four ranges of a quantity, and the missing."""
     if column not in table.column_names and column not in derived:
         raise DataError(f"task.slices: there is no column `{column}`; there are {', '.join(table.column_names)}")
-    frame = Frame(table, derived)
+    frame = ColumnFrame(table, derived)
     words = frame.words(column)
     numbers = frame.numbers(column)
     distinct = pc.drop_null(pc.unique(words.values))

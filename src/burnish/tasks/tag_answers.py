@@ -7,9 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.ragged import Ragged, positions
-from burnish.metrics.chunks import Chunks, Marks, chunks_of, marks_of
+from burnish.metrics.chunks import ChunkMarks, Chunks, chunks_of, marks_of
 from burnish.spec.values import Array, Profile
-from burnish.tasks.tag_rows import Texts, words_of
+from burnish.tasks.tag_rows import TagTexts, words_of
 
 NOTHING = "(none)"
 
@@ -39,7 +39,7 @@ def answers(said: Said, profile: Profile, column: pa.ChunkedArray, *, name: str)
     return pa.table(columns)
 
 
-def _lines(tags: Ragged, profile: Profile, texts: Texts, marks: Marks | None) -> pa.Array:
+def _lines(tags: Ragged, profile: Profile, texts: TagTexts, marks: ChunkMarks | None) -> pa.Array:
     """Write each row's entities, like `PER Peter Blackburn; LOC Brussels`; other tags as they come."""
     if marks is None:
         return pa.array([" ".join(row) for row in _names(tags, profile).to_pylist()], pa.string())
@@ -55,7 +55,7 @@ def _names(tags: Ragged, profile: Profile) -> pa.ListArray:
     return pa.ListArray.from_arrays(_offsets(tags.lengths), names)
 
 
-def _entities(said: Said, texts: Texts, marks: Marks) -> pa.ListArray:
+def _entities(said: Said, texts: TagTexts, marks: ChunkMarks) -> pa.ListArray:
     """Give each row's entities: type, text, start and end in characters, and the probability of all their tags."""
     chunks = chunks_of(said.tags.values, said.tags.lengths, marks)
     sizes = chunks.ends - chunks.starts

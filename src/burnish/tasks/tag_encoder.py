@@ -15,10 +15,10 @@ from burnish.data.tokens import TextAssets
 from burnish.data.word_pieces import word_pieces
 from burnish.errors import ConfigError
 from burnish.metrics.chunks import BEGIN, INSIDE, marks_of
-from burnish.spec.values import Array, Batch, Draw, Profile, RowFault, Rows
+from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.tag_reading import TagReading
 from burnish.tasks.tag_rows import items_of, words_of
-from burnish.tasks.tag_windows import Cut, Pieces, cut_pieces, pieces_of
+from burnish.tasks.tag_windows import CutTokens, Pieces, cut_pieces, pieces_of
 
 VERSION = 1
 """Goes up whenever the same words would give other features."""
@@ -85,7 +85,7 @@ class TagEncoder:
         lists = {name: pack(values.astype(np.int32), cut.lengths).to_arrow() for name, values in columns.items()}
         return pa.table({**lists, **self._numbers(pieces, cut)})
 
-    def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
+    def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
         """Build one batch that asks for an answer at every word once, or in training wherever there is a label."""
         indices = np.asarray(indices, dtype=np.int64)
         ids = gather(features["a"], indices)
@@ -123,7 +123,7 @@ class TagEncoder:
     def _room(self) -> int:
         return self.max_length - self._template.num_special
 
-    def _labels(self, table: pa.Table, pieces: Pieces, cut: Cut) -> "Array":
+    def _labels(self, table: pa.Table, pieces: Pieces, cut: CutTokens) -> "Array":
         by_word = self._reading.numbers(items_of(table[self.tags], name=self.tags))
         labels = by_word[pieces.words[cut.tokens]]
         is_first = pieces.is_first[cut.tokens]
@@ -144,7 +144,7 @@ class TagEncoder:
             numbers[begin] = inside
         return numbers
 
-    def _numbers(self, pieces: Pieces, cut: Cut) -> dict[str, pa.Array]:
+    def _numbers(self, pieces: Pieces, cut: CutTokens) -> dict[str, pa.Array]:
         return {
             "row": pa.array(cut.rows, pa.int64()),
             "length": pa.array(cut.lengths + self._template.num_special, pa.int32()),

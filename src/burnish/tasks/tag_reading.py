@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.errors import DataError
-from burnish.metrics.chunks import Marks, marks_of
+from burnish.metrics.chunks import ChunkMarks, marks_of
 from burnish.spec.values import Array, Profile, RowFault
-from burnish.tasks.tag_rows import Items
+from burnish.tasks.tag_rows import TagItems
 from burnish.tasks.tag_schemes import impossible, rewritten, scheme_of, tags_of
 
 _SHOWN = 20
@@ -51,18 +51,18 @@ class TagReading:
         """Every tag that is learned."""
         return self.names if self.learned == "none" else tags_of(self.names, self.learned)
 
-    def numbers(self, tags: Items) -> "Array":
+    def numbers(self, tags: TagItems) -> "Array":
         """Give each tag as its number among `labels`; unknown ones as 0."""
         found = self._found(tags)
         if self.written == self.learned:
             return found
         return rewritten(found, tags.lengths, marks=self._marks, scheme=self.learned, names=self.labels)
 
-    def unknown(self, tags: Items) -> "Array":
+    def unknown(self, tags: TagItems) -> "Array":
         """Find the tags that are none, as positions over all rows."""
         return np.flatnonzero(pc.is_null(self._indices(tags)).to_numpy(zero_copy_only=False))
 
-    def faults(self, tags: Items, words: Items, *, is_order_asked: bool) -> Iterator[RowFault]:
+    def faults(self, tags: TagItems, words: TagItems, *, is_order_asked: bool) -> Iterator[RowFault]:
         """Tell which rows hold a tag that is none or, if asked, one that cannot stand where it does."""
         row_of, place_of = tags.row_of, tags.place_of
         known = ", ".join(self.vocabulary[:_SHOWN]) + (" …" if len(self.vocabulary) > _SHOWN else "")
@@ -76,30 +76,30 @@ class TagReading:
                 said = f"the tag {tags.flat[at].as_py()} of {_word(words, at, place_of)} {why}"
                 yield RowFault(int(row_of[at]), f"{said} in {self.written.upper()}")
 
-    def num_impossible(self, tags: Items) -> int:
+    def num_impossible(self, tags: TagItems) -> int:
         """Count the tags that cannot stand where they do."""
         if self.written == "none":
             return 0
         return len(impossible(self._found(tags), tags.lengths, self._marks, self.written).words)
 
     @cached_property
-    def _marks(self) -> Marks:
+    def _marks(self) -> ChunkMarks:
         marks = marks_of(self.vocabulary)
         assert marks is not None, "the tags of a scheme were made by it"
         return marks
 
-    def _indices(self, tags: Items) -> pa.Array:
+    def _indices(self, tags: TagItems) -> pa.Array:
         return pc.index_in(tags.flat, value_set=pa.array(self.vocabulary, pa.string()))
 
-    def _found(self, tags: Items) -> "Array":
+    def _found(self, tags: TagItems) -> "Array":
         return np.asarray(pc.fill_null(self._indices(tags), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _word(words: Items, at: int, place_of: "Array") -> str:
+def _word(words: TagItems, at: int, place_of: "Array") -> str:
     return f"word {int(place_of[at]) + 1} ({words.flat[at].as_py()})"
 
 
-def learn_reading(tags: Items, *, scheme: str, learn_as: str, names: Sequence[str] | None) -> TagReading:
+def learn_reading(tags: TagItems, *, scheme: str, learn_as: str, names: Sequence[str] | None) -> TagReading:
     """Find out how training rows are tagged, unless the options say so."""
     counts = {str(each["values"]): int(each["counts"]) for each in pc.value_counts(tags.flat).to_pylist()}
     counts.pop("", None)  # told as a fault of its row
@@ -115,7 +115,7 @@ def learn_reading(tags: Items, *, scheme: str, learn_as: str, names: Sequence[st
     return TagReading(written, written if learn_as == "as_written" else learn_as, types)
 
 
-def _scheme(tags: Items, counts: Mapping[str, int]) -> str:
+def _scheme(tags: TagItems, counts: Mapping[str, int]) -> str:
     fitting = [tag for tag in counts if _is_tag(tag)]
     share = sum(counts[tag] for tag in fitting) / max(1, sum(counts.values()))
     # A few misspelt tags do not make parts of speech of entities: they are refused, row by row.

@@ -14,7 +14,7 @@ from burnish.tasks.column_types import is_list
 
 
 @dataclass(frozen=True)
-class Items:
+class TagItems:
     """The words or the tags of all rows, one after the other."""
 
     flat: pa.Array
@@ -34,7 +34,7 @@ class Items:
         return np.asarray(np.arange(int(self.lengths.sum())) - np.repeat(begins, self.lengths))
 
 
-def items_of(column: pa.ChunkedArray | pa.Array, *, name: str) -> Items:
+def items_of(column: pa.ChunkedArray | pa.Array, *, name: str) -> TagItems:
     """Read a column of lists; a row without a list has no items."""
     if not is_list(column.type):
         raise DataError(
@@ -46,14 +46,14 @@ def items_of(column: pa.ChunkedArray | pa.Array, *, name: str) -> Items:
         raise DataError(f"task: the column `{name}` holds {column.type}, and lists of plain words are needed")
     lists = lists.cast(pa.list_(pa.string()))
     lengths = pc.fill_null(pc.list_value_length(lists), 0).to_numpy(zero_copy_only=False)
-    return Items(pc.fill_null(lists.flatten(), ""), lengths.astype(np.int64))
+    return TagItems(pc.fill_null(lists.flatten(), ""), lengths.astype(np.int64))
 
 
 @dataclass(frozen=True)
-class Texts:
+class TagTexts:
     """Words, and where each stands in the text of its row."""
 
-    words: Items
+    words: TagItems
     starts: "Array"
     """In characters."""
     texts: pa.Array | None = None
@@ -77,21 +77,21 @@ class Texts:
         return np.asarray(self.starts + _sizes(self.words.flat))
 
 
-def words_of(column: pa.ChunkedArray | pa.Array, *, name: str) -> Texts:
+def words_of(column: pa.ChunkedArray | pa.Array, *, name: str) -> TagTexts:
     """Read words given as lists, or find them in texts."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _split(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
     words = items_of(column, name=name)
     steps = _sizes(words.flat) + 1
-    return Texts(words, _since_row_start(steps, words.lengths))
+    return TagTexts(words, _since_row_start(steps, words.lengths))
 
 
-def _split(texts: pa.Array) -> Texts:
+def _split(texts: pa.Array) -> TagTexts:
     found = [list(WORD.finditer(text or "")) for text in texts.to_pylist()]
     flat = pa.array([match[0] for row in found for match in row], pa.string())
     starts = np.array([match.start() for row in found for match in row], dtype=np.int64)
-    return Texts(Items(flat, np.array([len(row) for row in found], dtype=np.int64)), starts, texts)
+    return TagTexts(TagItems(flat, np.array([len(row) for row in found], dtype=np.int64)), starts, texts)
 
 
 def _sizes(words: pa.Array) -> "Array":

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from burnish.metrics.chunks import BEGIN, END, INSIDE, OUTSIDE, SINGLE, Marks, chunks_of, continued, row_starts
+from burnish.metrics.chunks import BEGIN, END, INSIDE, OUTSIDE, SINGLE, ChunkMarks, chunks_of, continued, row_starts
 from burnish.spec.values import Array
 
 Scheme = Literal["bio", "iob1", "iobes", "bilou", "none"]
@@ -27,7 +27,7 @@ class Impossible:
     reasons: tuple[str, ...]
 
 
-def scheme_of(tags: "Array", lengths: "Array", *, names: Sequence[str], marks: Marks | None) -> Scheme:
+def scheme_of(tags: "Array", lengths: "Array", *, names: Sequence[str], marks: ChunkMarks | None) -> Scheme:
     """Tell how tags are written; B, I and O alone are IOB1 if every B stands where only IOB1 needs one."""
     if marks is None:
         return "none"
@@ -40,7 +40,7 @@ def scheme_of(tags: "Array", lengths: "Array", *, names: Sequence[str], marks: M
     return "iob1" if is_wrong["bio"] and not is_wrong["iob1"] else "bio"
 
 
-def impossible(tags: "Array", lengths: "Array", marks: Marks, scheme: str) -> Impossible:
+def impossible(tags: "Array", lengths: "Array", marks: ChunkMarks, scheme: str) -> Impossible:
     """Find the tags that cannot stand where they do."""
     places, types = marks.places[tags], marks.types[tags]
     goes_on = continued(places, types, lengths)
@@ -55,7 +55,7 @@ def impossible(tags: "Array", lengths: "Array", marks: Marks, scheme: str) -> Im
     return Impossible(np.concatenate([lost.words, opened.words]), (*lost.reasons, *opened.reasons))
 
 
-def rewritten(tags: "Array", lengths: "Array", *, marks: Marks, scheme: str, names: Sequence[str]) -> "Array":
+def rewritten(tags: "Array", lengths: "Array", *, marks: ChunkMarks, scheme: str, names: Sequence[str]) -> "Array":
     """Write the entities of some tags in another scheme, as indices into `names`, the tags of that scheme."""
     chunks = chunks_of(tags, lengths, marks)
     places = np.full(len(tags), OUTSIDE, dtype=np.int64)

@@ -24,7 +24,7 @@ class Pieces:
 
 
 @dataclass(frozen=True)
-class Cut:
+class CutTokens:
     """Features of at most so many tokens: token i of them all is token `tokens[i]` of the rows."""
 
     tokens: "Array"
@@ -47,7 +47,7 @@ def pieces_of(by_word: Ragged, num_words: "Array") -> Pieces:
     return Pieces(by_word.values, words, is_first, lengths)
 
 
-def cut_pieces(pieces: Pieces, *, room: int, stride: int) -> Cut:
+def cut_pieces(pieces: Pieces, *, room: int, stride: int) -> CutTokens:
     """Cut rows of more than `room` tokens into windows that share `stride` tokens."""
     begins = np.cumsum(pieces.lengths) - pieces.lengths
     within = pack(positions(np.zeros_like(begins), pieces.lengths), pieces.lengths)
@@ -55,11 +55,11 @@ def cut_pieces(pieces: Pieces, *, room: int, stride: int) -> Cut:
     windows, rows = cut.texts[0], cut.source
     tokens = windows.values + np.repeat(begins[rows], windows.lengths)
     if len(rows) == len(pieces.lengths):
-        return Cut(tokens, windows.lengths, rows, np.ones(len(tokens), dtype=bool))
+        return CutTokens(tokens, windows.lengths, rows, np.ones(len(tokens), dtype=bool))
     context = _context(windows, pieces.lengths[rows])
     best = _best_feature(pieces, tokens, windows.lengths, context)
     feature_of = np.repeat(np.arange(len(rows)), windows.lengths)
-    return Cut(tokens, windows.lengths, rows, best[pieces.words[tokens]] == feature_of)
+    return CutTokens(tokens, windows.lengths, rows, best[pieces.words[tokens]] == feature_of)
 
 
 def _context(windows: Ragged, text_lengths: "Array") -> "Array":

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.data.codecs.columns import ColumnSpec
-    from burnish.tasks.table_frame import Frame
+    from burnish.tasks.table_frame import ColumnFrame
     from burnish.tasks.table_plan import TablePlan
 
 _PLAN = "columns"
@@ -121,7 +121,7 @@ class TextAndColumns(TextClassification):
     def _beside(self) -> tuple[str, ...]:
         return self.input_columns[len(self.text_columns) :]
 
-    def _notes_on_prose(self, frame: "Frame", plan: "TablePlan") -> Iterator[str]:
+    def _notes_on_prose(self, frame: "ColumnFrame", plan: "TablePlan") -> Iterator[str]:
         """Say which columns, listed without a kind, hold text: as a category, a new sentence says nothing."""
         from burnish.tasks.table_guess import words_of_prose
 

@@ -11,7 +11,7 @@ from burnish.data.ragged import pick
 from burnish.data.text import TextCodec
 from burnish.data.tokens import demand_tokenizer
 from burnish.spec.protocols import Assets, Truncation
-from burnish.spec.values import Array, Batch, Draw, Profile, RowFault, Rows
+from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.column_types import refuse_other_than_labels, refuse_other_than_text
 from burnish.tasks.labels import LabelColumns
 from burnish.tasks.table_compact import matrix_column
@@ -69,7 +69,7 @@ class TextEncoder:
         column = pa.array(labels) if labels.ndim == 1 else matrix_column(labels)
         return features.append_column("label", column)
 
-    def collate(self, features: pa.Table, indices: "Array", draw: Draw) -> "Batch":
+    def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
         """Build one batch, with each feature's row and label; a number is put on the scale that a network learns."""
         batch = dict(self.codec.collate(features, indices, draw))
         for name in ("row", "label"):

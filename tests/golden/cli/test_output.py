@@ -327,19 +327,22 @@ def test_the_version(capsys: Captured) -> None:
 
 
 def test_looking_into_the_cache(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Captured) -> None:
-    from burnish.commands.cache import Entry, Listing, Lookup
+    from burnish.commands.cache import CachedTable, CacheListing, Lookup
 
     digest, reasons = "3f" * 32, ("another tokenizer", "seed is 1 here and 0 there")
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    entries = (Entry(digest, "features of train", 1_234_567, 0.0, {}), Entry("a" * 64, "rows of a file", 999, 60.0, {}))
+    entries = (
+        CachedTable(digest, "features of train", 1_234_567, 0.0, {}),
+        CachedTable("a" * 64, "rows of a file", 999, 60.0, {}),
+    )
     found = [
         Lookup("train", is_cached=True, nearest=None, reasons=()),
         Lookup("validation", is_cached=False, nearest=digest, reasons=reasons),
         Lookup("test", is_cached=False, nearest=None, reasons=()),
     ]
     fakes = SimpleNamespace(
-        ls=lambda: Listing(Path("cache"), 20 * 10**9, entries),
+        ls=lambda: CacheListing(Path("cache"), 20 * 10**9, entries),
         why_miss=lambda *_, **__: found,
         prune=lambda max_size: entries if max_size else (),
     )

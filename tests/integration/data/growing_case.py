@@ -20,7 +20,7 @@ from burnish.run.directory import RunDirectory
 from burnish.run.prediction_tables import prediction_tables
 from burnish.run.prepare import prepare
 from burnish.spec.experiment import Batching, TrainPolicy
-from burnish.spec.values import Draw, Outcome
+from burnish.spec.values import Outcome, RandomKey
 from burnish.tasks.text_classification import TextClassification
 
 
@@ -59,10 +59,10 @@ def walk(prepared) -> None:
     collate = prepared.collate("train")
     for _ in range(stream.batches_in(0)):
         drawn = stream.draw()
-        collate(drawn.indices, Draw(0, drawn.epoch, is_training=True))
+        collate(drawn.indices, RandomKey(0, drawn.epoch, is_training=True))
     evaluated = prepared.collate("validation")
     for indices in evaluation_plan(prepared.features["validation"]["length"].to_numpy()):
-        evaluated(indices, Draw(0, 0, is_training=False))
+        evaluated(indices, RandomKey(0, 0, is_training=False))
     shown(prepared)
 
 

@@ -9,14 +9,14 @@ from torch import nn
 
 from burnish.dist.world import World, world_from_environment
 from burnish.engine.evaluate import infer_all
-from burnish.engine.infer_torch import Inference, Precision
+from burnish.engine.infer_torch import Inference, Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.memory_torch import Memory
 from burnish.errors import BurnishError
-from burnish.spec.values import Draw, Objective, Profile
+from burnish.spec.values import RandomKey, Objective, Profile
 from burnish.tasks.text_decoder import decode
 
-CPU = Precision(torch.device("cpu"))
+CPU = Autocast(torch.device("cpu"))
 OBJECTIVES = {
     "plain": (Objective("cross_entropy"), "classes"),
     "weighted": (Objective("cross_entropy", class_weights=(1.0, 5.0, 0.2), label_smoothing=0.1), "classes"),
@@ -102,7 +102,7 @@ def evaluation(world: World, examples: int) -> dict[str, np.ndarray]:
         inference.infer,
         lambda indices, draw: {"x": x[indices] + draw.view, "row": rows[indices], "label": rows[indices] % 3},
         [order[start : start + examples] for start in range(0, FEATURES, examples)],
-        draws=[Draw(seed=0, epoch=0, is_training=False, view=view) for view in range(2)],
+        draws=[RandomKey(seed=0, epoch=0, is_training=False, view=view) for view in range(2)],
         world=world,
     )
     assert len(set(outputs["part"].tolist())) == 2 * FEATURES

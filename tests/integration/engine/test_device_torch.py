@@ -8,7 +8,7 @@ import torch
 
 from burnish.config import load
 from burnish.engine.device_torch import _precision, prepare, slow_precision
-from burnish.engine.infer_torch import Precision, PrecisionName
+from burnish.engine.infer_torch import Autocast, PrecisionName
 from burnish.errors import ConfigError
 from burnish.spec.experiment import Runtime
 
@@ -83,7 +83,7 @@ def test_determinism_is_asked_for_without_the_compiler(is_wanted: bool) -> None:
     ],
 )
 def test_a_precision_without_instructions_is_warned_of(name: PrecisionName, flags: set[str], is_slow: bool) -> None:
-    precision = Precision(torch.device("cpu"), name)
+    precision = Autocast(torch.device("cpu"), name)
     expected = (
         f"runtime.precision is {name}, which this processor has no instructions for: a matrix product takes 20 times "
         "as long as in fp32 here. Leave it at auto, or set runtime.precision: fp32"
@@ -93,14 +93,14 @@ def test_a_precision_without_instructions_is_warned_of(name: PrecisionName, flag
 
 
 def test_a_precision_that_is_fast_all_the_same_is_not_warned_of() -> None:
-    precision = Precision(torch.device("cpu"), "bf16")
+    precision = Autocast(torch.device("cpu"), "bf16")
     assert slow_precision(precision, flags=set(), measure=lambda _name: 1.1) is None
 
 
 def test_how_much_slower_it_is_is_measured_here() -> None:
-    said = slow_precision(Precision(torch.device("cpu"), "fp16"), flags=set())
+    said = slow_precision(Autocast(torch.device("cpu"), "fp16"), flags=set())
     assert said is None or float(said.partition("takes ")[2].partition(" times")[0]) >= 1.5
 
 
 def test_a_gpu_is_not_judged_by_the_processor() -> None:
-    assert slow_precision(Precision(torch.device("cuda"), "fp16"), flags=set()) is None
+    assert slow_precision(Autocast(torch.device("cuda"), "fp16"), flags=set()) is None

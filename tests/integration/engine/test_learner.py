@@ -10,14 +10,14 @@ import torch
 from torch import nn
 
 from burnish.dist.world import Solo
-from burnish.engine.infer_torch import Precision, PrecisionName
+from burnish.engine.infer_torch import Autocast, PrecisionName
 from burnish.engine.learner_torch import Learner
 from burnish.engine.memory_torch import Memory
 from burnish.engine.objectives_torch import Loss
 from burnish.engine.snapshot_torch import read_learner, write_learner
 from burnish.spec.values import Objective
 
-CPU = Precision(torch.device("cpu"))
+CPU = Autocast(torch.device("cpu"))
 
 
 class Net(nn.Module):
@@ -37,7 +37,7 @@ def learner(
     size: int = 3,
     dropout: float = 0.0,
     ema: float | None = None,
-    precision: Precision = CPU,
+    precision: Autocast = CPU,
 ) -> Learner:
     torch.manual_seed(0)
     net = Net(size, dropout)
@@ -174,7 +174,7 @@ def test_a_learner_that_was_written_and_read_goes_on_to_the_same_bits(
     tmp_path: Path, ema: float | None, name: PrecisionName
 ) -> None:
     objective = Objective("cross_entropy")
-    precision = Precision(torch.device("cpu"), name)
+    precision = Autocast(torch.device("cpu"), name)
     whole = learner(objective, dropout=0.5, ema=ema, precision=precision)
     losses = train(whole, range(8))
     first = learner(objective, dropout=0.5, ema=ema, precision=precision)
@@ -229,8 +229,8 @@ def nothing(count: int = 4) -> dict[str, np.ndarray]:
     return {**batch(count), "weight": np.zeros(count, np.float32)}
 
 
-@pytest.mark.parametrize("precision", [CPU, Precision(torch.device("cpu"), "bf16")])
-def test_a_batch_that_weighs_nothing_is_a_step_that_changes_nothing(precision: Precision) -> None:
+@pytest.mark.parametrize("precision", [CPU, Autocast(torch.device("cpu"), "bf16")])
+def test_a_batch_that_weighs_nothing_is_a_step_that_changes_nothing(precision: Autocast) -> None:
     pupil, other = (learner(Objective("cross_entropy"), dropout=0.3, ema=0.9, precision=precision) for _ in range(2))
     for number, given in enumerate([batch(6), batch(9)]):
         other.step([given], step=2 * number, factor=1.0)

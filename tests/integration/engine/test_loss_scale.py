@@ -8,14 +8,14 @@ import pytest
 import torch
 from torch import nn
 
-from burnish.engine.infer_torch import Precision
+from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loss_scale_torch import LossScale
 from burnish.engine.recovery import BadStep
 from burnish.engine.snapshot_torch import read_learner, write_learner
 from burnish.spec.values import Objective
 
-HALF = Precision(torch.device("cpu"), "fp16")
+HALF = Autocast(torch.device("cpu"), "fp16")
 
 
 class Steep(nn.Module):

@@ -6,12 +6,12 @@ import torch
 from torch import nn
 
 from burnish.engine.evaluate import infer_all
-from burnish.engine.infer_torch import Precision
+from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.losses_torch import Losses
-from burnish.spec.values import Draw, Head, Objective, Term
+from burnish.spec.values import Head, Objective, RandomKey, Term
 
-CPU = Precision(torch.device("cpu"))
+CPU = Autocast(torch.device("cpu"))
 HEAD = Head("any", 4, Objective("cross_entropy"), terms=(Term("pair", "order", Objective("cross_entropy"), 0.5),))
 
 
@@ -88,7 +88,7 @@ def test_a_process_without_a_share_of_a_batch_adds_a_zero_for_every_term():
 def test_answers_at_places_come_back_beside_their_rows_and_places():
     whole, pupil = batch(), learner()
     plan = [np.array([4, 0, 2]), np.array([1, 3, 5])]
-    draws = [Draw(0, 0, is_training=False)]
+    draws = [RandomKey(0, 0, is_training=False)]
     given = infer_all(pupil.infer, lambda at, _: {name: array[at] for name, array in whole.items()}, plan, draws=draws)
     order = np.lexsort((given["at_word"], given["row"]))
     rows, words = np.nonzero(whole["scored"])

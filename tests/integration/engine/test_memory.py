@@ -11,14 +11,14 @@ import torch
 from torch import nn
 
 from burnish.engine.evaluate import Fitting, infer_all, plainly
-from burnish.engine.infer_torch import Precision
+from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.memory_torch import Memory, cut_to_fit, is_out_of_memory
 from burnish.engine.recovery import BadStep
 from burnish.errors import BurnishError
-from burnish.spec.values import Draw, Objective
+from burnish.spec.values import Objective, RandomKey
 
-CPU = Precision(torch.device("cpu"))
+CPU = Autocast(torch.device("cpu"))
 WORDS = "[enforce fail at alloc_cpu.cpp:124] DefaultCPUAllocator: can't allocate memory: you tried to allocate 99 bytes"
 
 
@@ -99,7 +99,7 @@ def test_answers_that_do_not_fit_are_given_in_pieces_and_it_is_recorded(error: t
     given = batch(13)
 
     def answers(pupil: Learner, fitting: Fitting) -> dict[str, np.ndarray]:
-        draw = Draw(seed=0, epoch=0, is_training=False)
+        draw = RandomKey(seed=0, epoch=0, is_training=False)
         return infer_all(
             pupil.infer, lambda i, _: {k: v[i] for k, v in given.items()}, plan, draws=[draw], fitting=fitting
         )

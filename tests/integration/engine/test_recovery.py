@@ -18,7 +18,7 @@ from burnish.run.assemble import train
 from burnish.run.directory import RunDirectory
 from burnish.run.events_file import EventsFile
 from burnish.run.plan import settle_plan
-from burnish.run.sinks import Sinks
+from burnish.run.sinks import EventDispatcher
 from burnish.spec.events import Ended, Event, Noted, Saved, Started, Stepped
 from burnish.storage import manifest
 from tests.project import Project, make_project
@@ -78,7 +78,7 @@ def go(project: Project, run: Path, *overrides: str, told: Told | None = None) -
     directory = RunDirectory(run)
     resolved = load(str(project.config), overrides=overrides)
     settle_plan(directory, resolved)
-    sinks = Sinks(EventsFile(directory.events), 1, told.listen)
+    sinks = EventDispatcher(EventsFile(directory.events), 1, told.listen)
     trained = train(directory, resolved.experiment, world=Solo(), sinks=sinks, request=told.request)
     sinks.close()
     return trained.ended

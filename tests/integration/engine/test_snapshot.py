@@ -11,9 +11,9 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from burnish.engine import snapshot_torch
-from burnish.engine.infer_torch import Precision
+from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
-from burnish.engine.position import Position
+from burnish.engine.position import TrainingProgress
 from burnish.engine.snapshot_torch import read_learner, snapshot, write_learner
 from burnish.engine.state import TrainState
 from burnish.errors import CheckpointError
@@ -42,7 +42,7 @@ def learner() -> Learner:
     torch.manual_seed(0)
     net = Net()
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
-    cpu = Precision(torch.device("cpu"))
+    cpu = Autocast(torch.device("cpu"))
     return Learner(net, optimizer, Objective("cross_entropy"), precision=cpu, seed=7, ema_decay=0.9)
 
 
@@ -72,7 +72,7 @@ def save(root: Path, *steps: int) -> None:
     pupil = learner()
     for number in steps:
         step(pupil, number)
-        state = {"train": TrainState(Position(number)).to_json(), "cursor": {"epoch": 0, "batch": number}}
+        state = {"train": TrainState(TrainingProgress(number)).to_json(), "cursor": {"epoch": 0, "batch": number}}
         store(root, []).save(number, state, snapshot(pupil).write)
 
 
@@ -133,7 +133,7 @@ def test_a_checkpoint_of_format_1_comes_back_to_the_exact_tensors(tmp_path: Path
     for mine, theirs in zip(tensors(loaded), tensors(expected), strict=True):
         assert torch.equal(mine, theirs)
     saved = found.state()
-    assert TrainState.from_json(saved["train"]) == TrainState(Position(3, 0.25, 24, 0.5), 0.75, 2, 3, 1)
+    assert TrainState.from_json(saved["train"]) == TrainState(TrainingProgress(3, 0.25, 24, 0.5), 0.75, 2, 3, 1)
     assert saved["cursor"] == {"epoch": 0, "batch": 3}
 
 
@@ -224,7 +224,7 @@ def test_every_optimizer_knows_its_own_state(tmp_path: Path, each: Any) -> None:
     def pupil() -> Learner:
         torch.manual_seed(0)
         net = Net()
-        cpu = Precision(torch.device("cpu"))
+        cpu = Autocast(torch.device("cpu"))
         optimizer = default_registry().load("optimizer", each.name)().build(net, [{"params": [*net.parameters()]}])
         return Learner(net, optimizer, Objective("cross_entropy"), precision=cpu, seed=7, ema_decay=None)
 

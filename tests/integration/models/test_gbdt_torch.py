@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from burnish.engine.grower_torch import Grower
-from burnish.engine.infer_torch import Precision
+from burnish.engine.grower_torch import BoostingLearner
+from burnish.engine.infer_torch import Autocast
 from burnish.engine.snapshot_torch import read_learner, read_weights, write_learner
 from burnish.errors import CheckpointError, ConfigError
 from burnish.models.gbdt import Gbdt
@@ -19,7 +19,7 @@ from burnish.spec.interval import Interval
 from burnish.spec.protocols import Growing
 from burnish.spec.values import Head, Objective, TableInputs
 
-CPU = Precision(torch.device("cpu"))
+CPU = Autocast(torch.device("cpu"))
 INPUTS = TableInputs(("a", "b"), ((0.0, 1.0),) * 2, ("c",), (9,))
 OPTIONS = Gbdt(learning_rate=0.3, leaves=6, least_rows=5)
 HEADS = {
@@ -43,13 +43,13 @@ def rows(name: str, *, count: int = 400) -> dict[str, np.ndarray]:
     return {"numbers": numbers, "categories": categories, "label": found.astype(label_type), "weight": weight}
 
 
-def grower(name: str) -> Grower:
+def grower(name: str) -> BoostingLearner:
     torch.set_num_threads(1)
     network = OPTIONS.network(HEADS[name], NoAssets())
-    return Grower(network, lambda: rows(name), precision=CPU, learning_rate=OPTIONS.learning_rate)
+    return BoostingLearner(network, lambda: rows(name), precision=CPU, learning_rate=OPTIONS.learning_rate)
 
 
-def grown(pupil: Grower, steps: range) -> list[float]:
+def grown(pupil: BoostingLearner, steps: range) -> list[float]:
     return [pupil.advance(step, 1.0).result.loss for step in steps]
 
 
@@ -66,7 +66,7 @@ def test_trees_that_were_written_and_read_grow_on_to_the_same_bits(name: str, tm
     assert losses[-1] < losses[0]
 
 
-def _trees(pupil: Grower) -> str:
+def _trees(pupil: BoostingLearner) -> str:
     text: str = pupil.network.text  # type: ignore[assignment]  # torch takes attributes for modules
     return text[text.index("Tree=0") : text.index("end of trees")]
 
@@ -79,7 +79,7 @@ def test_saved_trees_answer_with_the_same_bits(name: str, tmp_path: Path) -> Non
     assert logits.shape == (400, HEADS[name].size)
     network: Any = pupil.network
     OPTIONS.save(network, tmp_path)
-    back = Grower(OPTIONS.load(tmp_path, HEADS[name]), dict, precision=CPU, learning_rate=1.0)
+    back = BoostingLearner(OPTIONS.load(tmp_path, HEADS[name]), dict, precision=CPU, learning_rate=1.0)
     assert np.array_equal(back.infer(rows(name)), logits)
     other = Head("tabular", HEADS[name].size, HEADS[name].objective, inputs=TableInputs(("a", "z")))
     with pytest.raises(CheckpointError, match="fed otherwise"):
@@ -146,7 +146,7 @@ def test_rows_that_weigh_nothing_leave_no_trace_in_the_trees() -> None:
     texts = []
     for batch in (given, kept):
         network = OPTIONS.network(HEADS["numbers"], NoAssets())
-        pupil = Grower(network, lambda batch=batch: batch, precision=CPU, learning_rate=OPTIONS.learning_rate)
+        pupil = BoostingLearner(network, lambda batch=batch: batch, precision=CPU, learning_rate=OPTIONS.learning_rate)
         grown(pupil, range(3))
         texts.append(_trees(pupil))
     assert texts[0] == texts[1]

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from burnish.engine.infer_torch import Inference, Precision, inputs_of
+from burnish.engine.infer_torch import Autocast, Inference, inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.models.transformer import Transformer
 from burnish.spec.values import Head, Objective
 from burnish.testing.tiny_torch import tiny_model
 
-CPU = Precision(torch.device("cpu"))
+CPU = Autocast(torch.device("cpu"))
 ENCODERS = ["bert", "distilbert", "electra", "roberta", "albert", "deberta-v2"]
 IGNORED = -100
 

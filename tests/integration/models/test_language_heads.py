@@ -11,7 +11,7 @@ from burnish.engine.infer_torch import inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
-from burnish.spec.values import Draw, Head, Profile
+from burnish.spec.values import Head, Profile, RandomKey
 from burnish.tasks.causal_lm import CausalLm
 from burnish.tasks.permutation_lm import PermutationLm
 from burnish.tasks.pretraining import Pretraining
@@ -33,7 +33,7 @@ def test_the_loss_of_pretraining_is_that_of_transformers(tmp_path, architecture,
     network = model.network(head, assets).eval()
     encoder = task.encoder(PROFILE, assets)
     features = encoder.encode(table())
-    arrays = encoder.collate(features, np.arange(features.num_rows), Draw(1, 0, is_training=True))
+    arrays = encoder.collate(features, np.arange(features.num_rows), RandomKey(1, 0, is_training=True))
     batch = {name: torch.tensor(array) for name, array in arrays.items()}
     theirs = AutoModelForPreTraining.from_config(network.model.config).eval()
     theirs.load_state_dict(network.model.state_dict())
@@ -81,7 +81,7 @@ def made(folder, task):
     network = model.network(head, assets).eval()
     encoder = task.encoder(PROFILE, assets)
     features = encoder.encode(table())
-    arrays = encoder.collate(features, np.arange(features.num_rows), Draw(1, 0, is_training=True))
+    arrays = encoder.collate(features, np.arange(features.num_rows), RandomKey(1, 0, is_training=True))
     return network, head, {name: torch.tensor(array) for name, array in arrays.items()}
 
 

@@ -10,7 +10,7 @@ from transformers.models.xlnet.modeling_xlnet import (
     XLNetPoolerStartLogits,
 )
 
-from burnish.engine.infer_torch import Inference, Precision, inputs_of
+from burnish.engine.infer_torch import Autocast, Inference, inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.models.span_beam_torch import NO_BEAM
 from burnish.models.transformer import Transformer
@@ -25,7 +25,7 @@ HEAD = Head(
     terms=(Term("impossible", "impossible", Objective("binary_cross_entropy"), weight=0.5),),
     options=OPTIONS,
 )
-CPU = Precision(torch.device("cpu"))
+CPU = Autocast(torch.device("cpu"))
 
 
 @pytest.fixture(scope="module")

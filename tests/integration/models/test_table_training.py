@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import torch
 
-from burnish.engine.infer_torch import Precision
+from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.snapshot_torch import read_learner, write_learner
 from burnish.models.linear import Linear
@@ -33,7 +33,7 @@ def learner(name: str, **options: Any) -> Learner:
     torch.manual_seed(0)
     network = model.model_copy(update=options).network(HEAD, NoAssets())
     groups = network.parameter_groups(learning_rate=optimizer.learning_rate, weight_decay=optimizer.weight_decay)
-    cpu = Precision(torch.device("cpu"))
+    cpu = Autocast(torch.device("cpu"))
     return Learner(network, optimizer.build(network, groups), HEAD.objective, precision=cpu, seed=1, ema_decay=0.8)
 
 

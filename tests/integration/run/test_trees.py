@@ -9,10 +9,10 @@ import pytest
 import torch
 
 from burnish.dist.world import Solo
-from burnish.engine.grower_torch import Grower
+from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loop import fit
-from burnish.engine.pace import Pace
+from burnish.engine.pace import Milestones
 from burnish.engine.snapshot_torch import read_learner, read_weights, write_learner
 from burnish.engine.state import TrainState
 from burnish.errors import LaunchError, MissingExtra
@@ -26,7 +26,7 @@ from burnish.report import trees_baseline
 from burnish.report.trees_baseline import boosted_trees
 from burnish.run.assemble import build_learner
 from burnish.run.forecast import Rehearsal
-from burnish.run.prepare import Prepared
+from burnish.run.prepare import PreparedTask
 from burnish.spec.events import Ended, Evaluated, Stepped
 from burnish.spec.experiment import Runtime, TrainPolicy
 from burnish.spec.interval import Interval
@@ -69,10 +69,10 @@ def rows(count: int, seed: int) -> SimpleNamespace:
     )
 
 
-def prepared() -> Prepared:
+def prepared() -> PreparedTask:
     features: Any = {"train": rows(300, 1), "validation": rows(200, 2), "test": rows(200, 3)}
     encoder: Any = Encoder()
-    return Prepared({}, features, Profile("regression"), NoAssets(), encoder, {})
+    return PreparedTask({}, features, Profile("regression"), NoAssets(), encoder, {})
 
 
 def experiment(model: Any = MODEL) -> Any:
@@ -92,11 +92,11 @@ def run(folder: Path, *, stop_after: int | None = None, state: TrainState | None
     """Train as a run does; written at every save, and stopped after a number of steps."""
     data, state = prepared(), state or TrainState()
     learner = build_learner(experiment(), data, Solo())
-    assert isinstance(learner, Grower)
+    assert isinstance(learner, BoostingLearner)
     if state.position.step:
         read_learner(learner, folder)
     policy = MODEL.policy(TrainPolicy())
-    pace = Pace(policy.length, policy.evaluate_every, policy.checkpoint_every, Constant(), 40, "mse", "min", 3)
+    pace = Milestones(policy.length, policy.evaluate_every, policy.checkpoint_every, Constant(), 40, "mse", "min", 3)
 
     def evaluate() -> dict[str, float]:
         batch = data.batch_of("validation")

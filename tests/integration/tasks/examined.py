@@ -22,13 +22,13 @@ from burnish.engine.infer_torch import inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.run.assemble import build_learner
 from burnish.run.directory import RunDirectory
-from burnish.run.material import Material
+from burnish.run.material import PreparedData
 from burnish.run.plan import settle_plan
 from burnish.run.prepare import prepare
 from burnish.run.result import RunResult
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import parts_of
-from burnish.spec.values import Draw, Outcome
+from burnish.spec.values import Outcome, RandomKey
 from tests.harness.fork_server import ForkServer
 
 CPU = torch.device("cpu")
@@ -51,7 +51,7 @@ class Examined:
         return parts_of(self.resolved.experiment)
 
     @cached_property
-    def prepared(self) -> Material:
+    def prepared(self) -> PreparedData:
         return prepare(
             self.resolved.experiment, RunDirectory(self.root / "unused"), tell=lambda _note: None, is_recorded=False
         )
@@ -63,7 +63,7 @@ class Examined:
         return learner
 
     def batch(self, *indices: int, split: str = "train") -> dict[str, torch.Tensor]:
-        draw = Draw(seed=0, epoch=0, is_training=split == "train")
+        draw = RandomKey(seed=0, epoch=0, is_training=split == "train")
         arrays = self.prepared.collate(split)(np.array(indices), draw)
         return {name: torch.tensor(array) for name, array in arrays.items()}
 
@@ -92,7 +92,7 @@ class Examined:
     def learnt_by_heart(self, indices: Sequence[int], *, steps: int) -> list[float]:
         """Give the losses of a network of its own that sees one batch again and again."""
         learner: Any = build_learner(self.resolved.experiment, self.prepared, Solo())
-        draw = Draw(seed=0, epoch=0, is_training=True)
+        draw = RandomKey(seed=0, epoch=0, is_training=True)
         batch = self.prepared.collate("train")(np.array(indices), draw)
         return [learner.step([batch], step=step, factor=1.0).loss for step in range(steps)]
 

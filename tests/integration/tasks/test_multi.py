@@ -27,12 +27,12 @@ from burnish.errors import DataError, ServeError
 from burnish.models.joint_torch import JointNetwork
 from burnish.run.assemble import build_learner, build_stream
 from burnish.run.directory import RunDirectory
-from burnish.run.material import Material
+from burnish.run.material import PreparedData
 from burnish.run.prepare import feature_keys, prepare
 from burnish.run.result import RunResult
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import parts_of
-from burnish.spec.values import Draw
+from burnish.spec.values import RandomKey
 from burnish.storage import manifest
 from tests.faults.conftest import Tally, undisturbed
 from tests.harness.faults import Fault
@@ -40,14 +40,14 @@ from tests.harness.fork_server import fork_server
 from tests.integration.tasks.several import several
 
 TASKS = ("mood", "alike", "tag")
-DRAW = Draw(seed=0, epoch=0, is_training=True)
+DRAW = RandomKey(seed=0, epoch=0, is_training=True)
 
 
-def prepared_of(experiment: Experiment, root: Path) -> Material:
+def prepared_of(experiment: Experiment, root: Path) -> PreparedData:
     return prepare(experiment, RunDirectory(root / "unused"), tell=lambda _note: None, is_recorded=False)
 
 
-def learner_of(experiment: Experiment, prepared: Material) -> Learner:
+def learner_of(experiment: Experiment, prepared: PreparedData) -> Learner:
     learner = build_learner(experiment, prepared, Solo())
     assert isinstance(learner, Learner)
     return learner
@@ -64,7 +64,7 @@ def resolved(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path) -> Resol
 
 
 @pytest.fixture(scope="module")
-def prepared(resolved: Resolved, tmp_path_factory: pytest.TempPathFactory) -> Material:
+def prepared(resolved: Resolved, tmp_path_factory: pytest.TempPathFactory) -> PreparedData:
     return prepared_of(resolved.experiment, tmp_path_factory.mktemp("prepared"))
 
 
@@ -76,11 +76,11 @@ def result(resolved: Resolved, tmp_path_factory: pytest.TempPathFactory) -> RunR
 
 
 @pytest.fixture
-def learner(resolved: Resolved, prepared: Material) -> Learner:
+def learner(resolved: Resolved, prepared: PreparedData) -> Learner:
     return learner_of(resolved.experiment, prepared)
 
 
-def batch_of(prepared: Material, name: str, size: int = 8) -> Mapping[str, Any]:
+def batch_of(prepared: PreparedData, name: str, size: int = 8) -> Mapping[str, Any]:
     return prepared.parts[name].collate("train")(np.arange(size), DRAW)
 
 
@@ -95,7 +95,9 @@ def test_the_encoder_is_one_and_heads_are_apart(learner: Learner) -> None:
 
 
 @pytest.mark.parametrize("task", TASKS)
-def test_a_task_moves_the_encoder_for_all_and_no_other_head(learner: Learner, prepared: Material, task: str) -> None:
+def test_a_task_moves_the_encoder_for_all_and_no_other_head(
+    learner: Learner, prepared: PreparedData, task: str
+) -> None:
     others = [name for name in TASKS if name != task]
     for number, name in enumerate(others):  # so that the optimizer remembers something of the other heads
         learner.step([batch_of(prepared, name)], step=number, factor=1.0)
@@ -109,7 +111,7 @@ def test_a_task_moves_the_encoder_for_all_and_no_other_head(learner: Learner, pr
     assert all(not np.array_equal(learner.infer(batch_of(prepared, name)), said[name]) for name in others)
 
 
-def test_a_weight_multiplies_the_loss_of_its_task_alone(resolved: Resolved, prepared: Material) -> None:
+def test_a_weight_multiplies_the_loss_of_its_task_alone(resolved: Resolved, prepared: PreparedData) -> None:
     task = resolved.experiment.task.model_copy(update={"weights": {"tag": 3.0}})  # type: ignore[attr-defined]
     weighed = learner_of(resolved.experiment.model_copy(update={"task": task}), prepared)
     plain = learner_of(resolved.experiment, prepared)
@@ -118,7 +120,7 @@ def test_a_weight_multiplies_the_loss_of_its_task_alone(resolved: Resolved, prep
         assert losses[0] == pytest.approx(factor * losses[1], rel=1e-5)
 
 
-def test_batches_of_training_are_each_of_one_task_and_name_its_rows(resolved: Resolved, prepared: Material) -> None:
+def test_batches_of_training_are_each_of_one_task_and_name_its_rows(resolved: Resolved, prepared: PreparedData) -> None:
     stream, collate = build_stream(resolved.experiment, prepared, Solo()), prepared.collate("train")
     names = prepared.rows["train"].table["task"].to_pylist()
     seen = set()
@@ -132,7 +134,7 @@ def test_batches_of_training_are_each_of_one_task_and_name_its_rows(resolved: Re
     assert last.endswith("tag.jsonl:40")
 
 
-def test_features_are_those_of_the_tasks_alone(resolved: Resolved, prepared: Material) -> None:
+def test_features_are_those_of_the_tasks_alone(resolved: Resolved, prepared: PreparedData) -> None:
     keys = feature_keys(resolved.experiment)
     assert all(open_cache().has(key) for key in keys.values())
     alone = {
@@ -181,7 +183,7 @@ def test_one_task_can_be_scored_apart_and_on_a_file(result: RunResult, resolved:
         evaluate(str(result.directory), data=file)
 
 
-def test_predictions_of_each_task_are_in_row_order(result: RunResult, prepared: Material) -> None:
+def test_predictions_of_each_task_are_in_row_order(result: RunResult, prepared: PreparedData) -> None:
     for name in TASKS:
         table = pq.read_table(result.directory / "predictions" / name / "validation.parquet")
         assert table["row"].to_pylist() == list(range(len(prepared.parts[name].rows["validation"])))

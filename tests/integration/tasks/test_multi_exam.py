@@ -22,7 +22,7 @@ from burnish.errors import DataError
 from burnish.models.layers_torch import names_below
 from burnish.run.assemble import build_learner, build_stream
 from burnish.run.result import RunResult
-from burnish.spec.values import Draw, Score
+from burnish.spec.values import RandomKey, Score
 from tests import squad_rules as rules
 from tests.integration.tasks import test_fused_exam as fused
 from tests.integration.tasks import test_language_exam as language
@@ -73,7 +73,7 @@ class TestMulti(TaskExam):
             with torch.no_grad():
                 for theirs, ours in pairs:
                     theirs.copy_(ours)
-            batch = part.collate("train")(np.arange(8), Draw(seed=0, epoch=0, is_training=True))
+            batch = part.collate("train")(np.arange(8), RandomKey(seed=0, epoch=0, is_training=True))
             own = {entry: array for entry, array in batch.items() if entry != "group"}
             losses = [each.step([given], step=0, factor=0.0).loss for each, given in ((joint, batch), (alone, own))]
             assert losses[0] == pytest.approx(losses[1], abs=1e-5), name
@@ -90,7 +90,7 @@ class TestMulti(TaskExam):
         streams = [build_stream(each.resolved.experiment, each.prepared, Solo()) for each in (examined, again)]
         for _ in range(streams[0].batches_in(0)):
             mine, theirs = (
-                each.prepared.collate("train")(stream.draw().indices, Draw(seed=0, epoch=1, is_training=True))
+                each.prepared.collate("train")(stream.draw().indices, RandomKey(seed=0, epoch=1, is_training=True))
                 for each, stream in zip((examined, again), streams, strict=True)
             )
             assert list(mine) == list(theirs)

@@ -20,7 +20,7 @@ from burnish.run.directory import RunDirectory
 from burnish.run.events_file import EventsFile
 from burnish.run.finish import finish
 from burnish.run.plan import read_plan, settle_plan
-from burnish.run.sinks import Sinks
+from burnish.run.sinks import EventDispatcher
 from burnish.tasks.table_encoder import array_of
 
 TOWNS = ("Ayr", "Bath", "Cork", "Deal", "Ely")
@@ -56,7 +56,7 @@ def _trained(folder: Path, columns: tuple[str, ...]) -> Trained:
     )
     run = RunDirectory(folder / "run")
     settle_plan(run, check(str(experiment)))
-    sinks = Sinks(EventsFile(run.events), 1, lambda event: None)
+    sinks = EventDispatcher(EventsFile(run.events), 1, lambda event: None)
     trained = train(run, read_plan(run), world=Solo(), sinks=sinks, request=StopRequest())
     finish(trained, run, tell=lambda sentence: None)
     sinks.close()

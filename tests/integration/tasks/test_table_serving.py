@@ -33,7 +33,7 @@ from burnish.run.directory import RunDirectory
 from burnish.run.events_file import EventsFile
 from burnish.run.finish import finish
 from burnish.run.plan import read_plan, settle_plan
-from burnish.run.sinks import Sinks
+from burnish.run.sinks import EventDispatcher
 from burnish.tasks.table_encoder import unseen_cells
 from tests.shared_data import shared_data
 
@@ -139,7 +139,7 @@ def _trained(experiment: str, options: Sequence[str], run: Path, test: Path) -> 
 def _train(run: RunDirectory, resolved: Resolved) -> None:
     """Train in this process and without baselines, which takes a third of the time."""
     settle_plan(run, resolved)
-    sinks = Sinks(EventsFile(run.events), 1, lambda event: None)
+    sinks = EventDispatcher(EventsFile(run.events), 1, lambda event: None)
     trained = train(run, read_plan(run), world=Solo(), sinks=sinks, request=StopRequest())
     finish(trained, run, tell=lambda sentence: None)
     sinks.close()

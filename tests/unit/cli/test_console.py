@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console as Terminal
 
-from burnish.cli.console import JsonLines, PlainLines, Silence, console_for
+from burnish.cli.console import JsonConsole, PlainLines, Silence, console_for
 from burnish.cli.counter import counting, plain_counter
 from burnish.cli.live import Live
 from burnish.spec.events import Ended, Evaluated, Noted, Saved, Started, Stepped
@@ -79,7 +79,7 @@ def test_what_ends_or_begins_at_once_was_never_starting() -> None:
 
 def test_json_lines_are_the_events() -> None:
     stream = io.StringIO()
-    with JsonLines(stream) as console:
+    with JsonConsole(stream) as console:
         console.watch(Noted(3, "n"))
         console.watch(Ended(4, "finished"))
     assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == ["noted", "ended"]
@@ -102,7 +102,7 @@ def test_the_live_bar_prints_lines_above_and_goes_away() -> None:
     [
         (True, {}, Live),
         (False, {}, PlainLines),
-        (True, {"is_json": True}, JsonLines),
+        (True, {"is_json": True}, JsonConsole),
         (True, {"is_quiet": True}, Silence),
     ],
 )

@@ -1,17 +1,17 @@
 import pytest
 
-from burnish.cli.tables import Table, plain, show
+from burnish.cli.tables import TextTable, plain, show
 
-TABLE = Table(("name", "value"), (("a", "1.0"), ("longer", "22.0")), right=("value",), title="title")
+TABLE = TextTable(("name", "value"), (("a", "1.0"), ("longer", "22.0")), right=("value",), title="title")
 
 
 def test_plain_tables_are_aligned_and_leave_no_space_at_the_end() -> None:
     assert plain(TABLE) == "title\nname    value\na         1.0\nlonger   22.0"
-    assert plain(Table(("a", "b"), (("x", ""),))) == "a  b\nx"
+    assert plain(TextTable(("a", "b"), (("x", ""),))) == "a  b\nx"
 
 
 def test_a_table_without_rows_has_its_heads() -> None:
-    assert plain(Table(("a", "b"), ())) == "a  b"
+    assert plain(TextTable(("a", "b"), ())) == "a  b"
 
 
 def test_on_a_terminal_the_same_cells_are_drawn(
@@ -19,7 +19,7 @@ def test_on_a_terminal_the_same_cells_are_drawn(
 ) -> None:
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "60")
-    show(Table(("name", "value"), (("[red]a[/red]", "1.0"),)))
+    show(TextTable(("name", "value"), (("[red]a[/red]", "1.0"),)))
     drawn = capsys.readouterr().out
     assert "name" in drawn
     assert "[red]a[/red]" in drawn

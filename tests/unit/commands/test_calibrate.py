@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from burnish.commands import train as train_module
-from burnish.commands.calibrate import Choice, calibrated, open_choices, recorded
+from burnish.commands.calibrate import OpenOption, calibrated, open_choices, recorded
 from burnish.commands.config import check
 from burnish.config import load
 from burnish.run.directory import RunDirectory
@@ -14,8 +14,8 @@ from burnish.run.plan import read_plan
 from burnish.spec.events import Event
 
 DEMO = "demo/reviews"
-ATTENTION = Choice("model.attention", ("auto", "sdpa"))
-THREADS = Choice("runtime.threads", ("4", "2"))
+ATTENTION = OpenOption("model.attention", ("auto", "sdpa"))
+THREADS = OpenOption("runtime.threads", ("4", "2"))
 
 
 def test_what_is_clearly_faster_is_taken_with_what_was_settled_before() -> None:

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from burnish.commands import drill
 from burnish.commands.drill import DrillResult, Interruption, Stopped
-from burnish.commands.rehearsal import Attempt, Stopping
-from burnish.commands.sameness import Difference
+from burnish.commands.rehearsal import ObservedWorker, Stopping
+from burnish.commands.sameness import FileDifference
 from burnish.config import load
 from burnish.errors import BurnishError
 from burnish.launch.local import run_worker
@@ -27,9 +27,9 @@ def stepped(step: int) -> Stepped:
     return Stepped(step, 0.1, 0.5, 1e-3, 1.0, 8, 80, 0.1)
 
 
-def attempt(steps: int, *, first: int = 0, number: int | None = None, signalled: float | None = None) -> Attempt:
+def attempt(steps: int, *, first: int = 0, number: int | None = None, signalled: float | None = None) -> ObservedWorker:
     """An attempt that started at second 10 and took a second a step."""
-    seen = Attempt(number, began=0.0)
+    seen = ObservedWorker(number, began=0.0)
     seen.note(Started(first, 1, 100), now=10.0)
     for step in range(first + 1, first + steps + 1):
         seen.note(stepped(step), now=10.0 + step - first)
@@ -111,7 +111,7 @@ def test_one_difference_is_enough_not_to_be_exact() -> None:
     exact = DrillResult(8, 1.0, (Interruption("SIGKILL", 4, 2, 1.5),), (), (), None)
     assert exact.is_exact
     assert exact.lost_seconds == 1.5
-    assert not DrillResult(8, 1.0, (), (Difference("a", "b"),), (), None).is_exact
+    assert not DrillResult(8, 1.0, (), (FileDifference("a", "b"),), (), None).is_exact
 
 
 def test_the_folder_of_a_drill_goes_away_unless_it_is_kept(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from burnish.config.render import document, leaves
 from burnish.config.resolve import load
 from burnish.config.shape import shapes_of
 from burnish.config.sources import read_value
-from burnish.config.suggest import Option, every_option
+from burnish.config.suggest import KnownOption, every_option
 from burnish.spec.component import Component, Slot
 from burnish.spec.experiment import Experiment
 from tests.unit.config.fakes import Bundle, Cut, Guess, Net, Table
@@ -58,7 +58,7 @@ def test_slots_by_name_are_told_from_plain_sections() -> None:
 @pytest.mark.parametrize("name", [each.name for each in experiments()])
 def test_every_option_accepts_the_value_it_has(name: str) -> None:
     resolved = load(name)
-    options: dict[str, list[Option]] = {}
+    options: dict[str, list[KnownOption]] = {}
     for option in every_option(resolved.registry):
         options.setdefault(option.path, []).append(option)
     values = {dotted(path): value for path, value in leaves(document(resolved.experiment, registry=resolved.registry))}

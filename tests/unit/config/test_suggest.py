@@ -5,19 +5,19 @@ import pytest
 from burnish.config.nodes import Node
 from burnish.config.shape import shapes_of
 from burnish.config.sources import override, read_value
-from burnish.config.suggest import Option, assignment, every_option, suggestion
+from burnish.config.suggest import KnownOption, assignment, every_option, suggestion
 from burnish.registry import default_registry
 from burnish.spec.experiment import Experiment, Runtime, TrainPolicy
 
 REGISTRY = default_registry()
 EVERYWHERE = list(every_option(REGISTRY))
-ROOT = [Option("", *each) for each in shapes_of(Experiment).items()]
-TRAIN = [Option("train", *each) for each in shapes_of(TrainPolicy).items()]
-RUNTIME = [Option("runtime", *each) for each in shapes_of(Runtime).items()]
-ONE_SLIP = [Option("data", "speed")]
+ROOT = [KnownOption("", *each) for each in shapes_of(Experiment).items()]
+TRAIN = [KnownOption("train", *each) for each in shapes_of(TrainPolicy).items()]
+RUNTIME = [KnownOption("runtime", *each) for each in shapes_of(Runtime).items()]
+ONE_SLIP = [KnownOption("data", "speed")]
 
 
-def hint(typed: str, siblings: list[Option] = ROOT, everywhere: list[Option] = EVERYWHERE) -> str:
+def hint(typed: str, siblings: list[KnownOption] = ROOT, everywhere: list[KnownOption] = EVERYWHERE) -> str:
     path, _, value = typed.partition("=")
     return suggestion(path, given(value), siblings=siblings, everywhere=everywhere, registry=REGISTRY)
 
@@ -51,7 +51,7 @@ def given(value: str) -> Node:
         ("save_steps=50", ROOT, "Did you mean `train.checkpoint_every=\"50 steps\"`?"),
     ],
 )  # fmt: skip
-def test_the_option_that_was_meant_is_named(typed: str, siblings: list[Option], meant: str) -> None:
+def test_the_option_that_was_meant_is_named(typed: str, siblings: list[KnownOption], meant: str) -> None:
     assert hint(typed, siblings) == meant
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from burnish.data.evaluate import evaluate
 from burnish.data.expression import parse
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_frame import ColumnFrame
 
 _FUNCTIONS = {
     "abs": abs,
@@ -24,7 +24,7 @@ _FUNCTIONS = {
 
 
 def of(text: str, **columns: object) -> list[float | None]:
-    values = evaluate(parse(text), Frame(pa.table({name: pa.array(cells) for name, cells in columns.items()})))
+    values = evaluate(parse(text), ColumnFrame(pa.table({name: pa.array(cells) for name, cells in columns.items()})))
     return [None if math.isnan(value) else value for value in values.tolist()]
 
 

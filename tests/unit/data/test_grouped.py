@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.grouped import Grouped
-from burnish.spec.values import Draw, Outcome, Places, RowFault, Rows
+from burnish.spec.values import Outcome, RandomKey, RowFault, RowOrigins, Rows
 
 
 class Doubling:
@@ -21,7 +21,7 @@ class Doubling:
     def encode(self, table: pa.Table) -> pa.Table:
         return pa.table({"twice": [2 * value for value in table["value"].to_pylist()]})
 
-    def collate(self, features: pa.Table, indices: np.ndarray, draw: Draw) -> dict[str, np.ndarray]:
+    def collate(self, features: pa.Table, indices: np.ndarray, draw: RandomKey) -> dict[str, np.ndarray]:
         return {"twice": features["twice"].to_numpy()[indices]}
 
 
@@ -35,10 +35,10 @@ class Wordy(Doubling):
 def test_only_the_group_is_new() -> None:
     grouped, table = Grouped(Doubling(), 3), pa.table({"value": [1, 2, 3]})
     features = grouped.encode(table)
-    batch = grouped.collate(features, np.array([2, 0]), Draw(0, 0, is_training=True))
+    batch = grouped.collate(features, np.array([2, 0]), RandomKey(0, 0, is_training=True))
     assert {name: array.tolist() for name, array in batch.items()} == {"twice": [6, 2], "group": [3, 3]}
     assert grouped.key == {"by": 2}
-    assert grouped.faults(Rows(table, Places((), np.empty(0), np.empty(0), ()))) == [RowFault(0, "zero")]
+    assert grouped.faults(Rows(table, RowOrigins((), np.empty(0), np.empty(0), ()))) == [RowFault(0, "zero")]
 
 
 def test_answers_are_put_into_words_where_the_encoder_does_so() -> None:

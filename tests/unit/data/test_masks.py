@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.data.masks import Choice, Fates, Key
+from burnish.data.masks import Key, MaskSelection, Replacement
 
 CHOICES = st.builds(
-    Choice,
+    MaskSelection,
     probability=st.floats(0.05, 0.6),
     spans=st.sampled_from(["single", "ngram", "geometric"]),
     max_span=st.integers(1, 6),
@@ -29,7 +29,7 @@ def batches(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, Key]:
 
 @settings(max_examples=25)
 @given(batch=batches(), choice=CHOICES)
-def test_only_what_may_be_chosen_is_and_units_are_chosen_whole(batch: tuple, choice: Choice) -> None:
+def test_only_what_may_be_chosen_is_and_units_are_chosen_whole(batch: tuple, choice: MaskSelection) -> None:
     can, begins, key = batch
     chosen, _ = choice.choose(can, begins, key)
     assert not (chosen & ~can).any()
@@ -40,7 +40,7 @@ def test_only_what_may_be_chosen_is_and_units_are_chosen_whole(batch: tuple, cho
 
 @settings(max_examples=25)
 @given(batch=batches(), choice=CHOICES)
-def test_an_example_is_masked_alike_in_any_batch(batch: tuple, choice: Choice) -> None:
+def test_an_example_is_masked_alike_in_any_batch(batch: tuple, choice: MaskSelection) -> None:
     can, begins, key = batch
     together, _ = choice.choose(can, begins, key)
     for row in range(len(can)):
@@ -58,7 +58,7 @@ def test_an_example_is_masked_alike_in_any_batch(batch: tuple, choice: Choice) -
 def test_the_share_is_the_one_asked_for(spans: str, words: bool) -> None:
     can = np.ones((400, 100), dtype=bool)
     begins = np.ones_like(can) if not words else np.random.default_rng(0).random(can.shape) < 0.6
-    chosen, _ = Choice(0.15, spans, max_span=4).choose(can, begins, Key(1, 0, np.arange(400)))
+    chosen, _ = MaskSelection(0.15, spans, max_span=4).choose(can, begins, Key(1, 0, np.arange(400)))
     assert chosen.mean() == pytest.approx(0.15, abs=0.003)
     # Nearly the same at every place, too; the standard deviation of a place's share is 0.018.
     assert 0.06 < chosen.mean(axis=0).min() <= chosen.mean(axis=0).max() < 0.24
@@ -66,13 +66,13 @@ def test_the_share_is_the_one_asked_for(spans: str, words: bool) -> None:
 
 def test_single_tokens_are_masked_to_the_token() -> None:
     can = np.arange(40) < np.arange(10, 40)[:, None]
-    chosen, _ = Choice(0.2).choose(can, np.ones_like(can), Key(0, 0, np.arange(30)))
+    chosen, _ = MaskSelection(0.2).choose(can, np.ones_like(can), Key(0, 0, np.arange(30)))
     assert (np.abs(chosen.sum(axis=1) - 0.2 * can.sum(axis=1)) < 1).all()
 
 
 def test_geometric_spans_have_geometric_lengths() -> None:
     can = np.ones((4000, 60), dtype=bool)
-    _, pieces = Choice(0.1, "geometric", max_span=3, geometric=0.5).choose(can, can, Key(0, 0, np.arange(4000)))
+    _, pieces = MaskSelection(0.1, "geometric", max_span=3, geometric=0.5).choose(can, can, Key(0, 0, np.arange(4000)))
     inner = [np.bincount(row)[1:-1] for row in pieces]
     shares = np.bincount(np.concatenate(inner), minlength=4)[1:] / sum(map(len, inner))
     assert shares == pytest.approx(np.array([4, 2, 1]) / 7, abs=0.01)
@@ -81,7 +81,7 @@ def test_geometric_spans_have_geometric_lengths() -> None:
 def test_every_epoch_seed_and_row_draws_its_own() -> None:
     can = np.ones((1, 200), dtype=bool)
     keys = [Key(0, 0, np.array([0])), Key(1, 0, np.array([0])), Key(0, 1, np.array([0])), Key(0, 0, np.array([1]))]
-    drawn = [tuple(Choice(0.15).choose(can, can, key)[0][0]) for key in keys]
+    drawn = [tuple(MaskSelection(0.15).choose(can, can, key)[0][0]) for key in keys]
     assert len(set(drawn)) == 4
 
 
@@ -89,7 +89,7 @@ def test_fates_are_80_10_10() -> None:
     ids = np.full((300, 100), 7)
     chosen = np.zeros_like(ids, dtype=bool)
     chosen[:, ::2] = True
-    given = Fates(3, np.arange(10, 1000)).apply(ids, chosen, Key(0, 0, np.arange(300)))
+    given = Replacement(3, np.arange(10, 1000)).apply(ids, chosen, Key(0, 0, np.arange(300)))
     assert (given[~chosen] == 7).all()
     shares = [(given[chosen] == 3).mean(), (given[chosen] >= 10).mean(), (given[chosen] == 7).mean()]
     assert shares == pytest.approx([0.8, 0.1, 0.1], abs=0.01)
@@ -99,7 +99,9 @@ def test_fates_are_80_10_10() -> None:
 def test_the_tokens_of_a_piece_share_one_fate() -> None:
     can = np.ones((50, 60), dtype=bool)
     key = Key(0, 0, np.arange(50))
-    chosen, pieces = Choice(0.5, "geometric").choose(can, can, key)
-    given = Fates(3, np.array([9]), masked=0.5, random=0.0).apply(np.full(can.shape, 7), chosen, key, pieces=pieces)
+    chosen, pieces = MaskSelection(0.5, "geometric").choose(can, can, key)
+    given = Replacement(3, np.array([9]), masked=0.5, random=0.0).apply(
+        np.full(can.shape, 7), chosen, key, pieces=pieces
+    )
     same = (pieces[:, 1:] == pieces[:, :-1]) & chosen[:, 1:]
     assert (given[:, 1:] == given[:, :-1])[same].all()

@@ -16,14 +16,14 @@ import pytest
 from burnish.data import read as module
 from burnish.data.address import find
 from burnish.data.files import Files
-from burnish.data.read import Reading, read
+from burnish.data.read import ReadFile, read
 from burnish.errors import DataError
 
 TABLE = pa.table({"text": ["x", "y"], "label": ["0", "1"]})
 CSV = b"text,label\nx,0\ny,1\n"
 
 
-def load(path: Path | str, **options: object) -> Reading:
+def load(path: Path | str, **options: object) -> ReadFile:
     return read(find(str(path))[0], Files(train=str(path), **options))
 
 

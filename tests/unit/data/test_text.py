@@ -11,9 +11,9 @@ from burnish.data.cutting import share_room
 from burnish.data.text import TextCodec, drop_report
 from burnish.data.truncation import Head, HeadTail, RandomSpans, RandomSpansDeleting, RandomSpansOverlapping, Windows
 from burnish.errors import ConfigError
-from burnish.spec.values import Draw
+from burnish.spec.values import RandomKey
 
-TRAIN = Draw(seed=7, epoch=0, is_training=True)
+TRAIN = RandomKey(seed=7, epoch=0, is_training=True)
 FAMILIES = ("bert", "roberta", "xlnet", "t5", "plain")
 lengths_of_texts = st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=8)
 
@@ -146,7 +146,7 @@ RANDOM = (RandomSpans(span=3), RandomSpansOverlapping(span=3), RandomSpansDeleti
 def test_a_random_example_does_not_depend_on_its_batch(toy, truncation, pair, lengths, seed, shuffle):
     made = codec(toy, truncation=truncation, pair=pair)
     features = made.encode(table_of(toy, lengths))
-    draw = Draw(seed=seed, epoch=3, is_training=True)
+    draw = RandomKey(seed=seed, epoch=3, is_training=True)
     order = list(range(len(lengths)))
     shuffle.shuffle(order)
     together = made.collate(features, np.array(order), draw)
@@ -160,7 +160,7 @@ def test_a_random_example_does_not_depend_on_its_batch(toy, truncation, pair, le
 def test_random_examples_change_with_seed_epoch_row_and_view_in_training(toy, truncation):
     made = codec(toy, truncation=truncation)
     table = table_of(toy, [(150, 0), (150, 0)])
-    draws = [Draw(7, 0, True), Draw(8, 0, True), Draw(7, 1, True), Draw(7, 0, True, view=1)]
+    draws = [RandomKey(7, 0, True), RandomKey(8, 0, True), RandomKey(7, 1, True), RandomKey(7, 0, True, view=1)]
     batches = [all_of(made, table, draw)["input_ids"] for draw in draws]
     assert len({row.tobytes() for batch in batches for row in batch}) == 8
 
@@ -169,8 +169,8 @@ def test_random_examples_change_with_seed_epoch_row_and_view_in_training(toy, tr
 def test_random_examples_are_fixed_in_evaluation_but_for_views(toy, truncation):
     made = codec(toy, truncation=truncation)
     table = table_of(toy, [(150, 0)])
-    ids = {all_of(made, table, Draw(7, epoch, False))["input_ids"].tobytes() for epoch in range(5)}
-    views = {all_of(made, table, Draw(7, 0, False, view=view))["input_ids"].tobytes() for view in range(5)}
+    ids = {all_of(made, table, RandomKey(7, epoch, False))["input_ids"].tobytes() for epoch in range(5)}
+    views = {all_of(made, table, RandomKey(7, 0, False, view=view))["input_ids"].tobytes() for view in range(5)}
     assert (len(ids), len(views)) == (1, 5)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from burnish.engine.loop import fit
-from burnish.engine.pace import Pace
-from burnish.engine.state import Taken, TrainState
-from burnish.optim.schedules import Linear
+from burnish.engine.pace import Milestones
+from burnish.engine.state import StepOutput, TrainState
+from burnish.optim.schedules import LinearDecay
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Stepped
 from burnish.spec.interval import NEVER, Interval
 from burnish.spec.values import StepResult
@@ -23,21 +23,23 @@ class Counter:
 
     empty: tuple[int, ...] = ()
 
-    def advance(self, step: int, factor: float) -> Taken:
+    def advance(self, step: int, factor: float) -> StepOutput:
         self.seen.append((step, factor))
         result = StepResult(1 / (step + 1), gradient_norm=1.0, examples=4, tokens=8, is_empty=step in self.empty)
-        return Taken(result, (step + 1) / BATCHES, 4)
+        return StepOutput(result, (step + 1) / BATCHES, 4)
 
     def cursor(self) -> dict[str, int]:
         return {"epoch": 0, "batch": len(self.seen)}
 
 
-def pace(length: str, *, evaluate: str = "1 epoch", checkpoint: str = "1 epoch", patience: int | None = None) -> Pace:
-    return Pace(
+def pace(
+    length: str, *, evaluate: str = "1 epoch", checkpoint: str = "1 epoch", patience: int | None = None
+) -> Milestones:
+    return Milestones(
         length=Interval.parse(length),
         evaluate_every=Interval.parse(evaluate),
         checkpoint_every=Interval.parse(checkpoint),
-        schedule=Linear(),
+        schedule=LinearDecay(),
         total_steps=30,
         select="accuracy",
         direction="max",
@@ -47,7 +49,7 @@ def pace(length: str, *, evaluate: str = "1 epoch", checkpoint: str = "1 epoch",
 
 def run(
     state: TrainState,
-    how: Pace,
+    how: Milestones,
     *,
     scores: Iterator[float],
     stop_at: int | None = None,
@@ -143,7 +145,7 @@ def test_a_finished_run_does_nothing_again() -> None:
 
 
 def test_by_the_clock_the_schedule_follows_the_share_of_time() -> None:
-    how = Pace(Interval(10, "minutes"), NEVER, NEVER, Linear(), None, "accuracy", "max", None)
+    how = Milestones(Interval(10, "minutes"), NEVER, NEVER, LinearDecay(), None, "accuracy", "max", None)
     state = TrainState()
     state.position = type(state.position)(step=100, minutes=5.0)
     assert how.factor(state.position) == 0.5

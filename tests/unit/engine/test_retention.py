@@ -3,15 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.engine.position import Position
+from burnish.engine.position import TrainingProgress
 from burnish.engine.retention import dispensable, wanted
 from burnish.spec.experiment import Keep
 from burnish.spec.interval import Interval
 
 
-def places(*steps: int) -> dict[int, Position]:
+def places(*steps: int) -> dict[int, TrainingProgress]:
     """Twenty steps an epoch, eight examples and half a minute a step."""
-    return {step: Position(step, step / 20, step * 8, step / 2) for step in steps}
+    return {step: TrainingProgress(step, step / 20, step * 8, step / 2) for step in steps}
 
 
 def kept(every: str, *steps: int, last: int = 1, best: int | None = None) -> list[int]:

@@ -13,7 +13,7 @@ from burnish.optim.schedules import (
     CosineRestarts,
     Exponential,
     InverseSqrt,
-    Linear,
+    LinearDecay,
     Polynomial,
     Stepwise,
 )
@@ -21,7 +21,7 @@ from burnish.optim.span import Span
 
 TOTAL = 40
 FALLING = [
-    Linear(end=0.1, warmup="10%"),
+    LinearDecay(end=0.1, warmup="10%"),
     Cosine(end=0.1, warmup="3 steps"),
     Polynomial(power=3, end=0.1),
     CosineRestarts(cycles=3, end=0.1, warmup="20%"),
@@ -48,7 +48,7 @@ def _published(name: str, *, warmup: int, **extra: Any) -> list[float]:
 @pytest.mark.parametrize(
     ("ours", "name", "extra"),
     [
-        (Linear, "linear", {}),
+        (LinearDecay, "linear", {}),
         (Cosine, "cosine", {}),
         (CosineRestarts, "cosine_with_restarts", {"cycles": 3}),
         (Polynomial, "polynomial", {"power": 2.5, "end": 0.01}),
@@ -84,7 +84,7 @@ def test_a_warmup_climbs_from_zero_to_the_full_rate(total: int, warmup: int, pow
 
 
 def test_a_polynomial_warmup_climbs_along_its_power() -> None:
-    assert Linear(warmup="10 steps", warmup_power=2).factor(5, 100) == 0.25
+    assert LinearDecay(warmup="10 steps", warmup_power=2).factor(5, 100) == 0.25
 
 
 def test_exponential_multiplies_once_a_period_after_the_warmup() -> None:
@@ -108,12 +108,12 @@ def test_stepwise_drops_at_its_points() -> None:
         (lambda: Stepwise(at=("50%", "3 steps")), "needs all points of `at` in the same unit"),
         (lambda: Stepwise(at=("75%", "50%")), "needs the points of `at` in rising order"),
         (lambda: Exponential(every="0%"), "needs `every` to be more than zero"),
-        (lambda: Linear(warmup=100), 'like "6%" or "100 steps"'),
-        (lambda: Linear(warmup="0.06"), 'like "6%" or "100 steps"'),
-        (lambda: Linear(warmup="2 epochs"), 'like "6%" or "100 steps"'),
-        (lambda: Linear(warmup="2.5 steps"), "must be a whole number of steps"),
-        (lambda: Linear(warmup="120%"), "must be at most 100%"),
-        (lambda: Linear(end=2), "less than or equal to 1"),
+        (lambda: LinearDecay(warmup=100), 'like "6%" or "100 steps"'),
+        (lambda: LinearDecay(warmup="0.06"), 'like "6%" or "100 steps"'),
+        (lambda: LinearDecay(warmup="2 epochs"), 'like "6%" or "100 steps"'),
+        (lambda: LinearDecay(warmup="2.5 steps"), "must be a whole number of steps"),
+        (lambda: LinearDecay(warmup="120%"), "must be at most 100%"),
+        (lambda: LinearDecay(end=2), "less than or equal to 1"),
     ],
 )
 def test_what_makes_no_sense_is_refused_in_a_sentence(make: Any, sentence: str) -> None:

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from burnish.report.collect import collect
-from burnish.report.data import Fact, Point, ReportData
+from burnish.report.data import CurvePoint, Fact, ReportData
 from burnish.report.events import smooth, thin
 from burnish.report.page import render
 
@@ -96,14 +96,14 @@ def test_everything_in_the_directory_is_told(run: Path) -> None:
 def test_a_step_that_was_done_again_counts_once_and_a_torn_line_not_at_all(run: Path) -> None:
     training = collect(run).training
     assert training is not None
-    assert training.loss == (Point(1, 0.9), Point(2, 0.7))
-    assert training.learning_rate[-1] == Point(2, 0.05)
+    assert training.loss == (CurvePoint(1, 0.9), CurvePoint(2, 0.7))
+    assert training.learning_rate[-1] == CurvePoint(2, 0.05)
 
 
 def test_the_last_best_step_is_marked(run: Path) -> None:
     (curve,) = collect(run).evaluations
     assert (curve.score, curve.split, curve.best_step) == ("accuracy", "validation", 2)
-    assert curve.points == (Point(1, 0.5), Point(2, 0.75))
+    assert curve.points == (CurvePoint(1, 0.5), CurvePoint(2, 0.75))
 
 
 def test_predictions_give_confusion_calibration_counts_and_the_surest_errors(run: Path) -> None:
@@ -241,9 +241,9 @@ def test_an_empty_directory_gives_a_page_with_a_title(tmp_path: Path) -> None:
 
 
 def test_long_curves_are_thinned_to_means_and_smoothed_without_bias() -> None:
-    points = [Point(step, 2.0) for step in range(1, 1001)]
+    points = [CurvePoint(step, 2.0) for step in range(1, 1001)]
     assert len(thin(points, most=100)) == 100
-    assert thin(points, most=100)[-1] == Point(1000, 2.0)
+    assert thin(points, most=100)[-1] == CurvePoint(1000, 2.0)
     assert all(point.value == pytest.approx(2.0) for point in smooth(points))
     assert thin([]) == ()
 

@@ -10,9 +10,10 @@ import pytest
 
 from burnish.metrics.confidence import Reliability
 from burnish.report.data import (
-    Calibration,
+    CalibrationCurve,
     ClassScores,
     ColumnSummary,
+    CurvePoint,
     EvaluationCurve,
     Fact,
     Happening,
@@ -20,7 +21,6 @@ from burnish.report.data import (
     LabelCounts,
     Matrix,
     Mistake,
-    Point,
     RankingCurve,
     ReportData,
     Residuals,
@@ -37,7 +37,7 @@ HOSTILE = "\"'><script>alert(1)</script>&"
 
 def report(word: str = "good") -> ReportData:
     score, weak = Score(0.9, 0.85, 0.95), Score(0.5, 0.4, 0.6)
-    curve = (Point(1, 0.7), Point(2, 0.9), Point(3, 0.8))
+    curve = (CurvePoint(1, 0.7), CurvePoint(2, 0.9), CurvePoint(3, 0.8))
     return ReportData(
         title=f"demo/{word}",
         experiment=f"text classification {word}",
@@ -47,12 +47,12 @@ def report(word: str = "good") -> ReportData:
         facts=(Fact("Train rows", "1,200"), Fact("Labels", word)),
         splits={"validation": {"accuracy": score}, "test": {"accuracy": score, "f1": Score(0.88), word: weak}},
         baselines={"majority": {"accuracy": weak}, "tfidf_logistic": {"accuracy": Score(0.8, 0.75, 0.85)}},
-        training=Training(curve, curve, (Point(1, 1e-4), Point(3, 0.0))),
+        training=Training(curve, curve, (CurvePoint(1, 1e-4), CurvePoint(3, 0.0))),
         evaluations=(EvaluationCurve("accuracy", "validation", curve, best_step=2),),
         confusion=Matrix("test", ("bad", word), ((40, 10), (5, 45)), num_labels=2),
         class_scores=(ClassScores("bad", 0.75, 0.5, 0.6, 40), ClassScores(word, 0.9, 1.0, 0.95, 60)),
         curves=(RankingCurve(word, ((0.0, 0.0), (0.2, 0.9), (1.0, 1.0)), ((0.9, 0.8), (1.0, 0.5)), 0.91, 0.85, 0.5),),
-        calibration=Calibration("test", (Reliability(0.6, 0.55, 20), Reliability(0.95, 0.97, 80))),
+        calibration=CalibrationCurve("test", (Reliability(0.6, 0.55, 20), Reliability(0.95, 0.97, 80))),
         label_counts=(LabelCounts("train", {"bad": 600, word: 600}), LabelCounts("test", {"bad": 50})),
         residuals=Residuals("test", (1.0, 2.0, 4.0), (0.5, -0.25, 0.0)),
         columns=(ColumnSummary(word, "category", 3, 2, f"{word} 12", Score(0.25, 0.2, 0.3)),),

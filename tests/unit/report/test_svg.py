@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from burnish.metrics.confidence import Reliability
 from burnish.report.axes import Scale, ticks
-from burnish.report.data import Matrix, Point
+from burnish.report.data import CurvePoint, Matrix
 from burnish.report.figures import duration, figure, readable, shortened, tick
 from burnish.report.svg import Bar, Line, bar_chart, heat_map, line_chart, reliability_chart
 from burnish.spec.values import Score
@@ -26,8 +26,8 @@ def parse(picture: str) -> ElementTree.Element:
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), ODD), max_size=8), ODD)
 def test_any_line_is_drawn_or_left_out(values, best) -> None:
-    points = [Point(step, value) for step, value in values]
-    picture = line_chart([Line(points, "model"), Line(points[:1], "faint")], title="<loss>", mark=Point(1, best))
+    points = [CurvePoint(step, value) for step, value in values]
+    picture = line_chart([Line(points, "model"), Line(points[:1], "faint")], title="<loss>", mark=CurvePoint(1, best))
     assert "nan" not in picture
     assert "inf" not in picture
     if picture:

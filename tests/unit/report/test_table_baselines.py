@@ -6,7 +6,7 @@ import pytest
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance
 
 from burnish.report.table_baselines import table_baselines
-from burnish.spec.values import Outcome, Places, Rows
+from burnish.spec.values import Outcome, RowOrigins, Rows
 from burnish.tasks.tabular import Tabular
 
 DEVIANCES = {"poisson": mean_poisson_deviance, "gamma": mean_gamma_deviance}
@@ -20,7 +20,7 @@ def test_under_a_log_link_the_linear_baseline_has_one_too_and_beats_the_mean(los
     y = random.poisson(mean).astype(float) if loss == "poisson" else mean * random.gamma(2, 0.5, 600)
     table = pa.table({"a": x[:, 0], "b": x[:, 1], "y": y})
     task = Tabular(target="y", kind="regression", loss=loss, normalise="zscore")
-    profile = task.profile(Rows(table, Places((), np.zeros(600, int), np.arange(600), ())))
+    profile = task.profile(Rows(table, RowOrigins((), np.zeros(600, int), np.arange(600), ())))
     encoder = task.encoder(profile, None)  # type: ignore[arg-type]  # no assets needed
     train, scored = encoder.encode(table.slice(0, 400)), encoder.encode(table.slice(400))
     outcome = Outcome("regression", np.arange(200), y[400:], y[400:], y[400:])

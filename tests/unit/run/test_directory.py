@@ -8,7 +8,7 @@ import pytest
 from burnish.errors import CheckpointError
 from burnish.run.directory import (
     STALE_SECONDS,
-    Lock,
+    LockOwner,
     RunDirectory,
     default_directory,
     find_run,
@@ -114,7 +114,7 @@ def test_a_held_lock_outweighs_the_ending_of_an_earlier_attempt(tmp_path: Path) 
 def test_the_lock_that_is_written_is_the_lock_that_is_read(tmp_path: Path) -> None:
     run = RunDirectory(tmp_path)
     assert run.read_lock() is None
-    assert run.write_lock(now=NOW) == run.read_lock() == Lock(os.getpid(), socket.gethostname(), NOW)
+    assert run.write_lock(now=NOW) == run.read_lock() == LockOwner(os.getpid(), socket.gethostname(), NOW)
 
 
 def test_writing_replaces_the_whole_file_and_leaves_nothing_else(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.errors import CheckpointError
-from burnish.run.events_file import EventsFile, Record, from_dict, to_dict
+from burnish.run.events_file import EventRecord, EventsFile, from_dict, to_dict
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Started, Stepped
 
 floats = st.floats(allow_nan=True, allow_infinity=True)
@@ -56,7 +56,7 @@ def same(left: object, right: object) -> bool:
 
 def test_events_come_back_in_order_with_time_and_attempt(tmp_path: Path) -> None:
     file = write(tmp_path / "events.jsonl", Noted(0, "zwölf\nlines"), stepped(1), attempt=3)
-    assert list(file.read()) == [Record(Noted(0, "zwölf\nlines"), 0.0, 3), Record(stepped(1), 1.0, 3)]
+    assert list(file.read()) == [EventRecord(Noted(0, "zwölf\nlines"), 0.0, 3), EventRecord(stepped(1), 1.0, 3)]
 
 
 def test_a_line_is_one_json_object_with_the_kind_first(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_an_absent_file_holds_nothing(tmp_path: Path) -> None:
 def test_skipped_kinds_are_left_out_and_the_last_of_a_kind_is_found(tmp_path: Path) -> None:
     file = write(tmp_path / "e", stepped(1), stepped(2), Noted(2, "n"))
     assert [record.event for record in file.read(skip=(Stepped,))] == [Noted(2, "n")]
-    assert file.last(Stepped) == Record(stepped(2), 1.0, 1)
+    assert file.last(Stepped) == EventRecord(stepped(2), 1.0, 1)
     assert file.last(Ended) is None
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from burnish.run.assemble import Trained
 from burnish.run.finish import refined
-from burnish.run.prepare import Prepared
+from burnish.run.prepare import PreparedTask
 from burnish.run.scoring import Scorer
 from burnish.spec.events import Ended
 from burnish.spec.values import Profile
@@ -27,7 +27,7 @@ def trained(task: object, monkeypatch: pytest.MonkeyPatch) -> tuple[Trained, lis
     monkeypatch.setattr(Scorer, "outcome", lambda self, split, infer, **_: asked.append(split) or f"of {split}")
     experiment: Any = SimpleNamespace(task=task)
     nothing: Any = SimpleNamespace(infer=None)
-    prepared = Prepared({}, {}, Profile("spans"), nothing, nothing, {})
+    prepared = PreparedTask({}, {}, Profile("spans"), nothing, nothing, {})
     return Trained(
         experiment, prepared, Scorer(experiment, prepared), nothing, nothing, Ended(0, "finished"), "f1", {}
     ), asked

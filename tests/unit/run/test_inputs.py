@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 
 from burnish.run.inputs import TrainedOn, changed_files, digests_of, recorded_in
-from burnish.spec.values import Places, Profile, Rows, Splits
+from burnish.spec.values import Profile, RowOrigins, Rows, Splits
 from burnish.storage.checkpoints import Checkpoint
 
-ROWS = Rows(pa.table({"x": [1]}), Places(("x.csv",), np.zeros(1, int), np.zeros(1, int), (2,)))
+ROWS = Rows(pa.table({"x": [1]}), RowOrigins(("x.csv",), np.zeros(1, int), np.zeros(1, int), (2,)))
 SPLITS = Splits(ROWS, ROWS, fingerprint="abc", digests={"x.csv": "1"})
 
 

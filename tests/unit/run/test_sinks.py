@@ -7,9 +7,9 @@ import pytest
 
 from burnish.errors import MissingExtra
 from burnish.run.events_file import EventsFile
-from burnish.run.sinks import Sinks
+from burnish.run.sinks import EventDispatcher
 from burnish.spec.events import Event, Noted, Saved
-from burnish.storage.room import Room
+from burnish.storage.room import DiskSpace
 
 
 class Faulty:
@@ -32,7 +32,7 @@ class Faulty:
 def test_a_tracker_that_fails_is_told_of_once_and_the_others_go_on(tmp_path: Path) -> None:
     heard: list[Event] = []
     faulty, good = Faulty(1), Faulty(99)
-    sinks = Sinks(EventsFile(tmp_path / "events.jsonl"), 1, heard.append, [faulty, good])
+    sinks = EventDispatcher(EventsFile(tmp_path / "events.jsonl"), 1, heard.append, [faulty, good])
     for step in range(4):
         sinks.emit(Saved(step, "x"))
     sinks.close()
@@ -43,7 +43,7 @@ def test_a_tracker_that_fails_is_told_of_once_and_the_others_go_on(tmp_path: Pat
 
 
 def test_a_tracker_that_fails_at_the_end_harms_nothing(tmp_path: Path) -> None:
-    sinks = Sinks(EventsFile(tmp_path / "events.jsonl"), 1, lambda event: None, [Faulty(1)])
+    sinks = EventDispatcher(EventsFile(tmp_path / "events.jsonl"), 1, lambda event: None, [Faulty(1)])
     sinks.emit(Saved(1, "x"))
     sinks.close()
     assert len(list(EventsFile(tmp_path / "events.jsonl").read())) == 2
@@ -64,8 +64,8 @@ def test_a_full_disk_is_waited_for_and_no_line_is_lost_torn_or_doubled(
 
     monkeypatch.setattr(events_file, "_write_whole", tight)
     heard: list[Event] = []
-    room = Room(tmp_path, 60, lambda: False, free=lambda path: 10**6, sleep=lambda seconds: None)
-    sinks = Sinks(EventsFile(tmp_path / "events.jsonl"), 1, heard.append, (), room)
+    room = DiskSpace(tmp_path, 60, lambda: False, free=lambda path: 10**6, sleep=lambda seconds: None)
+    sinks = EventDispatcher(EventsFile(tmp_path / "events.jsonl"), 1, heard.append, (), room)
     for step in range(3):
         sinks.emit(Saved(step, "x"))
     sinks.close()
@@ -86,7 +86,7 @@ class Unready(Faulty):
 
 def test_a_tracker_that_cannot_begin_is_told_of_and_the_run_goes_on(tmp_path: Path) -> None:
     heard: list[Event] = []
-    sinks = Sinks(EventsFile(tmp_path / "events.jsonl"), 1, heard.append)
+    sinks = EventDispatcher(EventsFile(tmp_path / "events.jsonl"), 1, heard.append)
     sinks.watch(Unready(OSError(errno.ENOSPC, "No space left on device")), tmp_path, name="x")
     sinks.emit(Saved(1, "x"))
     assert [event.message for event in heard if isinstance(event, Noted)] == [
@@ -95,6 +95,6 @@ def test_a_tracker_that_cannot_begin_is_told_of_and_the_run_goes_on(tmp_path: Pa
 
 
 def test_an_extra_that_a_tracker_lacks_is_refused_at_the_start(tmp_path: Path) -> None:
-    sinks = Sinks(EventsFile(tmp_path / "events.jsonl"), 1, lambda event: None)
+    sinks = EventDispatcher(EventsFile(tmp_path / "events.jsonl"), 1, lambda event: None)
     with pytest.raises(MissingExtra, match="install it"):
         sinks.watch(Unready(MissingExtra("install it")), tmp_path, name="x")

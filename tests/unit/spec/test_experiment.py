@@ -10,7 +10,7 @@ from burnish.commands.config import check
 from burnish.config import load, render
 from burnish.data.options import Portion, SplitPlan
 from burnish.errors import ConfigError
-from burnish.optim.schedules import Linear
+from burnish.optim.schedules import LinearDecay
 from burnish.optim.span import Span
 from burnish.spec.experiment import Batching, Keep, Runtime, TrainPolicy
 from burnish.spec.interval import NEVER, Interval
@@ -68,7 +68,7 @@ def test_whatever_its_numbers_an_experiment_is_read_back_from_what_is_written(
 ) -> None:
     plain = check(str(table)).experiment
     data = plain.data.model_copy(update={"split": SplitPlan(validation=Portion(share))})  # type: ignore[attr-defined]  # files
-    parts = {"data": data, "schedule": Linear(warmup=warmup), "train": policy, "runtime": Runtime(seed=seed)}
+    parts = {"data": data, "schedule": LinearDecay(warmup=warmup), "train": policy, "runtime": Runtime(seed=seed)}
     experiment = plain.model_copy(update=parts)
     written = table.with_name("plan.yaml")
     written.write_text(render(experiment), encoding="utf-8")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from burnish.errors import CheckpointError
-from burnish.storage.room import Room, is_full
+from burnish.storage.room import DiskSpace, is_full
 
 
 @dataclass
@@ -20,8 +20,8 @@ class Disk:
     told: list[str] = field(default_factory=list)
     is_stopped: bool = False
 
-    def room(self, wait_seconds: float) -> Room:
-        return Room(
+    def room(self, wait_seconds: float) -> DiskSpace:
+        return DiskSpace(
             Path("/data"),
             wait_seconds,
             lambda: self.is_stopped,

@@ -7,16 +7,16 @@ import pytest
 from burnish.data.ragged import view
 from burnish.data.tokens import tokenize
 from burnish.errors import DataError
-from burnish.spec.values import Draw, Profile
+from burnish.spec.values import Profile, RandomKey
 from burnish.tasks.causal_lm import CausalLm
 from tests.language import LINES, assets, table
 
 PROFILE = Profile("likelihood")
-TRAIN = Draw(seed=3, epoch=2, is_training=True)
-SCORE = Draw(seed=3, epoch=0, is_training=False)
+TRAIN = RandomKey(seed=3, epoch=2, is_training=True)
+SCORE = RandomKey(seed=3, epoch=0, is_training=False)
 
 
-def batch_of(rows: pa.Table, draw: Draw, **options: object) -> dict[str, np.ndarray]:
+def batch_of(rows: pa.Table, draw: RandomKey, **options: object) -> dict[str, np.ndarray]:
     made = CausalLm(max_length=16, **options).encoder(PROFILE, assets("bpe", "decoder"))  # type: ignore[arg-type]
     features = made.encode(rows)
     return dict(made.collate(features, np.arange(features.num_rows), draw))
@@ -24,7 +24,7 @@ def batch_of(rows: pa.Table, draw: Draw, **options: object) -> dict[str, np.ndar
 
 @pytest.mark.parametrize("pack", [True, False])
 @pytest.mark.parametrize("draw", [TRAIN, SCORE])
-def test_each_place_is_asked_for_the_token_after_it(pack: bool, draw: Draw) -> None:
+def test_each_place_is_asked_for_the_token_after_it(pack: bool, draw: RandomKey) -> None:
     batch = batch_of(table(), draw, pack=pack)
     attended = batch["attention_mask"].astype(bool)
     assert batch["scored"].sum() == attended.sum() - len(attended)
@@ -54,7 +54,7 @@ def test_a_prompt_is_asked_for_what_comes_after_its_end() -> None:
 
 
 @pytest.mark.parametrize("draw", [TRAIN, SCORE])
-def test_a_column_of_the_data_may_be_called_prompt(draw: Draw) -> None:
+def test_a_column_of_the_data_may_be_called_prompt(draw: RandomKey) -> None:
     plain, beside = table(), table().append_column("prompt", pa.array(LINES))
     for rows, options in ((beside, {}), (plain.rename_columns(["prompt"]), {"text": "prompt"})):
         batch, expected = batch_of(rows, draw, **options), batch_of(plain, draw)

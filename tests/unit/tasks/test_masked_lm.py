@@ -9,15 +9,15 @@ from burnish.data.ragged import view
 from burnish.data.tokens import tokenize
 from burnish.errors import ConfigError
 from burnish.spec.experiment import Batching
-from burnish.spec.values import Draw, Places, Profile, Rows
+from burnish.spec.values import Profile, RandomKey, RowOrigins, Rows
 from burnish.tasks.masked_encoder import MaskedEncoder
 from burnish.tasks.masked_lm import MaskedLm
 from burnish.tasks.masking import Masking
 from tests.language import LINES, assets, table
 
 PROFILE = Profile("likelihood")
-TRAIN = Draw(seed=3, epoch=0, is_training=True)
-SCORE = Draw(seed=3, epoch=0, is_training=False)
+TRAIN = RandomKey(seed=3, epoch=0, is_training=True)
+SCORE = RandomKey(seed=3, epoch=0, is_training=False)
 
 
 def encoder(**options: object) -> MaskedEncoder:
@@ -26,7 +26,9 @@ def encoder(**options: object) -> MaskedEncoder:
     return made
 
 
-def everything(made: MaskedEncoder, draw: Draw, rows: pa.Table | None = None) -> tuple[pa.Table, dict[str, np.ndarray]]:
+def everything(
+    made: MaskedEncoder, draw: RandomKey, rows: pa.Table | None = None
+) -> tuple[pa.Table, dict[str, np.ndarray]]:
     features = made.encode(table() if rows is None else rows)
     return features, dict(made.collate(features, np.arange(features.num_rows), draw))
 
@@ -42,7 +44,7 @@ def test_an_epoch_of_packed_blocks_holds_every_token_once(epoch: int) -> None:
     lengths = features["length"].to_numpy()
     seen: list[int] = []
     for indices in plan_epoch(lengths, seed=1, epoch=epoch, batching=Batching(examples=3)):
-        batch = made.collate(features, indices, Draw(seed=1, epoch=epoch, is_training=True))
+        batch = made.collate(features, indices, RandomKey(seed=1, epoch=epoch, is_training=True))
         whole = np.where(batch["scored"], batch["label"], batch["input_ids"])
         seen += whole[batch["attention_mask"].astype(bool) & ~made.codec.vocabulary.is_special[whole]].tolist()
     assert sorted(seen) == sorted(corpus())
@@ -85,12 +87,12 @@ def test_scores_may_be_of_another_share_than_is_learned() -> None:
 
 
 def test_masks_are_new_each_epoch_unless_static_and_fixed_when_scored() -> None:
-    later = Draw(seed=3, epoch=1, is_training=True)
+    later = RandomKey(seed=3, epoch=1, is_training=True)
     lines = {"pack": False}
     dynamic, static = encoder(**lines), encoder(masking=Masking(dynamic=False), **lines)
     assert not (everything(dynamic, TRAIN)[1]["scored"] == everything(dynamic, later)[1]["scored"]).all()
     assert (everything(static, TRAIN)[1]["input_ids"] == everything(static, later)[1]["input_ids"]).all()
-    other = Draw(seed=9, epoch=4, is_training=False)
+    other = RandomKey(seed=9, epoch=4, is_training=False)
     assert (everything(dynamic, SCORE)[1]["input_ids"] == everything(dynamic, other)[1]["input_ids"]).all()
 
 
@@ -144,7 +146,7 @@ def test_masks_in_a_text_are_filled_in() -> None:
 
 def test_training_texts_that_hold_the_mask_are_faults() -> None:
     rows = pa.table({"text": ["fine", "a [MASK] here", None]})
-    places = Places(("a.txt",), np.zeros(3, np.int32), np.arange(3), (1,))
+    places = RowOrigins(("a.txt",), np.zeros(3, np.int32), np.arange(3), (1,))
     faults = encoder().faults(Rows(rows, places))
     assert [(fault.row, "[MASK]" in fault.what) for fault in faults] == [(1, True)]
 

@@ -13,7 +13,7 @@ from burnish.data.tokens import TextAssets
 from burnish.data.truncation import Head, Tail, Windows
 from burnish.errors import DataError
 from burnish.metrics.tally import Tally
-from burnish.spec.values import Draw, Places, Profile, Rows
+from burnish.spec.values import Profile, RandomKey, RowOrigins, Rows
 from burnish.tasks.choice_encoder import ChoiceEncoder
 from burnish.tasks.multiple_choice import MultipleChoice
 
@@ -25,7 +25,7 @@ WORDS = {
     "[UNK]": UNK,
     **{letter: 10 + at for at, letter in enumerate("abcdefgh")},
 }
-EVAL = Draw(seed=0, epoch=0, is_training=False)
+EVAL = RandomKey(seed=0, epoch=0, is_training=False)
 
 
 def assets() -> TextAssets:
@@ -37,7 +37,7 @@ def assets() -> TextAssets:
 
 def rows(**columns: list[object]) -> Rows:
     table = pa.table(columns)
-    return Rows(table, Places(("x.jsonl",), np.zeros(len(table), int), np.arange(len(table)), (1,)))
+    return Rows(table, RowOrigins(("x.jsonl",), np.zeros(len(table), int), np.arange(len(table)), (1,)))
 
 
 def task(**options: object) -> MultipleChoice:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from burnish.data.ragged import view
-from burnish.spec.values import Draw, Profile
+from burnish.spec.values import Profile, RandomKey
 from burnish.tasks.masking import Masking
 from burnish.tasks.pair_encoder import PairEncoder
 from burnish.tasks.pretraining import Pretraining
@@ -20,8 +20,8 @@ def encoder(pairing: str = "sentence_order", **options: object) -> PairEncoder:
     return made
 
 
-def draw(epoch: int, *, is_training: bool = True) -> Draw:
-    return Draw(seed=5, epoch=epoch, is_training=is_training)
+def draw(epoch: int, *, is_training: bool = True) -> RandomKey:
+    return RandomKey(seed=5, epoch=epoch, is_training=is_training)
 
 
 def test_a_pair_in_order_is_the_stretch_and_a_turned_one_its_halves_turned() -> None:

@@ -13,7 +13,7 @@ from tokenizers.processors import TemplateProcessing
 from burnish.data.rows import from_file
 from burnish.data.tokens import TextAssets
 from burnish.errors import ConfigError
-from burnish.spec.values import Draw, Outcome, Profile
+from burnish.spec.values import Outcome, Profile, RandomKey
 from burnish.tasks.question_answering import QuestionAnswering
 
 WORDS = ["who", "when", "met", "left", "ann", "bob", "eve", "and", "then", ",", "."]
@@ -23,7 +23,7 @@ FRAMES = {
     "xlnet": ("$A [SEP] [CLS]", "$A [SEP] $B:1 [SEP]:1 [CLS]:2", "left"),
 }
 CONTEXT = "ann met bob , and then eve left . bob left ."
-TRAINING, ANSWERING = (Draw(seed=0, epoch=0, is_training=flag) for flag in (True, False))
+TRAINING, ANSWERING = (RandomKey(seed=0, epoch=0, is_training=flag) for flag in (True, False))
 
 
 def assets(family: str = "bert") -> TextAssets:

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.spec.values import Draw, Places, Rows
+from burnish.spec.values import RandomKey, RowOrigins, Rows
 from burnish.tasks.table_compact import Compact, fewest_bytes
 from burnish.tasks.table_encoder import TableEncoder
-from burnish.tasks.table_features import Features
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_features import FrameEncoder
+from burnish.tasks.table_frame import ColumnFrame
 from burnish.tasks.tabular import Tabular
 
-DRAW = Draw(seed=0, epoch=0, is_training=False)
+DRAW = RandomKey(seed=0, epoch=0, is_training=False)
 OPTIONS: dict[str, Any] = {
     "target": "late",
     "columns": {"fare": {"kind": "number", "boundaries": [5, 10]}, "town": {"kind": "hash", "buckets": 300}},
@@ -40,7 +40,7 @@ def trips(num_rows: int, seed: int = 0) -> pa.Table:
 
 def encoder_of(table: pa.Table) -> TableEncoder:
     task = Tabular.model_validate(OPTIONS)
-    rows = Rows(table, Places(("t.csv",), np.zeros(len(table), np.int32), np.arange(len(table)), (2,)))
+    rows = Rows(table, RowOrigins(("t.csv",), np.zeros(len(table), np.int32), np.arange(len(table)), (2,)))
     found = task.encoder(task.profile(rows), None)  # type: ignore[arg-type]  # no assets needed
     assert isinstance(found, TableEncoder)
     return found
@@ -48,7 +48,7 @@ def encoder_of(table: pa.Table) -> TableEncoder:
 
 def plainly(encoder: TableEncoder, table: pa.Table) -> dict[str, Any]:
     """Encode without anything compact."""
-    features = Features(encoder.plan, Frame(table))
+    features = FrameEncoder(encoder.plan, ColumnFrame(table))
     return {
         "numbers": features.numbers(),
         "categories": features.categories().astype(np.int64),
@@ -100,7 +100,7 @@ def test_the_smallest_type_holds_all_numbers_below_a_count(count: int, kind: str
 def test_a_table_of_categories_alone_has_no_numbers() -> None:
     table = trips(60).select(["pay", "town", "late"])
     task = Tabular.model_validate({"target": "late"})
-    rows = Rows(table, Places(("t.csv",), np.zeros(60, np.int32), np.arange(60), (2,)))
+    rows = Rows(table, RowOrigins(("t.csv",), np.zeros(60, np.int32), np.arange(60), (2,)))
     encoder = task.encoder(task.profile(rows), None)  # type: ignore[arg-type]  # no assets needed
     assert isinstance(encoder, TableEncoder)
     assert "numbers" not in Compact(encoder.plan).unpacked({"row": np.arange(0)} | {"categories": np.zeros((0, 2))})

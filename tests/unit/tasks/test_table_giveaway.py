@@ -4,16 +4,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_frame import ColumnFrame
 from burnish.tasks.table_giveaway import giveaways
 
 
-def rides(num_rows: int = 800) -> Frame:
+def rides(num_rows: int = 800) -> ColumnFrame:
     draw = np.random.default_rng(0)
     fare = draw.gamma(2, 6, num_rows).round(2)
     is_paid_by_card = draw.random(num_rows) < 0.5
     tips = np.where(is_paid_by_card & (draw.random(num_rows) < 0.8), 0.3 * fare, 0).round(2)
-    return Frame(
+    return ColumnFrame(
         pa.table(
             {
                 "fare": [None if at % 50 == 0 else str(each) for at, each in enumerate(fare)],
@@ -58,4 +58,4 @@ def test_a_gap_gives_away_what_it_stands_for(column: str) -> None:
             "tipped": np.where(is_tipped, "yes", "no"),
         }
     )
-    assert set(giveaways(Frame(table), [column], target="tipped", kind="binary")) == {column}
+    assert set(giveaways(ColumnFrame(table), [column], target="tipped", kind="binary")) == {column}

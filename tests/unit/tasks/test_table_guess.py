@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.tasks.table_frame import Frame
+from burnish.tasks.table_frame import ColumnFrame
 from burnish.tasks.table_guess import Guess, guess
 
 FIRST_ID = 2**62
 
 
 def guessed(values: list[object]) -> Guess:
-    return guess(Frame(pa.table({"amount": values})), "amount")
+    return guess(ColumnFrame(pa.table({"amount": values})), "amount")
 
 
 @pytest.mark.parametrize("kind", [int, str])

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from burnish.data.codecs.columns import columns_of
 from burnish.data.codecs.formats import decode
 from burnish.errors import ConfigError, DataError
-from burnish.spec.values import Draw, Places, Profile, Rows
+from burnish.spec.values import Profile, RandomKey, RowOrigins, Rows
 from burnish.tasks.table_plan import TablePlan
 from burnish.tasks.tabular import Tabular
 
-DRAW = Draw(seed=0, epoch=0, is_training=False)
+DRAW = RandomKey(seed=0, epoch=0, is_training=False)
 
 
 def rows_of(table: pa.Table) -> Rows:
-    return Rows(table, Places(("t.csv",), np.zeros(len(table), np.int32), np.arange(len(table)), (2,)))
+    return Rows(table, RowOrigins(("t.csv",), np.zeros(len(table), np.int32), np.arange(len(table)), (2,)))
 
 
 def trips(num_rows: int = 60) -> pa.Table:

@@ -12,7 +12,7 @@ from burnish.data.codecs.columns import columns_of
 from burnish.data.truncation import Head, Windows
 from burnish.errors import ConfigError, DataError
 from burnish.spec.protocols import Inspected, ReadsRows
-from burnish.spec.values import Draw, Places, Rows
+from burnish.spec.values import RandomKey, RowOrigins, Rows
 from burnish.tasks.beside_encoder import BesideEncoder
 from burnish.tasks.table_plan import MISSING_ID, UNSEEN_ID, TablePlan
 from burnish.tasks.text_and_columns import TextAndColumns
@@ -28,7 +28,7 @@ TABLE = pa.table(
 
 
 def rows(table: pa.Table = TABLE) -> Rows:
-    return Rows(table, Places(("rows.csv",), np.zeros(len(table), int), np.arange(len(table)), (2,)))
+    return Rows(table, RowOrigins(("rows.csv",), np.zeros(len(table), int), np.arange(len(table)), (2,)))
 
 
 def task(**options: object) -> TextAndColumns:
@@ -47,7 +47,7 @@ class Windowed:
         each = np.repeat(np.arange(len(table)), 2)
         return pa.table({"row": each, "length": np.ones(len(each), np.int32)})
 
-    def collate(self, features: pa.Table, indices: np.ndarray, draw: Draw) -> dict:
+    def collate(self, features: pa.Table, indices: np.ndarray, draw: RandomKey) -> dict:
         return {"row": features["row"].to_numpy()[indices]}
 
 
@@ -90,7 +90,7 @@ def test_every_window_of_a_text_has_the_columns_of_its_row() -> None:
     profile = task().profile(rows())
     encoder = BesideEncoder(Windowed(), TablePlan.from_json(profile.facts["columns"]))
     odd = pa.table({"text": ["x", "y"], "price": [None, 5.0], "place": ["moon", None]})
-    batch = encoder.collate(encoder.encode(odd), np.array([3, 0, 1]), Draw(0, 0, is_training=False))
+    batch = encoder.collate(encoder.encode(odd), np.array([3, 0, 1]), RandomKey(0, 0, is_training=False))
     assert batch["row"].tolist() == [1, 0, 0]
     assert batch["categories"].tolist() == [[MISSING_ID], [UNSEEN_ID], [UNSEEN_ID]]
     assert (batch["numbers"].dtype, batch["categories"].dtype) == (np.float32, np.int64)

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from burnish.data.truncation import Head, RandomSpans
 from burnish.errors import ConfigError, DataError
-from burnish.spec.values import Places, Rows
+from burnish.spec.values import RowOrigins, Rows
 from burnish.tasks.table_target import Measure
 from burnish.tasks.text_classification import TextClassification
 
@@ -15,7 +15,7 @@ from burnish.tasks.text_classification import TextClassification
 def rows(**columns: list[object]) -> Rows:
     table = pa.table(columns)
     count = table.num_rows
-    return Rows(table, Places(("x.csv",), np.zeros(count, int), np.arange(count), (2,)))
+    return Rows(table, RowOrigins(("x.csv",), np.zeros(count, int), np.arange(count), (2,)))
 
 
 def task(**options: object) -> TextClassification:

@@ -12,14 +12,14 @@ from burnish.data.padding import Padding
 from burnish.data.tokens import TextAssets
 from burnish.errors import ConfigError, DataError
 from burnish.metrics.tally import rehearse
-from burnish.spec.values import Draw, Outcome, Places, Profile, Rows
+from burnish.spec.values import Outcome, Profile, RandomKey, RowOrigins, Rows
 from burnish.tasks.tag_encoder import IGNORED, TagEncoder
 from burnish.tasks.token_classification import TokenClassification
 
 PAD, CLS, SEP, UNK = range(4)
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
-TRAIN = Draw(seed=0, epoch=0, is_training=True)
-EVAL = Draw(seed=0, epoch=0, is_training=False)
+TRAIN = RandomKey(seed=0, epoch=0, is_training=True)
+EVAL = RandomKey(seed=0, epoch=0, is_training=False)
 
 
 def spelling(*, side: str = "right") -> TextAssets:
@@ -38,7 +38,7 @@ def spelling(*, side: str = "right") -> TextAssets:
 def rows(words: list[list[str] | None], tags: list[list[str] | None]) -> Rows:
     lists = pa.list_(pa.string())
     table = pa.table({"words": pa.array(words, lists), "tags": pa.array(tags, lists)})
-    return Rows(table, Places(("x.txt",), np.zeros(len(words), int), np.arange(len(words)), (1,)))
+    return Rows(table, RowOrigins(("x.txt",), np.zeros(len(words), int), np.arange(len(words)), (1,)))
 
 
 def encoder_for(data: Rows, *, side: str = "right", **options: object) -> tuple[TagEncoder, Profile]:

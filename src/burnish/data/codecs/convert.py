@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import FALSE, MISSING, TRUE, Numbers, flags, times
+from burnish.data.cells import FALSE, MISSING, TRUE, ParsedNumbers, flags, times
 from burnish.data.codecs.columns import ColumnSpec, Kind
 from burnish.data.number_text import without_marks
 from burnish.data.words import WORD
@@ -293,7 +293,7 @@ _NATURAL: Mapping[Kind, set[type]] = {
     **{"number": {int, float}, "integer": {int}, "boolean": {bool}},
     **dict.fromkeys(("text", "flag", "time", "words", "texts"), _TEXTS),
 }
-_READINGS: Mapping[Kind, tuple[Callable[[pa.Array], Numbers], str]] = {
+_READINGS: Mapping[Kind, tuple[Callable[[pa.Array], ParsedNumbers], str]] = {
     "flag": (flags, "neither yes nor no"),
     "time": (times, "not a date or time"),
 }

@@ -12,7 +12,7 @@ import pyarrow as pa
 from burnish.data.codecs.answers import as_csv
 from burnish.data.codecs.columns import ColumnSpec, cell_names, read_columns
 from burnish.data.codecs.convert import TYPES, Converted, from_cells
-from burnish.data.codecs.decoded import DecodedRows, Origin, assemble
+from burnish.data.codecs.decoded import DecodedRows, RowSource, assemble
 from burnish.data.codecs.payload import DEFAULT_LIMITS, NAME, Limits
 from burnish.data.contents import text_body
 from burnish.data.faults import BadRow
@@ -97,7 +97,7 @@ def _decoded(rows: Rows, bad: Sequence[BadRow], columns: Sequence[ColumnSpec], *
         from_cells(rows.table[spec.name], spec) if spec.name in there else _absent(rows, spec)
         for spec in read_columns(columns)
     ]
-    origin = Origin(np.searchsorted(lines, good_lines), broken, lines.tolist())
+    origin = RowSource(np.searchsorted(lines, good_lines), broken, lines.tolist())
     return assemble(columns, converted, origin=origin, unused=set(there) - {spec.name for spec in columns})
 
 

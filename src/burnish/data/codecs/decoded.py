@@ -55,7 +55,7 @@ class DecodedRows:
 
 
 @dataclass(frozen=True)
-class Origin:
+class RowSource:
     """Where values stood: the position of each good row in the payload, the bad rows, and lines if there are any."""
 
     positions: "Array"
@@ -69,7 +69,7 @@ class Origin:
 
 
 def assemble(
-    columns: Sequence[ColumnSpec], converted: Sequence[Converted], *, origin: Origin, unused: Iterable[str] = ()
+    columns: Sequence[ColumnSpec], converted: Sequence[Converted], *, origin: RowSource, unused: Iterable[str] = ()
 ) -> DecodedRows:
     """Put converted columns together, those that are read, and leave out every row in which something is wrong."""
     arrays, faults = [], list(origin.broken)

@@ -7,7 +7,7 @@ import numpy as np
 
 from burnish.data.codecs.columns import ColumnSpec, read_columns
 from burnish.data.codecs.convert import Unfit, from_values
-from burnish.data.codecs.decoded import DecodedRows, Fault, Origin, assemble, refuse_too_many
+from burnish.data.codecs.decoded import DecodedRows, Fault, RowSource, assemble, refuse_too_many
 
 Row = TypeVar("Row")
 
@@ -33,5 +33,5 @@ def gather(
             refuse_too_many(broken, num_rows=len(given), lines=lines)
     converted = [from_values([row.get(spec.name) for row in good], spec) for spec in read_columns(columns)]
     unused = {name for row in good for name in row}.difference(spec.name for spec in columns)
-    origin = Origin(np.array(positions, dtype=np.int64), broken, lines)
+    origin = RowSource(np.array(positions, dtype=np.int64), broken, lines)
     return assemble(columns, converted, origin=origin, unused=unused)
