@@ -13,7 +13,7 @@ from burnish.commands.config import check
 from burnish.commands.train import train
 from burnish.metrics.compare import mcnemar
 from burnish.metrics.sums import Array
-from burnish.run.directory import RunDirectory
+from burnish.run.record.directory import RunDirectory
 
 _ROWS = 20_000
 _RATE, _WARMUP, _DECAY = 1.5e-4, 0.06, 0.01

@@ -10,8 +10,8 @@ from bench.sets import DataSet
 from burnish.commands.config import check
 from burnish.commands.plan import plan
 from burnish.commands.train import train
-from burnish.data.batches import examples_of
-from burnish.run.directory import RunDirectory, read_json
+from burnish.data.batching.batches import examples_of
+from burnish.run.record.directory import RunDirectory, read_json
 from burnish.spec.events import Ended, Event, Started
 
 _STEPS = 40

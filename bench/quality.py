@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from burnish.commands.train import train
-from burnish.run.result import RunResult
+from burnish.run.record.result import RunResult
 from burnish.spec.events import Evaluated, Event
 from burnish.spec.values import Score
 

@@ -22,10 +22,10 @@ from burnish.commands.config import check
 from burnish.commands.new import new
 from burnish.commands.train import result_of
 from burnish.commands.worker import main as work
-from burnish.run.directory import RunDirectory
-from burnish.run.ending import COMPLETE
-from burnish.run.plan import settle_plan
-from burnish.run.result import RunResult, ScoreSheet, sheet_of
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.ending import COMPLETE
+from burnish.run.record.plan import settle_plan
+from burnish.run.record.result import RunResult, ScoreSheet, sheet_of
 
 SEEDS = (0, 1, 2)
 _SECOND = ("log_loss", "mae")

@@ -31,9 +31,9 @@ def contest(file: Path, folder: Path, network: str, *, batch: int, rounds: int) 
     from burnish.dist.world import Solo
     from burnish.engine.device_torch import prepare as prepare_device
     from burnish.run.assemble import build_learner
-    from burnish.run.directory import RunDirectory
-    from burnish.run.prepare import prepare
-    from burnish.tasks.table_plan import TablePlan
+    from burnish.run.preparation.prepare import prepare
+    from burnish.run.record.directory import RunDirectory
+    from burnish.tasks.tabular.plan import TablePlan
 
     experiment = experiment_of(file, folder, network, batch=batch)
     prepare_device(experiment.runtime)
@@ -53,7 +53,7 @@ def contest(file: Path, folder: Path, network: str, *, batch: int, rounds: int) 
 def _ours(experiment: Any, prepared: Any, learner: Any) -> float:
     from burnish.dist.world import Solo
     from burnish.run.assemble import build_feed, build_stream
-    from burnish.run.scoring import Scorer
+    from burnish.run.predicting.scoring import Scorer
 
     stream = build_stream(experiment, prepared, Solo())
     feed = build_feed(Scorer(experiment, prepared), learner, stream=stream)

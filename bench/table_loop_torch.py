@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from burnish.tasks.table_plan import FIRST_ID, MISSING_ID, UNSEEN_ID, TablePlan
+from burnish.tasks.tabular.plan import FIRST_ID, MISSING_ID, UNSEEN_ID, TablePlan
 
 Item = dict[str, Tensor]
 

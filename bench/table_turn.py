@@ -106,9 +106,9 @@ def ours(file: Path, folder: Path, network: str) -> dict[str, Any]:
     from burnish.engine.device_torch import prepare as prepare_device
     from burnish.engine.evaluate import plainly
     from burnish.run.assemble import build_feed, build_learner, build_stream
-    from burnish.run.directory import RunDirectory
-    from burnish.run.prepare import prepare
-    from burnish.run.scoring import Scorer
+    from burnish.run.predicting.scoring import Scorer
+    from burnish.run.preparation.prepare import prepare
+    from burnish.run.record.directory import RunDirectory
 
     experiment = experiment_of(file, folder, network)
     prepare_device(experiment.runtime)  # imports what torch needs, as the other side has imported what it needs

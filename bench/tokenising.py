@@ -17,9 +17,9 @@ from bench.sets import DataSet
 from bench.tables import RATES_HEAD, rates
 from burnish.commands.bench_worker import Block
 from burnish.commands.config import check
-from burnish.data.cache import FeatureCache
+from burnish.data.cache.features import FeatureCache
 from burnish.dist.world import available_cores
-from burnish.run.prepare import request_of
+from burnish.run.preparation.prepare import request_of
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Encoder
 

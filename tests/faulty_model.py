@@ -12,8 +12,8 @@ from safetensors.numpy import load_file, save_file
 from torch.optim import AdamW
 from transformers import AutoTokenizer
 
-from burnish.models.network_torch import TransformerNetwork
 from burnish.models.transformer import Transformer
+from burnish.models.transformers.network_torch import TransformerNetwork
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
 from burnish.testing.tiny_torch import tiny_model

@@ -5,8 +5,8 @@ from functools import cache
 import pyarrow as pa
 from tokenizers import Tokenizer
 
-from burnish.data.learn_tokenizer import FRAMES, Frame, Kind, TokenizerRecipe, learn
-from burnish.data.tokens import TextAssets
+from burnish.data.tokens.learn_tokenizer import FRAMES, Frame, Kind, TokenizerRecipe, learn
+from burnish.data.tokens.tokens import TextAssets
 
 LINES = (
     "The old house stands on a hill. It has a red roof and a green door.",

@@ -10,9 +10,9 @@ import pytest
 
 from burnish.commands.config import check
 from burnish.commands.train import result_of
-from burnish.run.directory import RunDirectory
-from burnish.run.plan import settle_plan
-from burnish.run.result import RunResult, sheet_of
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import settle_plan
+from burnish.run.record.result import RunResult, sheet_of
 from burnish.testing.tiny_torch import tiny_model
 from tests.documented import write_documented
 from tests.harness.fork_server import ForkServer, fork_server

@@ -13,7 +13,7 @@ from typing import Any
 from burnish.commands.bench_worker import Block
 from burnish.errors import LaunchError
 from burnish.launch.local import start_worker
-from burnish.run.ending import error_of
+from burnish.run.record.ending import error_of
 
 _CHILD = "bench.harness.contestant"
 _END_SECONDS = 10.0

@@ -12,7 +12,7 @@ from typing import Any, TextIO
 from burnish.commands.bench_worker import Block
 from burnish.errors import BurnishError
 from burnish.launch.module_path import find_modules_here
-from burnish.run.ending import refusal
+from burnish.run.record.ending import refusal
 from burnish.spec.values import Array
 
 

@@ -12,7 +12,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from bench.harness.contestant import Referee
 from burnish.commands.bench_worker import Block
-from burnish.models.quiet_torch import quiet
+from burnish.models.transformers.hf_logging_torch import quiet
 from burnish.spec.values import Array
 
 TRAINING_PASSES = 3

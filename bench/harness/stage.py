@@ -12,8 +12,8 @@ from bench.harness.contest import Entrant
 from burnish.commands.bench_worker import Sample, num_threads, take_sample
 from burnish.config import Resolved
 from burnish.models.transformer import Freeze, Transformer
-from burnish.run.directory import RunDirectory
-from burnish.run.plan import settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import settle_plan
 from burnish.spec.experiment import Experiment
 
 _OURS = "bench.harness.ours"

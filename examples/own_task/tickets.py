@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from burnish.data.tokens import TextAssets
+    from burnish.data.tokens.tokens import TextAssets
     from burnish.spec.protocols import Assets, Encoder
     from burnish.spec.values import Batch, Head, Profile, RandomKey, RowFault, Rows
 

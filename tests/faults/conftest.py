@@ -14,12 +14,12 @@ from typing import Any
 import pytest
 
 from burnish.commands.config import check
-from burnish.commands.sameness import differences, digests
+from burnish.commands.crash.sameness import differences, digests
 from burnish.commands.train import result_of
 from burnish.config import Resolved
-from burnish.run.directory import RunDirectory
-from burnish.run.ending import COMPLETE
-from burnish.run.plan import settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.ending import COMPLETE
+from burnish.run.record.plan import settle_plan
 from burnish.storage import manifest
 from burnish.testing.tiny_torch import tiny_model
 from tests.harness.faults import Fault, Point, read_trace

@@ -3,13 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
-from burnish.data.batches import BatchStream, Cursor
+from burnish.data.batching.batches import BatchStream, Cursor
 from burnish.engine.feed import BatchFeeder
 from burnish.engine.learner_torch import Learner
 from burnish.engine.pace import Milestones
 from burnish.engine.state import TrainState
 from burnish.run import assemble
-from burnish.run.events_file import EventsFile
+from burnish.run.record.events_file import EventsFile
 from burnish.storage import checkpoints, manifest
 
 Mutant = Callable[[], None]

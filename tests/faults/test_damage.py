@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from burnish.run.directory import RunDirectory
+from burnish.run.record.directory import RunDirectory
 from tests.faults.conftest import Scene, Tally, copy_of, whole
 from tests.harness.faults import Fault
 

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from burnish.run.directory import RunDirectory
+from burnish.run.record.directory import RunDirectory
 from burnish.storage import manifest
 from tests.faults.conftest import IS_FULL, Scene, Tally
 from tests.harness.faults import Action, Fault, Point

@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from burnish.commands.sameness import digests
+from burnish.commands.crash.sameness import digests
 from burnish.commands.train import train
-from burnish.run.directory import RunDirectory
+from burnish.run.record.directory import RunDirectory
 from tests.faults.conftest import IS_FULL, Scene, Tally, is_complete
 from tests.harness.faults import TORN, Fault, Point
 

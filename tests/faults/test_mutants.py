@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from burnish.commands.sameness import digests
-from burnish.run.directory import RunDirectory
+from burnish.commands.crash.sameness import digests
+from burnish.run.record.directory import RunDirectory
 from tests.faults import mutants
 from tests.faults.conftest import Scene, Tally, copy_of, whole
 from tests.faults.mutants import Mutant, address

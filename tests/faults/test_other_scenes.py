@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from burnish.commands.config import check
-from burnish.commands.sameness import digests
-from burnish.run.directory import RunDirectory
+from burnish.commands.crash.sameness import digests
+from burnish.run.record.directory import RunDirectory
 from tests.faults import mutants
 from tests.faults.conftest import CONFIG, IS_FULL, Scene, Tally, copy_of, undisturbed
 from tests.faulty_model import POISON, poisoned_model

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from burnish.run.directory import RunDirectory
-from burnish.run.ending import PREEMPTED
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.ending import PREEMPTED
 from tests.faults.conftest import Scene, Tally, whole
 from tests.harness.fork_server import Attempt
 

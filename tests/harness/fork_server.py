@@ -27,7 +27,7 @@ _IMPORTED = (
     "burnish.run.finish",
     "burnish.report.build",
     "burnish.tasks.text_classification",
-    "burnish.models.transformer_torch",
+    "burnish.models.transformers.transformer_torch",
     "burnish.optim.optim_torch",
     "safetensors.torch",
     "transformers.models.auto.modeling_auto",

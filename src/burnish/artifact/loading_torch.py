@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from burnish.data.tokens import DESCRIPTION, TextAssets
+from burnish.data.tokens.tokens import DESCRIPTION, TextAssets
 from burnish.engine.device_torch import prepare
 from burnish.engine.evaluate import Infer
 from burnish.engine.infer_torch import Inference

@@ -25,7 +25,7 @@ _SHOWN_DIGITS = 12
 def ls(*, is_json: Json = False) -> None:
     """List cached tables, most recently used first."""
     from burnish.commands.cache import ls as command
-    from burnish.data.sizes import written_size
+    from burnish.data.cache.sizes import written_size
 
     listing = command()
     if is_json:
@@ -66,7 +66,7 @@ def prune(
 ) -> None:
     """Remove the least recently used entries; those in use stay."""
     from burnish.commands.cache import prune as command
-    from burnish.data.sizes import written_size
+    from burnish.data.cache.sizes import written_size
 
     removed = command(max_size=max_size)
     if is_json:
@@ -80,7 +80,7 @@ def prune(
 def verify(*, is_json: Json = False) -> None:
     """Read every cached byte and remove entries that were damaged since they were written."""
     from burnish.commands.cache import verify as command
-    from burnish.data.sizes import written_size
+    from burnish.data.cache.sizes import written_size
 
     removed = command()
     if is_json:

@@ -67,7 +67,7 @@ class JsonConsole:
 
     def watch(self, event: Event) -> None:
         """Write the event's line."""
-        from burnish.run.events_file import to_dict
+        from burnish.run.record.events_file import to_dict
 
         print(json.dumps(to_dict(event)), file=self._stream, flush=True)
 

@@ -69,7 +69,7 @@ def _checkpoint(target: str, checkpoint: str, *, split: str | None, trust_code: 
     if checkpoint not in words and not re.fullmatch(r"[0-9]{1,18}", checkpoint):
         raise typer.BadParameter(f"--checkpoint takes a step, like 500, or last or best; got '{checkpoint}'")
     from burnish.commands.evaluate import evaluate_checkpoint
-    from burnish.run.directory import find_run
+    from burnish.run.record.directory import find_run
 
     which = words.get(checkpoint) or int(checkpoint)
     with counting("scoring", is_silent=is_json) as progress:
@@ -92,7 +92,7 @@ def _watch(target: str, *, split: str, data: str | None, trust_code: bool, is_js
     if data is not None:
         raise typer.BadParameter("--watch scores the checkpoints of a run on a split; leave out --in")
     from burnish.commands.evaluate import watch
-    from burnish.run.directory import find_run
+    from burnish.run.record.directory import find_run
 
     emit = JsonConsole(sys.stdout).watch if is_json else _print_line
     watch(find_run(target).path, split=split, trust_code=trust_code, emit=emit)

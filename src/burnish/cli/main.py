@@ -35,7 +35,7 @@ from burnish.durable import refuse_address
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.launch.module_path import find_modules_here
 from burnish.launch.openmp import openmp_settings
-from burnish.run.provenance import COMMAND
+from burnish.run.record.provenance import COMMAND
 
 INTERRUPTED = 130
 BUG = 70

@@ -12,8 +12,8 @@ from burnish.cli.counter import counting
 from burnish.cli.documents import print_document, to_json
 from burnish.cli.figures import duration, figure, interval
 from burnish.cli.tables import TextTable, show
-from burnish.run.directory import RunDirectory, read_json
-from burnish.run.result import RunResult, ScoreSheet, sheet_of
+from burnish.run.record.directory import RunDirectory, read_json
+from burnish.run.record.result import RunResult, ScoreSheet, sheet_of
 from burnish.spec.interval import Interval
 from burnish.spec.values import Score
 
@@ -81,7 +81,7 @@ def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
     gap = (judged.value - rival) * (1 if sheet.is_lower_better else -1)
     if gap <= 0:
         return []
-    from burnish.run.plan import numbered  # reads configs: not for `--help` to load
+    from burnish.run.record.plan import numbered  # reads configs: not for `--help` to load
 
     free = next(path for path in numbered(result.directory) if not path.exists())
     plan, other = shlex.quote(str(RunDirectory(result.directory).plan)), shlex.quote(str(free))
@@ -96,7 +96,7 @@ def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
 def _is_tried(name: str, result: RunResult) -> bool:
     """Tell whether there is no model to change to, or the run is of that model already."""
     from burnish.models.linear import Linear
-    from burnish.run.plan import read_plan  # reads configs: not for `--help` to load
+    from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
 
     run = RunDirectory(result.directory)
     return name not in _REMEDIES or (run.exists() and isinstance(read_plan(run).model, Linear) and name in _LINEAR)
@@ -104,7 +104,7 @@ def _is_tried(name: str, result: RunResult) -> bool:
 
 def _longer(result: RunResult) -> tuple[str, str]:
     """Propose to train for longer, and with a higher learning rate if it is low."""
-    from burnish.run.plan import read_plan  # reads configs: not for `--help` to load
+    from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
 
     experiment = read_plan(RunDirectory(result.directory))
     stated, rate = experiment.train.length, experiment.optimizer.learning_rate
@@ -173,7 +173,7 @@ def _next_commands(result: RunResult) -> list[str]:
 
 def _example(result: RunResult) -> str:
     """Show how to ask this model: with a text, a row of texts, or a file for tables; of several tasks, the first."""
-    from burnish.run.plan import read_plan  # reads configs: not for `--help` to load
+    from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
     from burnish.spec.parts import parts_of, written_profiles
 
     run = RunDirectory(result.directory)

@@ -96,7 +96,7 @@ def _refuse_format_options(source: str | None, bad_rows: str) -> None:
 
 
 def _objects(rows: Sequence[str]) -> list[dict[str, Any]]:
-    from burnish.data.json_text import distinct_keys, parse_json
+    from burnish.data.readers.json_text import distinct_keys, parse_json
 
     try:
         objects = [parse_json(row, pairs=distinct_keys) for row in rows]

@@ -55,7 +55,7 @@ def features(
 ) -> None:
     """Encode every split of an experiment once, into a folder you can train from."""
     from burnish.commands.prepare import prepare as command
-    from burnish.data.sizes import written_size
+    from burnish.data.cache.sizes import written_size
 
     with counting("writing records", is_silent=is_json) as progress:
         written = command(

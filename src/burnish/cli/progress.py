@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from burnish.cli.figures import duration, facts_table, figure, number
-from burnish.run.ending import COMPLETE
+from burnish.run.record.ending import COMPLETE
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Started, Stepped
 
 _MEMORY_SECONDS = 60.0

@@ -31,7 +31,7 @@ def rerun(
 ) -> None:
     """Train a run's plan again, in another directory."""
     from burnish.commands.rerun import rerun as command
-    from burnish.run.directory import find_run
+    from burnish.run.record.directory import find_run
 
     with console_for(is_json=is_json) as console:
         again = command(

@@ -14,7 +14,7 @@ from burnish.cli.outcome import headline_table, scores_table
 from burnish.cli.progress import Progress, advance, announce, status_line
 from burnish.cli.tables import TextTable, show
 from burnish.errors import CheckpointError
-from burnish.run.directory import RUNS
+from burnish.run.record.directory import RUNS
 from burnish.spec.events import Event, Stepped
 
 if TYPE_CHECKING:

@@ -76,7 +76,7 @@ def resume(
 ) -> None:
     """Resume an interrupted run from its newest intact checkpoint."""
     from burnish.commands.resume import resume as command
-    from burnish.run.directory import find_run
+    from burnish.run.record.directory import find_run
 
     with console_for(is_json=is_json, is_quiet=is_quiet) as console:
         result = command(

@@ -12,9 +12,9 @@ from typing import Any
 from burnish.commands.config import check
 from burnish.errors import ConfigError, LaunchError, Problem
 from burnish.launch.local import run_worker
-from burnish.run.directory import RunDirectory
-from burnish.run.ending import error_of
-from burnish.run.plan import settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.ending import error_of
+from burnish.run.record.plan import settle_plan
 from burnish.spec.protocols import Growing
 
 _WORKER = "burnish.commands.bench_worker"

@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from burnish.data.batches import padded_sizes, plan_epoch, spread
+from burnish.data.batching.batches import padded_sizes, plan_epoch, spread
 from burnish.dist.world import available_cores
 from burnish.engine.feed import BatchFeeder, Trainable
 from burnish.engine.learner_torch import Learner
 from burnish.errors import BurnishError
 from burnish.launch.module_path import find_modules_here
 from burnish.run.assemble import build_feed, build_learner, build_stream
-from burnish.run.directory import RunDirectory
-from burnish.run.ending import refusal
 from burnish.run.environment_torch import environment
-from burnish.run.plan import read_plan
-from burnish.run.prepare import PreparedTask, prepare
-from burnish.run.scoring import Scorer
+from burnish.run.predicting.scoring import Scorer
+from burnish.run.preparation.prepare import PreparedTask, prepare
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.ending import refusal
+from burnish.run.record.plan import read_plan
 from burnish.spec.experiment import Batching, Experiment
 from burnish.spec.parts import ALONE, only_part
 from burnish.spec.values import Array, Batch, StepResult

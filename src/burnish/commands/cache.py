@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from burnish.commands.config import check
 
 if TYPE_CHECKING:
-    from burnish.data.cache import CacheEntry, KeyDifference
+    from burnish.data.cache.features import CacheEntry, KeyDifference
 
 _WORDS: Mapping[str, str] = {
     "data": "other data (other bytes in its files, or other options that shape the rows)",
@@ -57,7 +57,7 @@ class Lookup:
 
 def ls() -> CacheListing:
     """List what is in the cache."""
-    from burnish.data.cache import open_cache
+    from burnish.data.cache.features import open_cache
 
     cache = open_cache()
     return CacheListing(cache.root, cache.max_bytes, tuple(map(_entry, cache.entries())))
@@ -65,8 +65,8 @@ def ls() -> CacheListing:
 
 def why_miss(experiment: str | Path, *, configs: Sequence[Path] = (), overrides: Sequence[str] = ()) -> list[Lookup]:
     """Tell for each split of an experiment whether its features are cached; if not, what differs, in words."""
-    from burnish.data.cache import open_cache
-    from burnish.run.prepare import feature_keys
+    from burnish.data.cache.features import open_cache
+    from burnish.run.preparation.prepare import feature_keys
 
     resolved = check(str(experiment), configs=[str(path) for path in configs], overrides=overrides)
     cache = open_cache()
@@ -75,15 +75,15 @@ def why_miss(experiment: str | Path, *, configs: Sequence[Path] = (), overrides:
 
 def verify() -> tuple[CachedTable, ...]:
     """Read every byte of the cache, and remove the entries that changed since they were written."""
-    from burnish.data.cache import open_cache
+    from burnish.data.cache.features import open_cache
 
     return tuple(map(_entry, open_cache().verify()))
 
 
 def prune(*, max_size: str | None = None) -> tuple[CachedTable, ...]:
     """Remove the least recently used entries beyond a size like `5GB`, by default the cache's own bound."""
-    from burnish.data.cache import open_cache
-    from burnish.data.sizes import parse_size
+    from burnish.data.cache.features import open_cache
+    from burnish.data.cache.sizes import parse_size
 
     cache = open_cache()
     max_bytes = cache.max_bytes if max_size is None else parse_size(max_size, option="--max")

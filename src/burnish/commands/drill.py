@@ -15,12 +15,12 @@ from random import Random
 from types import FrameType
 
 from burnish.commands.config import check
-from burnish.commands.rehearsal import ObservedWorker, StopAfter, interrupted, straight
-from burnish.commands.sameness import FileDifference, differences
+from burnish.commands.crash.rehearsal import ObservedWorker, StopAfter, interrupted, straight
+from burnish.commands.crash.sameness import FileDifference, differences
 from burnish.config import Resolved
 from burnish.errors import BurnishError, LaunchError
-from burnish.run.directory import RunDirectory
-from burnish.run.plan import settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import settle_plan
 from burnish.spec.events import Event, Noted, Started
 
 _NUM_WORKERS = 4

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Literal
 
 from burnish.artifact.locate import find_artifact
-from burnish.data.address import find
+from burnish.data.sources.address import find
 from burnish.errors import CheckpointError
-from burnish.run.directory import RunDirectory
-from burnish.run.history import read_history
-from burnish.run.plan import read_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.history import read_history
+from burnish.run.record.plan import read_plan
 from burnish.spec.events import Evaluated
 from burnish.spec.values import Score
 from burnish.storage import manifest
@@ -49,8 +49,8 @@ def evaluate(
     if data is not None:
         find(data, option="the input")  # refuses a file that is not there before the model is loaded
     from burnish.artifact.predictor import Predictor, load_all
-    from burnish.run.rows import rows_to_score
-    from burnish.run.scoring import scored
+    from burnish.run.predicting.rows import rows_to_score
+    from burnish.run.predicting.scoring import scored
     from burnish.run.selection import metrics_of
     from burnish.spec.parts import ALONE
 
@@ -83,7 +83,7 @@ def evaluate_checkpoint(
     """Score a checkpoint of a run that need not have ended: that of a step, the newest, or the best so far."""
     directory = RunDirectory(run)
     experiment, step = read_plan(directory, trust_code=trust_code), _chosen_step(directory, which)
-    from burnish.run.rescore import Rescorer  # after what may be refused without torch
+    from burnish.run.predicting.rescore import Rescorer  # after what may be refused without torch
 
     rescorer = Rescorer(directory, experiment, split)
     scores = rescorer.scores(step, intervals=True, progress=progress)
@@ -94,7 +94,7 @@ def evaluate_checkpoint(
 
 def watch(run: Path, *, split: str = "validation", trust_code: bool = False, emit: Callable[[Evaluated], None]) -> None:
     """Score every checkpoint of a run as it appears, until the run has ended."""
-    from burnish.run.rescore import Rescorer
+    from burnish.run.predicting.rescore import Rescorer
 
     directory = RunDirectory(run)
     rescorer = Rescorer(directory, read_plan(directory, trust_code=trust_code), split)

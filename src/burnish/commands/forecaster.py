@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from burnish.errors import BurnishError
 from burnish.launch.module_path import find_modules_here
-from burnish.run.directory import RunDirectory
-from burnish.run.ending import refusal
-from burnish.run.events_file import to_dict
-from burnish.run.plan import read_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.ending import refusal
+from burnish.run.record.events_file import to_dict
+from burnish.run.record.plan import read_plan
 from burnish.spec.events import Noted
 
 if TYPE_CHECKING:

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnish.commands.starter import bad_rows_line, broken_notes, default_lines, dialect_lines, dialect_notes
-from burnish.commands.yaml_lines import line, one_line, scalar
+from burnish.commands.starter.starter import bad_rows_line, broken_notes, default_lines, dialect_lines, dialect_notes
+from burnish.commands.starter.yaml_lines import line, one_line, scalar
 from burnish.config.reader import SUFFIXES
 from burnish.durable import write_durably
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
 
 if TYPE_CHECKING:
-    from burnish.data.inspect import FileFacts
-    from burnish.data.propose import Proposal
-    from burnish.data.recognise import TaskShape
+    from burnish.data.inspection.inspect import FileFacts
+    from burnish.data.inspection.propose import Proposal
+    from burnish.data.readers.recognise import TaskShape
 
 _LAYOUT_MARK = "a"
 _LABELS_SHOWN = 6
@@ -41,9 +41,9 @@ def new(
     force: bool = False,
 ) -> NewConfig:
     """Look at a data file, propose a task, and write an experiment that trains it; never over a file unless forced."""
-    from burnish.data.inspect import look, siblings  # pyarrow comes with them
-    from burnish.data.propose import has_text, propose
-    from burnish.data.recognise import recognise
+    from burnish.data.inspection.inspect import look, siblings  # pyarrow comes with them
+    from burnish.data.inspection.propose import has_text, propose
+    from burnish.data.readers.recognise import recognise
 
     if str(path).endswith(SUFFIXES):
         raise ConfigError(
@@ -95,7 +95,7 @@ def _refuse_encoding(encoding: str | None) -> None:
 
 def _refuse_broken(facts: "FileFacts") -> None:
     """Refuse a file as training would, unless it would do without the rows that cannot be used."""
-    from burnish.data.faults import judge
+    from burnish.data.inspection.faults import judge
 
     total, share = facts.num_rows + len(facts.bad), facts.options.max_bad_share
     if len(facts.bad) > share * total:
@@ -103,8 +103,8 @@ def _refuse_broken(facts: "FileFacts") -> None:
 
 
 def _shaped(shape: "TaskShape", found: _NewFile, target: Path) -> tuple[str, tuple[str, ...]]:
-    from burnish.commands.new_shape import shape_starter
-    from burnish.data.inspect import look
+    from burnish.commands.starter.new_shape import shape_starter
+    from burnish.data.inspection.inspect import look
 
     if shape.format != "auto":
         found = replace(found, facts=look(found.files["train"], format=shape.format, encoding=found.encoding))
@@ -114,8 +114,8 @@ def _shaped(shape: "TaskShape", found: _NewFile, target: Path) -> tuple[str, tup
 
 
 def _table(found: _NewFile, target: Path, *, label: str | None) -> tuple[str, tuple[str, ...]]:
-    from burnish.commands.new_table import table_starter
-    from burnish.data.propose import target_of
+    from burnish.commands.starter.new_table import table_starter
+    from burnish.data.inspection.propose import target_of
 
     chosen = target_of(found.facts, label=label).name
     usable = _usable(found, {chosen})
@@ -132,7 +132,7 @@ def _texts(proposal: "Proposal", found: _NewFile, target: Path) -> tuple[str, tu
 
 def _usable(found: _NewFile, needed: set[str]) -> _NewFile:
     """Leave out the neighbours that lack a column, such as a test file without labels, or that cannot be read."""
-    from burnish.data.inspect import look
+    from burnish.data.inspection.inspect import look
 
     notes, bad = [], list(found.facts.bad)
     used = {"train": found.files["train"]}

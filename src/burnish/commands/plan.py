@@ -13,10 +13,10 @@ from burnish.commands.config import check
 from burnish.commands.forecaster import STEPS_ONLY
 from burnish.errors import BurnishError, LaunchError
 from burnish.launch.local import run_worker
-from burnish.run.directory import RunDirectory, default_directory
-from burnish.run.ending import error_of
-from burnish.run.events_file import from_dict
-from burnish.run.plan import settle_plan
+from burnish.run.record.directory import RunDirectory, default_directory
+from burnish.run.record.ending import error_of
+from burnish.run.record.events_file import from_dict
+from burnish.run.record.plan import settle_plan
 from burnish.spec.events import Event
 from burnish.spec.forecast import Footprint, Forecast, Timing
 

@@ -8,7 +8,7 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Literal
 
 from burnish.artifact.locate import find_artifact
-from burnish.data.address import find
+from burnish.data.sources.address import find
 from burnish.errors import DataError
 from burnish.spec.protocols import NotesDefaults, ReadsRows
 from burnish.spec.values import Outcome
@@ -72,7 +72,7 @@ def predict_file(
     from burnish.artifact.predictor import Predictor
     from burnish.artifact.tables import refuse_breaks
     from burnish.data.codecs.columns import columns_of
-    from burnish.data.read_one import read_file
+    from burnish.data.readers.read_one import read_file
 
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     is_needed = any(spec.must_be_given for spec in columns_of(predictor.task, predictor.profile))

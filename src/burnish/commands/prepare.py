@@ -36,11 +36,11 @@ def prepare(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Written:
     """Read, check and encode every split, and write all that training needs; nothing is overwritten."""
-    from burnish.data.sizes import parse_size
-    from burnish.run.directory import RunDirectory
-    from burnish.run.prepare import prepare as encode
-    from burnish.run.tfrecords import records_writer
-    from burnish.run.write_prepared import PreparedContent, refuse_taken, write_prepared
+    from burnish.data.cache.sizes import parse_size
+    from burnish.run.preparation.prepare import prepare as encode
+    from burnish.run.preparation.tfrecords import records_writer
+    from burnish.run.preparation.write_prepared import PreparedContent, refuse_taken, write_prepared
+    from burnish.run.record.directory import RunDirectory
 
     asked = check(experiment, configs=[str(path) for path in configs], overrides=overrides).experiment
     refuse_taken(out)

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from burnish.commands.sameness import FileDifference, differences, environment_differences
+from burnish.commands.crash.sameness import FileDifference, differences, environment_differences
 from burnish.commands.train import result_of, train
 from burnish.errors import CheckpointError
-from burnish.run.directory import RunDirectory
-from burnish.run.ending import COMPLETE
-from burnish.run.result import RunResult
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.ending import COMPLETE
+from burnish.run.record.result import RunResult
 from burnish.spec.events import Event
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from burnish.commands.train import go_on
 from burnish.commands.worker import ACCEPT_CHANGED_DATA
 from burnish.config import trust
-from burnish.run.directory import RunDirectory
-from burnish.run.plan import read_plan
-from burnish.run.result import RunResult
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import read_plan
+from burnish.run.record.result import RunResult
 from burnish.spec.events import Event
 
 

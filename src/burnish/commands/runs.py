@@ -5,15 +5,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from burnish.commands.comparison import RunComparison, compare
+from burnish.commands.compare.comparison import RunComparison, compare
 from burnish.config.nodes import Branch, Node, brief, dotted
 from burnish.config.nodes import Path as KeyPath
 from burnish.config.reader import read_file
 from burnish.errors import BurnishError
-from burnish.run.directory import RUNS, RunDirectory, Status, find_run, find_runs, read_json
-from burnish.run.events_file import EventRecord, EventsFile
-from burnish.run.history import History, read_history
-from burnish.run.result import ScoreSheet, sheet_from_json
+from burnish.run.record.directory import RUNS, RunDirectory, Status, find_run, find_runs, read_json
+from burnish.run.record.events_file import EventRecord, EventsFile
+from burnish.run.record.history import History, read_history
+from burnish.run.record.result import ScoreSheet, sheet_from_json
 from burnish.spec.events import Event
 from burnish.spec.values import Score
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from burnish.artifact.locate import find_artifact
-from burnish.data.address import find
+from burnish.data.sources.address import find
 from burnish.errors import DataError
 from burnish.spec.values import Array, MemoryMapped, Rows
 
@@ -44,7 +44,7 @@ def search(
     import pyarrow as pa
 
     from burnish.artifact.predictor import Predictor
-    from burnish.tasks.retrieval import Retrieval
+    from burnish.tasks.embedding.retrieval import Retrieval
 
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     asked = predictor.task
@@ -67,7 +67,7 @@ def search(
 
 
 def _read(predictor: "Predictor", source: str, column: str) -> Rows:
-    from burnish.data.read_one import read_file
+    from burnish.data.readers.read_one import read_file
 
     try:
         return read_file(source, columns=(column,), like=predictor.experiment.data)

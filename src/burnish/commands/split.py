@@ -11,9 +11,9 @@ from burnish.spec.values import Rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from burnish.data.address import DataFile
-    from burnish.data.divide import Division
     from burnish.data.options import Portion
+    from burnish.data.sources.address import DataFile
+    from burnish.data.splits.divide import Division
 
 _LINES = ("csv", "tsv", "jsonl")
 _TABLES = {"parquet": ".parquet", "arrow": ".arrow"}
@@ -43,8 +43,8 @@ def split(
     seed: int = 0,
 ) -> Divided:
     """Write parts of a file's rows, a share or a number of them each; nothing that exists is overwritten."""
-    from burnish.data.divide import divide, only_file
     from burnish.data.options import SplitPlan
+    from burnish.data.splits.divide import divide, only_file
 
     plan = SplitPlan(
         validation=_portion("--validation", validation),
@@ -73,7 +73,7 @@ def _portion(option: str, written: str) -> "Portion":
 
 def _kind(file: "DataFile") -> str:
     from burnish.data.files import Files
-    from burnish.data.read import format_of
+    from burnish.data.readers.read import format_of
 
     kind = format_of(file, Files(train=(file.location,)))
     if kind not in (*_LINES, *_TABLES):
@@ -100,9 +100,9 @@ def _line_writer(file: "DataFile", division: "Division") -> _Write:
     """Write rows byte by byte as they stand, below the same header; those of several bytes a character as UTF-8."""
     import pyarrow as pa
 
-    from burnish.data.contents import local, unpacked
-    from burnish.data.encoding import as_utf8
-    from burnish.data.records import head_and_rows
+    from burnish.data.readers.encoding import as_utf8
+    from burnish.data.readers.open_file import local, unpacked
+    from burnish.data.readers.records import head_and_rows
 
     stated = division.encoding if len("\n".encode(division.encoding)) > 1 else "utf-8"
 
@@ -120,7 +120,7 @@ def _table_writer(file: "DataFile", kind: str) -> _Write:
     import pyarrow as pa
 
     from burnish.artifact.tables import write_table
-    from burnish.data.contents import local, unpacked
+    from burnish.data.readers.open_file import local, unpacked
 
     def write(part: "Rows", path: Path) -> None:
         with local(file) as at:
@@ -131,7 +131,7 @@ def _table_writer(file: "DataFile", kind: str) -> _Write:
 
 
 def _table(buffer: "pa.Buffer", kind: str) -> "pa.Table":
-    from burnish.data.read_columnar import arrow_table, parquet_table
+    from burnish.data.readers.read_columnar import arrow_table, parquet_table
 
     return parquet_table(buffer) if kind == "parquet" else arrow_table(buffer)
 

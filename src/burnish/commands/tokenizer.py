@@ -16,7 +16,7 @@ from burnish.spec.parts import parts_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from burnish.data.learn_tokenizer import Frame, Kind
+    from burnish.data.tokens.learn_tokenizer import Frame, Kind
     from burnish.spec.experiment import Experiment
 
 _SAMPLED_TEXTS = 1000
@@ -54,7 +54,7 @@ def train(
 
     Letters are made small unless the kind is `bpe`; `frame` says which special tokens stand around a text.
     """
-    from burnish.data.learn_tokenizer import TokenizerRecipe, learn, usual
+    from burnish.data.tokens.learn_tokenizer import TokenizerRecipe, learn, usual
 
     _refuse(files, out=out, experiment=experiment, overrides=overrides, vocab_size=vocab_size, force=force)
     tables = _of_experiment(experiment, overrides, columns) if experiment else _of_files(files, columns or ("text",))
@@ -90,7 +90,7 @@ def _refuse(
 
 
 def _of_files(files: Sequence[str], columns: Sequence[str]) -> list[pa.ChunkedArray]:
-    from burnish.data.read_one import read_file
+    from burnish.data.readers.read_one import read_file
 
     tables = [read_file(name, columns=columns).table for name in files]
     return [_text(table, name) for table in tables for name in columns]
@@ -102,7 +102,7 @@ def _of_experiment(name: str, overrides: Sequence[str], columns: Sequence[str]) 
 
 
 def _of_task(experiment: Experiment, columns: Sequence[str]) -> list[pa.ChunkedArray]:
-    from burnish.run.prepare import request_of
+    from burnish.run.preparation.prepare import request_of
 
     table = experiment.data.load(request_of(experiment, None)).train.table
     wanted = columns or experiment.task.input_columns

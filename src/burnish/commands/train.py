@@ -15,11 +15,11 @@ from burnish.engine.stop import REASON_OF_SIGNAL
 from burnish.errors import BurnishError, CheckpointError
 from burnish.launch.local import run_worker
 from burnish.launch.torchrun import run_workers
-from burnish.run.directory import RunDirectory, default_directory, read_json
-from burnish.run.ending import COMPLETE, PREEMPTED, died, error_of, record
-from burnish.run.events_file import from_dict
-from burnish.run.lock import Held, claimed, unclaimed
-from burnish.run.plan import (
+from burnish.run.record.directory import RunDirectory, default_directory, read_json
+from burnish.run.record.ending import COMPLETE, PREEMPTED, died, error_of, record
+from burnish.run.record.events_file import from_dict
+from burnish.run.record.lock import Held, claimed, unclaimed
+from burnish.run.record.plan import (
     AnotherExperiment,
     has_learned_nothing,
     move_aside,
@@ -29,7 +29,7 @@ from burnish.run.plan import (
     remove_unstarted,
     settle_plan,
 )
-from burnish.run.result import RunResult, ScoreSheet, sheet_from_json
+from burnish.run.record.result import RunResult, ScoreSheet, sheet_from_json
 from burnish.spec.events import Event, Noted
 from burnish.spec.experiment import Experiment
 from burnish.storage.checkpoints import CheckpointStore

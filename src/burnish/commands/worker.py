@@ -14,12 +14,12 @@ from burnish.engine.stop import StopRequest
 from burnish.errors import BurnishError, CheckpointError
 from burnish.launch.module_path import find_modules_here
 from burnish.run.contention import ContentionWatch
-from burnish.run.directory import RunDirectory, write_json
-from burnish.run.ending import COMPLETE, PREEMPTED, record, refusal
-from burnish.run.events_file import EventsFile, to_dict
-from burnish.run.lock import held
 from burnish.run.machine import peak_memory
-from burnish.run.plan import read_plan
+from burnish.run.record.directory import RunDirectory, write_json
+from burnish.run.record.ending import COMPLETE, PREEMPTED, record, refusal
+from burnish.run.record.events_file import EventsFile, to_dict
+from burnish.run.record.lock import held
+from burnish.run.record.plan import read_plan
 from burnish.run.saving import room_of
 from burnish.run.sinks import EventDispatcher, NoLog
 from burnish.spec.events import Event, Noted, Started

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from burnish.data.address import PACKAGE, DataFile
 from burnish.data.options import FURTHER, Limit, Names, SplitPlan, Values
+from burnish.data.sources.address import PACKAGE, DataFile
 from burnish.spec.component import Component
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Splits
@@ -128,7 +128,7 @@ class Files(Component):
 
     def load(self, request: DataRequest) -> Splits:
         """Read, check and split; raise DataError with every fault that was found."""
-        from burnish.data.load_files import load_files  # keeps checking a configuration light
+        from burnish.data.sources.load_files import load_files  # keeps checking a configuration light
 
         return load_files(self, request)
 

@@ -27,6 +27,6 @@ class Glue(Component):
 
     def load(self, request: DataRequest) -> Splits:
         """Read train and dev. Test has no published labels, so there is none."""
-        from burnish.data.load_glue import load_glue  # keeps checking a configuration light
+        from burnish.data.sources.load_glue import load_glue  # keeps checking a configuration light
 
         return load_glue(self, request)

@@ -37,6 +37,6 @@ class Hub(Component):
 
     def load(self, request: DataRequest) -> Splits:
         """Download or reuse the cache, and split; raise DataError if it cannot be had."""
-        from burnish.data.load_hub import load_hub  # keeps checking a configuration light
+        from burnish.data.sources.load_hub import load_hub  # keeps checking a configuration light
 
         return load_hub(self, request)

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
 
-from burnish.data.spool import chosen
+from burnish.data.cache.spill import chosen
 from burnish.errors import DataError
 from burnish.spec.values import MemoryMapped, RowOrigins, Rows
 

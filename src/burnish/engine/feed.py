@@ -6,8 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from burnish.data.batches import BatchSlice, BatchStream
-from burnish.data.prefetch import Prefetch
+from burnish.data.batching.batches import BatchSlice, BatchStream
+from burnish.data.batching.prefetch import Prefetch
 from burnish.dist.world import Solo, World
 from burnish.engine.recovery import NO_REPAIRS, Adjustments, BadStep
 from burnish.engine.state import StepOutput

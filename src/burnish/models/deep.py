@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from burnish.models.table import Layered
+from burnish.models.tabular.table import Layered
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
 
 if TYPE_CHECKING:
-    from burnish.models.deep_torch import DeepNetwork
+    from burnish.models.tabular.deep_torch import DeepNetwork
 
 
 class Deep(Layered):
@@ -17,6 +17,6 @@ class Deep(Layered):
 
     def network(self, head: Head, assets: Assets) -> DeepNetwork:
         """Build the network; its weights are drawn from torch's generator."""
-        from burnish.models.deep_torch import DeepNetwork
+        from burnish.models.tabular.deep_torch import DeepNetwork
 
         return DeepNetwork(self, head)

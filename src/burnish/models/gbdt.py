@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
-from burnish.models.table import TableModel
+from burnish.models.tabular.table import TableModel
 from burnish.spec.interval import Interval
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
 
 if TYPE_CHECKING:
-    from burnish.models.gbdt_torch import BoostedTrees
-    from burnish.models.table_torch import TableNetwork
+    from burnish.models.tabular.boosted_trees_torch import BoostedTrees
+    from burnish.models.tabular.table_torch import TableNetwork
     from burnish.spec.experiment import TrainPolicy
 
 
@@ -49,18 +49,18 @@ class Gbdt(TableModel):
 
     def network(self, head: Head, assets: Assets) -> BoostedTrees:
         """Give what trees will be grown in."""
-        from burnish.models.gbdt_torch import BoostedTrees
+        from burnish.models.tabular.boosted_trees_torch import BoostedTrees
 
         return BoostedTrees(self, head)
 
     def save(self, network: TableNetwork, directory: Path) -> None:
         """Write LightGBM's own text, and what the trees are fed as JSON."""
-        from burnish.models.gbdt_torch import save_trees
+        from burnish.models.tabular.boosted_trees_torch import save_trees
 
         save_trees(network, directory)
 
     def load(self, directory: Path, head: Head) -> BoostedTrees:
         """Read back what `save` wrote."""
-        from burnish.models.gbdt_torch import load_trees
+        from burnish.models.tabular.boosted_trees_torch import load_trees
 
         return load_trees(self.network(head, self.assets()), directory)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from burnish.models.table import TableModel
+from burnish.models.tabular.table import TableModel
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
 
 if TYPE_CHECKING:
-    from burnish.models.linear_torch import LinearNetwork
+    from burnish.models.tabular.linear_torch import LinearNetwork
 
 
 class Linear(TableModel):
@@ -17,6 +17,6 @@ class Linear(TableModel):
 
     def network(self, head: Head, assets: Assets) -> LinearNetwork:
         """Build the network; all its weights begin at zero."""
-        from burnish.models.linear_torch import LinearNetwork
+        from burnish.models.tabular.linear_torch import LinearNetwork
 
         return LinearNetwork(head)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import PositiveInt
 
-from burnish.models.table import Dropout, Layered, NumberEmbedding
+from burnish.models.tabular.table import Dropout, Layered, NumberEmbedding
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
 
 if TYPE_CHECKING:
-    from burnish.models.tab_m_torch import TabMNetwork
+    from burnish.models.tabular.tab_m_torch import TabMNetwork
 
 
 class TabM(Layered):
@@ -30,6 +30,6 @@ class TabM(Layered):
 
     def network(self, head: Head, assets: Assets) -> TabMNetwork:
         """Build the network; its weights are drawn from torch's generator."""
-        from burnish.models.tab_m_torch import TabMNetwork
+        from burnish.models.tabular.tab_m_torch import TabMNetwork
 
         return TabMNetwork(self, head)

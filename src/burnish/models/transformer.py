@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from burnish.errors import ConfigError
-from burnish.models.place import FORMS, HubCopy, check_name, local_folder
-from burnish.models.positions import read_config, usable_positions
+from burnish.models.transformers.locate_model import FORMS, HubCopy, check_name, local_folder
+from burnish.models.transformers.positions import read_config, usable_positions
 from burnish.spec.component import Component, RunsCode
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
 
 if TYPE_CHECKING:
-    from burnish.data.tokens import TextAssets
-    from burnish.models.network_torch import TransformerNetwork
+    from burnish.data.tokens.tokens import TextAssets
+    from burnish.models.transformers.network_torch import TransformerNetwork
 
 Dropout = Annotated[float, Field(ge=0, lt=1)]
 
@@ -156,19 +156,19 @@ class Transformer(Component):
 
     def assets(self) -> TextAssets:
         """Load the tokenizer; no weights yet."""
-        from burnish.models.tokenizer_torch import load_assets
+        from burnish.models.transformers.tokenizer_torch import load_assets
 
         return load_assets(self)
 
     def build_tokenizer(self) -> Any:
         """Load the fast tokenizer of `transformers`; a model of your own may change it or make another."""
-        from burnish.models.tokenizer_torch import load_tokenizer
+        from burnish.models.transformers.tokenizer_torch import load_tokenizer
 
         return load_tokenizer(self)
 
     def build_config(self, head: Head, assets: TextAssets) -> Any:
         """Make the config of `transformers`, with the head in it; a model of your own may change it."""
-        from burnish.models.config_torch import network_config
+        from burnish.models.transformers.config_torch import network_config
 
         return network_config(self, head, assets=assets)
 
@@ -177,25 +177,25 @@ class Transformer(Component):
 
         A model of your own may change it; freezing, adapters and dropout come after.
         """
-        from burnish.models.transformer_torch import load_model
+        from burnish.models.transformers.transformer_torch import load_model
 
         return load_model(self, config, head=head)
 
     def network(self, head: Head, assets: Assets) -> TransformerNetwork:
         """Build the network, with weights; what is new in it is drawn from torch's generator."""
-        from burnish.models.transformer_torch import build_network
+        from burnish.models.transformers.transformer_torch import build_network
 
         return build_network(self, head, assets=assets)
 
     def save(self, network: TransformerNetwork, directory: Path) -> None:
         """Write the weights as a plain transformers folder, adapters merged."""
-        from burnish.models.transformer_torch import save_network
+        from burnish.models.transformers.transformer_torch import save_network
 
         save_network(network, directory)
 
     def load(self, directory: Path, head: Head) -> TransformerNetwork:
         """Read back what `save` wrote."""
-        from burnish.models.transformer_torch import load_network
+        from burnish.models.transformers.transformer_torch import load_network
 
         return load_network(directory, head, options=self)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from burnish.models.table import Layered, NumberEmbedding
+from burnish.models.tabular.table import Layered, NumberEmbedding
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Head
 
 if TYPE_CHECKING:
-    from burnish.models.deep_torch import WideDeepNetwork
+    from burnish.models.tabular.deep_torch import WideDeepNetwork
 
 
 class WideDeep(Layered):
@@ -19,6 +19,6 @@ class WideDeep(Layered):
 
     def network(self, head: Head, assets: Assets) -> WideDeepNetwork:
         """Build both parts; the linear one begins at zero."""
-        from burnish.models.deep_torch import WideDeepNetwork
+        from burnish.models.tabular.deep_torch import WideDeepNetwork
 
         return WideDeepNetwork(self, head)

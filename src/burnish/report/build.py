@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.ragged import pick
+from burnish.data.batching.ragged import pick
 from burnish.report.baselines import baselines
 from burnish.report.collect import collect
 from burnish.report.linear import sample
@@ -15,10 +15,10 @@ from burnish.report.table_baselines import table_baselines
 from burnish.report.tag_baselines import tag_baselines
 from burnish.report.texts import RowTexts
 from burnish.report.trees_baseline import boosted_trees
-from burnish.run.directory import RunDirectory, read_json, write_json, write_text
-from burnish.run.prepare import PreparedTask
-from burnish.run.result import sheet_from_json, sheet_to_json
-from burnish.run.scoring import Scorer, scored
+from burnish.run.predicting.scoring import Scorer, scored
+from burnish.run.preparation.prepare import PreparedTask
+from burnish.run.record.directory import RunDirectory, read_json, write_json, write_text
+from burnish.run.record.result import sheet_from_json, sheet_to_json
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Growing
 from burnish.spec.values import Array, Outcome, Score

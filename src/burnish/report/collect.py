@@ -15,8 +15,8 @@ from burnish.report.figures import duration, readable, share
 from burnish.report.predictions import Predictions, read_predictions
 from burnish.report.settings import read_settings
 from burnish.report.table import read_columns, read_slices
-from burnish.run.directory import RunDirectory
-from burnish.run.predictions import read_outcome
+from burnish.run.predicting.predictions import read_outcome
+from burnish.run.record.directory import RunDirectory
 from burnish.spec.parts import ALONE, written_profiles
 from burnish.spec.values import Outcome, Score
 

@@ -12,10 +12,10 @@ from burnish.extras import require
 from burnish.metrics.sums import Array
 from burnish.report.linear import Matrices, Standing, constant, linear, log_linear, sample
 from burnish.spec.values import Outcome, Profile
-from burnish.tasks.table_compact import Compact
-from burnish.tasks.table_encoder import array_of
-from burnish.tasks.table_plan import TablePlan
-from burnish.tasks.table_target import Measure
+from burnish.tasks.tabular.compact import Compact
+from burnish.tasks.tabular.encoder import array_of
+from burnish.tasks.tabular.plan import TablePlan
+from burnish.tasks.tabular.target import Measure
 
 MAX_TRAIN = 50_000
 """Training rows used at most, so that a baseline takes seconds."""

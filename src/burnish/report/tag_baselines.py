@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.ragged import pack
+from burnish.data.batching.ragged import pack
 from burnish.metrics.entities import flat
 from burnish.metrics.sums import Array
-from burnish.run.prepare import PreparedTask
+from burnish.run.preparation.prepare import PreparedTask
 from burnish.spec.values import Outcome
-from burnish.tasks.tag_decoder import as_rows
-from burnish.tasks.tag_reading import TagReading
-from burnish.tasks.tag_rows import items_of
 from burnish.tasks.token_classification import TokenClassification
+from burnish.tasks.token_classification.decoder import as_rows
+from burnish.tasks.token_classification.reading import TagReading
+from burnish.tasks.token_classification.rows import items_of
 
 
 def tag_baselines(

@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.spool import in_parts
+from burnish.data.cache.spill import in_parts
 from burnish.spec.values import Array, Rows
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from burnish.errors import ConfigError, MissingExtra
-from burnish.run.prepare import PreparedTask
+from burnish.run.preparation.prepare import PreparedTask
 from burnish.spec.protocols import Task
 from burnish.spec.values import Array, Batch, Head, Outcome
 
@@ -31,7 +31,7 @@ def boosted_trees(
 
 def _logits(head: Head, train: "Batch", validation: "Batch", *, asked: "Batch") -> "Array":
     from burnish.models.gbdt import Gbdt
-    from burnish.models.gbdt_torch import BoostedTrees
+    from burnish.models.tabular.boosted_trees_torch import BoostedTrees
 
     trees = BoostedTrees(Gbdt(), head)
     trees.begin(train)

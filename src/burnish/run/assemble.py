@@ -8,8 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from burnish.data.batches import BatchStream
-from burnish.data.mixture import Mixed
+from burnish.data.batching.batches import BatchStream
+from burnish.data.batching.mixture import Mixed
 from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.device_torch import slow_precision
@@ -25,13 +25,10 @@ from burnish.engine.snapshot_torch import Checkpointable, read_learner, read_wei
 from burnish.engine.state import TrainState, refusing_misfit
 from burnish.engine.stop import Stopper, StopRequest
 from burnish.errors import ConfigError, Problem
-from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
-from burnish.run.events_file import EventsFile
-from burnish.run.inputs import refuse_changed_plan, trained_on, write_inputs
-from burnish.run.ledger import RecoveryLog
-from burnish.run.material import PreparedData
-from burnish.run.provenance import provenance
+from burnish.run.predicting.scoring import Scorer
+from burnish.run.preparation.inputs import refuse_changed_plan, trained_on, write_inputs
+from burnish.run.preparation.material import PreparedData
 from burnish.run.ranks import (
     checkpoint_to_go_back_to,
     moment_of,
@@ -39,9 +36,12 @@ from burnish.run.ranks import (
     prepare_in_turn,
     refuse_processes,
 )
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.events_file import EventsFile
+from burnish.run.record.ledger import RecoveryLog
+from burnish.run.record.provenance import provenance
 from burnish.run.recover import recover
 from burnish.run.saving import CheckpointContent, Saver, room_of
-from burnish.run.scoring import Scorer
 from burnish.run.seeding_torch import seed_everything
 from burnish.run.sinks import EventDispatcher
 from burnish.spec.events import Ended, Saved, Started

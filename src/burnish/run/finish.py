@@ -11,11 +11,11 @@ from burnish.artifact.bundle import write_artifact
 from burnish.artifact.predictor import Predictor, golden_of, table_of
 from burnish.errors import DataError
 from burnish.run.assemble import Trained, put_best_in_place
-from burnish.run.directory import RunDirectory, write_json
 from burnish.run.insights import Inspection
-from burnish.run.prediction_tables import prediction_tables
-from burnish.run.result import ScoreSheet, sheet_to_json
-from burnish.run.scoring import scored
+from burnish.run.predicting.prediction_tables import prediction_tables
+from burnish.run.predicting.scoring import scored
+from burnish.run.record.directory import RunDirectory, write_json
+from burnish.run.record.result import ScoreSheet, sheet_to_json
 from burnish.spec.parts import ALONE, joined_profile, named
 from burnish.spec.protocols import Inspected, Refines
 from burnish.spec.values import Outcome, Profile

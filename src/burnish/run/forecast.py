@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from burnish.artifact.predictor import views
-from burnish.data.batches import BatchStream, evaluation_plan, evaluation_size, padded_sizes, spread
+from burnish.data.batching.batches import BatchStream, evaluation_plan, evaluation_size, padded_sizes, spread
 from burnish.dist.world import Solo
 from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.device_torch import slow_precision
@@ -20,12 +20,12 @@ from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.learner_torch import Learner
 from burnish.engine.snapshot_torch import snapshot
 from burnish.run.assemble import Trained, build_learner, build_stream, facts_of, policy_of
-from burnish.run.directory import RunDirectory
 from burnish.run.environment_torch import environment
 from burnish.run.machine import disk_free, memory_limit, peak_memory
-from burnish.run.material import PreparedData
-from burnish.run.prepare import PreparedTask, prepare
-from burnish.run.scoring import Scorer
+from burnish.run.predicting.scoring import Scorer
+from burnish.run.preparation.material import PreparedData
+from burnish.run.preparation.prepare import PreparedTask, prepare
+from burnish.run.record.directory import RunDirectory
 from burnish.spec.events import Ended
 from burnish.spec.experiment import Experiment
 from burnish.spec.forecast import Footprint, Forecast, Timing

@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.artifact.predictor import Predictor
-from burnish.data.draws import generator
+from burnish.data.batching.rng import generator
 from burnish.spec.protocols import Inspected, Metric
 from burnish.spec.values import Outcome
-from burnish.tasks.table_slices import slices_of
+from burnish.tasks.tabular.slices import slices_of
 
 if TYPE_CHECKING:
     pass

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from burnish.config import Resolved
 from burnish.config.nodes import dotted
 from burnish.config.render import document, leaves
-from burnish.data.address import PACKAGE, is_url
 from burnish.data.files import Files
+from burnish.data.sources.address import PACKAGE, is_url
 from burnish.engine.device import explain_absent, is_surely_absent
 from burnish.errors import Problem
 from burnish.spec.experiment import Experiment
@@ -33,7 +33,7 @@ def _data(resolved: Resolved) -> Iterator[tuple[str, str]]:
 
 
 def _files(resolved: Resolved, part: Experiment, *, place: str, task: str) -> Iterator[tuple[str, str]]:
-    from burnish.data.header import absent  # not for experiments without files to wait for
+    from burnish.data.inspection.header import absent  # not for experiments without files to wait for
 
     assert isinstance(part.data, Files)
     for path, sentence in absent(part.data, part.task.training_columns, place=place, task=task):

@@ -19,7 +19,7 @@ class PreparedFolder(Component):
 
     def load(self, request: DataRequest) -> Splits:
         """Map the rows of every split; raise DataError if any file is not as it was written."""
-        from burnish.run.read_prepared import load_prepared  # keeps checking a configuration light
+        from burnish.run.preparation.read_prepared import load_prepared  # keeps checking a configuration light
 
         return load_prepared(self.dir, request)
 

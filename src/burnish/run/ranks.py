@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from burnish.dist.world import World
 from burnish.engine.state import Moment, refusing_misfit
 from burnish.errors import LaunchError
-from burnish.run.directory import RunDirectory
-from burnish.run.inputs import TrainedOn
-from burnish.run.material import PreparedData
-from burnish.run.prepare import prepare
+from burnish.run.preparation.inputs import TrainedOn
+from burnish.run.preparation.material import PreparedData
+from burnish.run.preparation.prepare import prepare
+from burnish.run.record.directory import RunDirectory
 from burnish.spec.experiment import Experiment
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 

@@ -2,7 +2,7 @@
 
 from burnish.engine.recovery import BadStep
 from burnish.errors import BurnishError
-from burnish.run.ledger import RecoveryLog
+from burnish.run.record.ledger import RecoveryLog
 from burnish.spec.experiment import TrainPolicy
 from burnish.spec.values import Rows
 

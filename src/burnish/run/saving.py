@@ -12,7 +12,7 @@ from burnish.engine.position import TrainingProgress
 from burnish.engine.retention import dispensable, wanted
 from burnish.engine.state import TrainState
 from burnish.engine.stop import StopRequest
-from burnish.run.directory import RunDirectory
+from burnish.run.record.directory import RunDirectory
 from burnish.spec.events import Event, Noted, Saved
 from burnish.spec.experiment import Keep, TrainPolicy
 from burnish.storage.background import Background

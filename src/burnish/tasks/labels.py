@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import LARGEST, MISSING, is_number, numbers
-from burnish.data.number_text import comma_to_point
+from burnish.data.columns.number_text import comma_to_point
+from burnish.data.columns.parse_columns import LARGEST, MISSING, is_number, numbers
 from burnish.errors import DataError
 from burnish.spec.values import Array, RowFault
-from burnish.tasks.column_types import is_list
+from burnish.tasks.tabular.column_types import is_list
 
 _MANY_NUMBERS = 20
 """More distinct numbers than this are a quantity, not classes."""

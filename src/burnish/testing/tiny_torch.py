@@ -10,7 +10,7 @@ import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors
 from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
-from burnish.models.quiet_torch import quiet
+from burnish.models.transformers.hf_logging_torch import quiet
 
 _ASCII = string.ascii_lowercase + string.digits + string.punctuation
 _ID_ROLES = ("pad_token", "bos_token", "eos_token")

@@ -17,7 +17,7 @@ from burnish.cli.console import PlainLines
 from burnish.cli.main import run
 from burnish.commands.evaluate import Evaluation
 from burnish.commands.predict import PredictedFile
-from burnish.run.result import RunResult
+from burnish.run.record.result import RunResult
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Started, Stepped
 from burnish.spec.values import Score
 from tests.unit.commands.run_maker import finish, make_run, predict

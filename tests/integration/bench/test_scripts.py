@@ -23,8 +23,8 @@ from bench.machine import machine
 from bench.sets import DataSet, data_sets, tiny_sets
 from bench.tokenising import tokenising
 from burnish.commands.config import check
-from burnish.run.directory import RunDirectory
-from burnish.run.ending import record
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.ending import record
 from burnish.spec.events import Ended, Started, Stepped
 from burnish.spec.forecast import Timing
 from tests.integration.bench.in_threads import started

@@ -10,15 +10,17 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from burnish.data import blocks, encode, spool, stream, stream_text
-from burnish.data.batches import BatchStream, evaluation_plan
+from burnish.data.batching.batches import BatchStream, evaluation_plan
+from burnish.data.cache import blocks, encode
+from burnish.data.cache import spill as spool
 from burnish.data.files import Files
 from burnish.data.options import Portion, SplitPlan
-from burnish.data.tokens import TextAssets
+from burnish.data.readers import stream, stream_text
+from burnish.data.tokens.tokens import TextAssets
 from burnish.data.truncation import Head
-from burnish.run.directory import RunDirectory
-from burnish.run.prediction_tables import prediction_tables
-from burnish.run.prepare import prepare
+from burnish.run.predicting.prediction_tables import prediction_tables
+from burnish.run.preparation.prepare import prepare
+from burnish.run.record.directory import RunDirectory
 from burnish.spec.experiment import Batching, TrainPolicy
 from burnish.spec.values import Outcome, RandomKey
 from burnish.tasks.text_classification import TextClassification

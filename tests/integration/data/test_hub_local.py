@@ -7,11 +7,11 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from burnish.data import load_hub as module
 from burnish.data.glue import Glue
 from burnish.data.hub import Hub
+from burnish.data.sources import load_hub as module
 from burnish.errors import DataError, MissingExtra
-from burnish.tasks.question_columns import read_answers
+from burnish.tasks.question_answering.columns import read_answers
 from tests.data_request import Asked
 
 pytest.importorskip("datasets", reason="the extra `hub` is not installed")

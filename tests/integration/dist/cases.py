@@ -14,7 +14,7 @@ from burnish.engine.learner_torch import Learner
 from burnish.engine.memory_torch import Memory
 from burnish.errors import BurnishError
 from burnish.spec.values import RandomKey, Objective, Profile
-from burnish.tasks.text_decoder import decode
+from burnish.tasks.text_classification.decoder import decode
 
 CPU = Autocast(torch.device("cpu"))
 OBJECTIVES = {

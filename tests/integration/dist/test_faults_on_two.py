@@ -9,10 +9,10 @@ import pytest
 from burnish.commands.drill import drill
 from burnish.commands.rerun import rerun
 from burnish.commands.resume import resume
-from burnish.commands.sameness import differences
+from burnish.commands.crash.sameness import differences
 from burnish.commands.train import train
 from burnish.errors import LaunchError
-from burnish.run.directory import RunDirectory
+from burnish.run.record.directory import RunDirectory
 from burnish.spec.events import Event, Noted
 from tests.faulty_model import POISON, ROOM, Tight, poisoned_model
 from tests.project import Project, make_project, write_rows

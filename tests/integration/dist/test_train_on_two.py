@@ -12,7 +12,7 @@ from burnish.commands.evaluate import evaluate
 from burnish.commands.resume import resume
 from burnish.commands.train import train
 from burnish.errors import LaunchError
-from burnish.run.result import RunResult
+from burnish.run.record.result import RunResult
 from burnish.spec.events import Event, Noted, Started, Stepped
 from tests.project import Project, make_project
 

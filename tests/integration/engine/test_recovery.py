@@ -15,9 +15,9 @@ from burnish.dist.world import Solo
 from burnish.engine.stop import StopRequest
 from burnish.errors import BurnishError, CheckpointError
 from burnish.run.assemble import train
-from burnish.run.directory import RunDirectory
-from burnish.run.events_file import EventsFile
-from burnish.run.plan import settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.events_file import EventsFile
+from burnish.run.record.plan import settle_plan
 from burnish.run.sinks import EventDispatcher
 from burnish.spec.events import Ended, Event, Noted, Saved, Started, Stepped
 from burnish.storage import manifest

@@ -12,10 +12,10 @@ from burnish.engine.losses_torch import Losses
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
 from burnish.spec.values import Head, Profile, RandomKey
-from burnish.tasks.causal_lm import CausalLm
-from burnish.tasks.permutation_lm import PermutationLm
-from burnish.tasks.pretraining import Pretraining
-from burnish.tasks.replaced_tokens import ReplacedTokens
+from burnish.tasks.language_modeling.causal import CausalLm
+from burnish.tasks.language_modeling.permutation import PermutationLm
+from burnish.tasks.language_modeling.pretraining import Pretraining
+from burnish.tasks.language_modeling.replaced_tokens import ReplacedTokens
 from burnish.testing.tiny_torch import tiny_model
 from tests.language import LINES, table
 

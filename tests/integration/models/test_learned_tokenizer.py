@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from burnish.data.learn_tokenizer import FRAMES, USUAL_FRAMES, Kind, TokenizerRecipe, learn, usual
+from burnish.data.tokens.learn_tokenizer import FRAMES, USUAL_FRAMES, Kind, TokenizerRecipe, learn, usual
 from burnish.testing.tiny_torch import TEXTS
 
 KINDS: tuple[Kind, ...] = ("wordpiece", "bpe", "unigram")

@@ -12,8 +12,8 @@ from transformers.models.xlnet.modeling_xlnet import (
 
 from burnish.engine.infer_torch import Autocast, Inference, inputs_of
 from burnish.engine.losses_torch import Losses
-from burnish.models.span_beam_torch import NO_BEAM
 from burnish.models.transformer import Transformer
+from burnish.models.transformers.span_beam_torch import NO_BEAM
 from burnish.spec.values import Head, Objective, Term
 from burnish.testing.tiny_torch import tiny_model
 

@@ -7,9 +7,9 @@ import pytest
 from burnish.artifact import foreign
 from burnish.commands.cache import why_miss
 from burnish.config import load
-from burnish.data import text as text_module
-from burnish.run.directory import RunDirectory
-from burnish.run.prepare import prepare
+from burnish.data.tokens import text as text_module
+from burnish.run.preparation.prepare import prepare
+from burnish.run.record.directory import RunDirectory
 from burnish.testing.tiny_torch import tiny_model
 from tests.project import Project, make_project
 

@@ -11,11 +11,11 @@ import pytest
 
 from burnish.commands import worker
 from burnish.commands.config import check
+from burnish.commands.crash.sameness import differences
 from burnish.commands.evaluate import evaluate, evaluate_checkpoint
-from burnish.commands.sameness import differences
 from burnish.errors import CheckpointError
-from burnish.run.directory import RunDirectory
-from burnish.run.plan import settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import settle_plan
 
 CONFIG = """\
 task: {{type: tabular, target: y}}

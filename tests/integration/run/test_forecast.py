@@ -13,9 +13,9 @@ from burnish.commands.config import check
 from burnish.commands.plan import plan
 from burnish.commands.train import train
 from burnish.errors import BurnishError
-from burnish.run.directory import RunDirectory
 from burnish.run.forecast import forecast, typical_seconds
-from burnish.run.plan import read_plan, settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import read_plan, settle_plan
 from burnish.spec.events import Evaluated, Event, Started
 from tests.project import Project, make_project
 

@@ -9,7 +9,7 @@ import pytest
 from burnish.commands.predict import predict
 from burnish.commands.train import train
 from burnish.errors import ServeError
-from burnish.run.result import RunResult
+from burnish.run.record.result import RunResult
 from burnish.storage import manifest
 from tests.project import BAD, GOOD
 

@@ -10,10 +10,10 @@ import pytest
 
 from burnish.commands import worker
 from burnish.commands.config import check
-from burnish.commands.sameness import differences
+from burnish.commands.crash.sameness import differences
 from burnish.config import trust
-from burnish.run.directory import RunDirectory
-from burnish.run.plan import settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import settle_plan
 
 CONFIG = """\
 task: {{type: tabular, target: y, kind: regression}}
@@ -31,7 +31,7 @@ train:
   recovery: {{action: lower, factor: 0.01}}
 runtime: {{threads: 1}}
 """
-STOPPING = "track: [{{type: 'burnish.commands.rehearsal:StopAfter', steps: {step}}}]"
+STOPPING = "track: [{{type: 'burnish.commands.crash.rehearsal:StopAfter', steps: {step}}}]"
 
 
 @pytest.fixture(autouse=True)

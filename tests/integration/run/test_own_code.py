@@ -15,7 +15,7 @@ from burnish.commands.resume import resume
 from burnish.commands.train import train
 from burnish.errors import CheckpointError, ConfigError
 from burnish.registry import default_registry
-from burnish.run.result import RunResult
+from burnish.run.record.result import RunResult
 
 ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "examples" / "own_task"

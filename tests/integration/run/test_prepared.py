@@ -17,10 +17,10 @@ from burnish.config import load
 from burnish.data.codecs.example import parse_example
 from burnish.data.codecs.tfrecord import read_records
 from burnish.errors import DataError
-from burnish.run.directory import RunDirectory
-from burnish.run.prepare import prepare as encode
+from burnish.run.preparation.prepare import prepare as encode
+from burnish.run.record.directory import RunDirectory
 from burnish.storage import manifest
-from burnish.tasks.text_encoder import TextEncoder
+from burnish.tasks.text_classification.encoder import TextEncoder
 from tests.project import Project, make_project
 
 SMALL = "optimizer: {learning_rate: 3e-3}\ntrain: {length: 5 steps, batch: 8}\n"

@@ -20,7 +20,7 @@ from burnish.commands.resume import resume
 from burnish.commands.train import train
 from burnish.config import load
 from burnish.errors import CheckpointError, ConfigError, DataError, ServeError
-from burnish.run.directory import RunDirectory
+from burnish.run.record.directory import RunDirectory
 from burnish.spec.events import Evaluated, Event, Noted, Started, Stepped
 from burnish.storage import manifest
 from tests.project import Project, make_project

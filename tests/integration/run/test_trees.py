@@ -19,14 +19,14 @@ from burnish.errors import LaunchError, MissingExtra
 from burnish.metrics.regression import Mse
 from burnish.models.deep import Deep
 from burnish.models.gbdt import Gbdt
-from burnish.models.table import NoAssets
+from burnish.models.tabular.table import NoAssets
 from burnish.optim.optimizers import AdamW
 from burnish.optim.schedules import Constant
 from burnish.report import trees_baseline
 from burnish.report.trees_baseline import boosted_trees
 from burnish.run.assemble import build_learner
 from burnish.run.forecast import Rehearsal
-from burnish.run.prepare import PreparedTask
+from burnish.run.preparation.prepare import PreparedTask
 from burnish.spec.events import Ended, Evaluated, Stepped
 from burnish.spec.experiment import Runtime, TrainPolicy
 from burnish.spec.interval import Interval
@@ -172,7 +172,7 @@ def test_without_lightgbm_the_baseline_is_left_out_with_a_note(monkeypatch: pyte
     def missing(*_: object, **__: object) -> None:
         raise MissingExtra("lightgbm is not installed")
 
-    monkeypatch.setattr("burnish.models.gbdt_torch.require", missing)
+    monkeypatch.setattr("burnish.models.tabular.boosted_trees_torch.require", missing)
     notes: list[str] = []
     task: Any = Task()
     assert boosted_trees(prepared(), task, split="test", seed=0, note=notes.append) is None

@@ -18,8 +18,8 @@ from burnish.artifact.tables import prediction_columns
 from burnish.commands.evaluate import evaluate
 from burnish.errors import DataError
 from burnish.metrics.tally import Tally
-from burnish.run.prediction_tables import prediction_tables
-from burnish.run.result import RunResult
+from burnish.run.predicting.prediction_tables import prediction_tables
+from burnish.run.record.result import RunResult
 from burnish.run.selection import metrics_of
 from burnish.spec.parts import named
 from tests.faults.conftest import Scene, undisturbed

@@ -15,17 +15,17 @@ from burnish.artifact.predictor import views
 from burnish.commands.config import check
 from burnish.commands.train import result_of
 from burnish.config import Resolved
-from burnish.data.batches import evaluation_plan
+from burnish.data.batching.batches import evaluation_plan
 from burnish.dist.world import Solo
 from burnish.engine.evaluate import infer_all
 from burnish.engine.infer_torch import inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.run.assemble import build_learner
-from burnish.run.directory import RunDirectory
-from burnish.run.material import PreparedData
-from burnish.run.plan import settle_plan
-from burnish.run.prepare import prepare
-from burnish.run.result import RunResult
+from burnish.run.preparation.material import PreparedData
+from burnish.run.preparation.prepare import prepare
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import settle_plan
+from burnish.run.record.result import RunResult
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import parts_of
 from burnish.spec.values import Outcome, RandomKey

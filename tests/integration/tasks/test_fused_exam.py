@@ -15,7 +15,7 @@ import torch.nn.functional as F  # the name everyone uses
 from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
 from burnish.commands.predict import predict, predict_file
-from burnish.run.result import RunResult
+from burnish.run.record.result import RunResult
 from tests.harness.fork_server import ForkServer
 from tests.integration.tasks.exam import TaskExam
 from tests.integration.tasks.examined import Examined

@@ -15,10 +15,10 @@ from burnish.dist.world import Solo
 from burnish.engine.infer_torch import inputs_of
 from burnish.metrics.perplexity import PairAccuracy
 from burnish.metrics.tokens import PAIRS
-from burnish.models import replaced_torch
 from burnish.models.transformer import Transformer
+from burnish.models.transformers import replaced_torch
 from burnish.run.assemble import build_learner
-from burnish.run.result import RunResult
+from burnish.run.record.result import RunResult
 from burnish.spec.parts import ALONE
 from burnish.spec.protocols import CountsLabels
 from burnish.spec.values import Head, Objective

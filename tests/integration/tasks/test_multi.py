@@ -20,16 +20,16 @@ from burnish.commands.config import check
 from burnish.commands.evaluate import evaluate
 from burnish.commands.train import train
 from burnish.config import Resolved
-from burnish.data.cache import open_cache
+from burnish.data.cache.features import open_cache
 from burnish.dist.world import Solo
 from burnish.engine.learner_torch import Learner
 from burnish.errors import DataError, ServeError
-from burnish.models.joint_torch import JointNetwork
+from burnish.models.transformers.joint_torch import JointNetwork
 from burnish.run.assemble import build_learner, build_stream
-from burnish.run.directory import RunDirectory
-from burnish.run.material import PreparedData
-from burnish.run.prepare import feature_keys, prepare
-from burnish.run.result import RunResult
+from burnish.run.preparation.material import PreparedData
+from burnish.run.preparation.prepare import feature_keys, prepare
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.result import RunResult
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import parts_of
 from burnish.spec.values import RandomKey

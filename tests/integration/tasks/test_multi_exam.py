@@ -13,15 +13,15 @@ import torch
 
 from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
-from burnish.commands.comparison import compare
+from burnish.commands.compare.comparison import compare
 from burnish.commands.evaluate import evaluate
 from burnish.commands.predict import predict, predict_payload
 from burnish.commands.prepare import prepare
 from burnish.dist.world import Solo
 from burnish.errors import DataError
-from burnish.models.layers_torch import names_below
+from burnish.models.transformers.layers_torch import names_below
 from burnish.run.assemble import build_learner, build_stream
-from burnish.run.result import RunResult
+from burnish.run.record.result import RunResult
 from burnish.spec.values import RandomKey, Score
 from tests import squad_rules as rules
 from tests.integration.tasks import test_fused_exam as fused

@@ -6,9 +6,9 @@ from burnish.commands.config import check
 from burnish.dist.world import Solo
 from burnish.engine.evaluate import plainly
 from burnish.run.assemble import build_learner
-from burnish.run.directory import RunDirectory
-from burnish.run.prepare import prepare
-from burnish.run.scoring import Scorer
+from burnish.run.predicting.scoring import Scorer
+from burnish.run.preparation.prepare import prepare
+from burnish.run.record.directory import RunDirectory
 from tests.shared_data import shared_data
 
 

@@ -16,12 +16,12 @@ from burnish.commands.config import check
 from burnish.dist.world import Solo
 from burnish.engine.stop import StopRequest
 from burnish.run.assemble import Trained, train
-from burnish.run.directory import RunDirectory
-from burnish.run.events_file import EventsFile
 from burnish.run.finish import finish
-from burnish.run.plan import read_plan, settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.events_file import EventsFile
+from burnish.run.record.plan import read_plan, settle_plan
 from burnish.run.sinks import EventDispatcher
-from burnish.tasks.table_encoder import array_of
+from burnish.tasks.tabular.encoder import array_of
 
 TOWNS = ("Ayr", "Bath", "Cork", "Deal", "Ely")
 FAVOURITE = {"train": 0, "validation": 3, "test": 4}

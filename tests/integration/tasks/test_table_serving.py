@@ -29,12 +29,12 @@ from burnish.engine.stop import StopRequest
 from burnish.report.collect import collect
 from burnish.report.page import render
 from burnish.run.assemble import train
-from burnish.run.directory import RunDirectory
-from burnish.run.events_file import EventsFile
 from burnish.run.finish import finish
-from burnish.run.plan import read_plan, settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.events_file import EventsFile
+from burnish.run.record.plan import read_plan, settle_plan
 from burnish.run.sinks import EventDispatcher
-from burnish.tasks.table_encoder import unseen_cells
+from burnish.tasks.tabular.encoder import unseen_cells
 from tests.shared_data import shared_data
 
 NUM_SERVED = 1000

@@ -7,7 +7,7 @@ import pytest
 
 from burnish.artifact.foreign import code_digests
 from burnish.artifact.imports import files_with_imports
-from burnish.tasks.table_options import Derived
+from burnish.tasks.tabular.options import Derived
 
 
 def write(root: Path, **files: str) -> None:

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from burnish.artifact.tables import prediction_columns, write_table
-from burnish.data import cells
-from burnish.data.read_one import read_file
+from burnish.data.columns import parse_columns as cells
+from burnish.data.readers.read_one import read_file
 from burnish.errors import DataError
 from burnish.spec.values import Outcome
 

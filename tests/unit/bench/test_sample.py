@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.commands.bench_worker import choose_rows
-from burnish.data.batches import padding_waste, plan_epoch
+from burnish.data.batching.batches import padding_waste, plan_epoch
 from burnish.spec.experiment import Batching
 
 EIGHT = Batching(examples=8)

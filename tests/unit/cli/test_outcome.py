@@ -9,9 +9,9 @@ import pytest
 
 from burnish.cli.outcome import _advice, _next_commands, headline_table
 from burnish.commands.config import check
-from burnish.run.directory import RunDirectory
-from burnish.run.plan import settle_plan
-from burnish.run.result import RunResult, ScoreSheet, sheet_of
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import settle_plan
+from burnish.run.record.result import RunResult, ScoreSheet, sheet_of
 from burnish.spec.values import Score
 
 SECTIONS = {

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from burnish.cli.main import run
-from burnish.run.directory import write_json
+from burnish.run.record.directory import write_json
 from tests.unit.commands.run_maker import make_run
 
 

@@ -7,9 +7,9 @@ from types import MappingProxyType
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from burnish.run.directory import RunDirectory, write_json
-from burnish.run.events_file import EventsFile
-from burnish.run.result import ScoreSheet, sheet_to_json
+from burnish.run.record.directory import RunDirectory, write_json
+from burnish.run.record.events_file import EventsFile
+from burnish.run.record.result import ScoreSheet, sheet_to_json
 from burnish.spec.events import Ended, Evaluated, Event, Saved, Started, Stepped
 from burnish.spec.values import Score
 

@@ -8,8 +8,8 @@ import pytest
 
 from burnish.commands import cache as commands
 from burnish.commands.config import check
-from burnish.data.cache import FeatureCache, open_cache
-from burnish.data.sizes import parse_size, written_size
+from burnish.data.cache.features import FeatureCache, open_cache
+from burnish.data.cache.sizes import parse_size, written_size
 from burnish.errors import ConfigError
 
 TABLE = pa.table({"a": list(range(1000))})
@@ -27,9 +27,9 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FeatureCache:
 
 
 def looked_up(monkeypatch: pytest.MonkeyPatch, key: dict[str, object]) -> commands.Lookup:
-    import burnish.run.prepare
+    import burnish.run.preparation.prepare
 
-    monkeypatch.setattr(burnish.run.prepare, "feature_keys", lambda _experiment: {key["split"]: key})
+    monkeypatch.setattr(burnish.run.preparation.prepare, "feature_keys", lambda _experiment: {key["split"]: key})
     monkeypatch.setattr(commands, "check", lambda *_, **__: SimpleNamespace(experiment=None))
     [lookup] = commands.why_miss("any")
     return lookup

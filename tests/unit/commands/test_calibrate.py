@@ -9,8 +9,8 @@ from burnish.commands import train as train_module
 from burnish.commands.calibrate import OpenOption, calibrated, open_choices, recorded
 from burnish.commands.config import check
 from burnish.config import load
-from burnish.run.directory import RunDirectory
-from burnish.run.plan import read_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import read_plan
 from burnish.spec.events import Event
 
 DEMO = "demo/reviews"

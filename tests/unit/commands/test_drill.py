@@ -11,13 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.commands import drill
+from burnish.commands.crash.rehearsal import ObservedWorker, Stopping
+from burnish.commands.crash.sameness import FileDifference
 from burnish.commands.drill import DrillResult, Interruption, Stopped
-from burnish.commands.rehearsal import ObservedWorker, Stopping
-from burnish.commands.sameness import FileDifference
 from burnish.config import load
 from burnish.errors import BurnishError
 from burnish.launch.local import run_worker
-from burnish.run.directory import RunDirectory
+from burnish.run.record.directory import RunDirectory
 from burnish.spec.events import Ended, Event, Noted, Saved, Started, Stepped
 
 MINE = "task: text_classification\ndata:\n  train: train.csv\nmodel: bert-base-uncased\n"

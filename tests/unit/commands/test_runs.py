@@ -6,8 +6,8 @@ import pytest
 
 from burnish.commands.runs import highlights, ls, show, tail
 from burnish.errors import CheckpointError
-from burnish.run.directory import write_json
-from burnish.run.events_file import EventsFile
+from burnish.run.record.directory import write_json
+from burnish.run.record.events_file import EventsFile
 from burnish.spec.events import Ended, Evaluated, Noted, Stepped
 from burnish.spec.values import Score
 from tests.unit.commands.run_maker import STORY, finish, make_run, stepped

@@ -13,15 +13,15 @@ from burnish.commands import train as module
 from burnish.commands.config import check
 from burnish.commands.train import work
 from burnish.errors import BurnishError, CheckpointError, LaunchError
-from burnish.run.directory import RunDirectory
-from burnish.run.plan import read_plan, settle_plan
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import read_plan, settle_plan
 
 CONFIG = "task: {type: tabular, target: y}\ndata: rows.csv\nmodel: linear\n"
 FIRST = """
 import sys
 from pathlib import Path
 from burnish.commands import train as module
-from burnish.run.plan import read_plan
+from burnish.run.record.plan import read_plan
 
 def work(run, **_options):
     # Here the worker would start; what it finds must be what this process settled, whoever came in between.

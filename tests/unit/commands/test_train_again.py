@@ -11,10 +11,10 @@ import pytest
 from burnish.commands import train as module
 from burnish.commands.train import train
 from burnish.errors import CheckpointError, ConfigError, DataError
-from burnish.run.directory import RunDirectory
-from burnish.run.ending import refusal
-from burnish.run.plan import read_plan
-from burnish.run.result import RunResult
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.ending import refusal
+from burnish.run.record.plan import read_plan
+from burnish.run.record.result import RunResult
 from burnish.spec.events import Event, Noted
 
 CONFIG = """

@@ -9,7 +9,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import BertProcessing, RobertaProcessing, TemplateProcessing
 
-from burnish.data.tokens import TextAssets
+from burnish.data.tokens.tokens import TextAssets
 
 SPECIAL = ("[PAD]", "[CLS]", "[SEP]", "[UNK]")
 PAD, CLS, SEP, UNK = range(4)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from burnish.data.faults import BrokenRows
 from burnish.data.files import Files
+from burnish.data.inspection.faults import BrokenRows
 from burnish.errors import DataError
 from burnish.spec.protocols import DataSource
 from burnish.spec.values import Rows, Splits

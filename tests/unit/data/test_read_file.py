@@ -13,10 +13,10 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from burnish.data import read as module
-from burnish.data.address import find
 from burnish.data.files import Files
-from burnish.data.read import ReadFile, read
+from burnish.data.readers import read as module
+from burnish.data.readers.read import ReadFile, read
+from burnish.data.sources.address import find
 from burnish.errors import DataError
 
 TABLE = pa.table({"text": ["x", "y"], "label": ["0", "1"]})

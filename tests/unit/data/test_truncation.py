@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from burnish.data.draws import generator
+from burnish.data.batching.rng import generator
 from burnish.data.truncation import (
     Head,
     HeadTail,

@@ -8,8 +8,8 @@ import pytest
 
 from burnish.run.assemble import Trained
 from burnish.run.finish import refined
-from burnish.run.prepare import PreparedTask
-from burnish.run.scoring import Scorer
+from burnish.run.predicting.scoring import Scorer
+from burnish.run.preparation.prepare import PreparedTask
 from burnish.spec.events import Ended
 from burnish.spec.values import Profile
 

@@ -166,7 +166,7 @@ def test_a_folder_of_prepared_data_that_is_not_there(config: Path) -> None:
 
 def test_a_task_of_ones_own_names_its_columns(config: Path) -> None:
     Path("mytask.py").write_text(
-        "from burnish.tasks.text_classification import TextClassification\n\n"
+        "from burnish.tasks.text_classification.task import TextClassification\n\n"
         "class Mine(TextClassification):\n"
         "    second: str = 'title'\n\n"
         "    @property\n"

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.errors import DataError
+from burnish.run.preparation.read_prepared import read_features, refuse_misfit
+from burnish.run.preparation.write_prepared import shards
 from burnish.run.prepared import PreparedFolder
-from burnish.run.read_prepared import read_features, refuse_misfit
-from burnish.run.write_prepared import shards
 from burnish.spec.values import Splits
 from burnish.storage import manifest
 from tests.data_request import Asked

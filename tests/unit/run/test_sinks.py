@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from burnish.errors import MissingExtra
-from burnish.run.events_file import EventsFile
+from burnish.run.record.events_file import EventsFile
 from burnish.run.sinks import EventDispatcher
 from burnish.spec.events import Event, Noted, Saved
 from burnish.storage.room import DiskSpace
@@ -52,7 +52,7 @@ def test_a_tracker_that_fails_at_the_end_harms_nothing(tmp_path: Path) -> None:
 def test_a_full_disk_is_waited_for_and_no_line_is_lost_torn_or_doubled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from burnish.run import events_file
+    from burnish.run.record import events_file
 
     whole, faults = events_file._write_whole, iter([False, True, True, False])
 

@@ -14,10 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cells import FALSE, MISSING, TRUE, ParsedNumbers, flags, times
 from burnish.data.codecs.columns import ColumnSpec, Kind
-from burnish.data.number_text import without_marks
-from burnish.data.words import WORD
+from burnish.data.columns.number_text import without_marks
+from burnish.data.columns.parse_columns import FALSE, MISSING, TRUE, ParsedNumbers, flags, times
+from burnish.data.tokens.words import WORD
 from burnish.errors import DataError
 
 TYPES: Mapping[Kind, pa.DataType] = {

@@ -14,10 +14,10 @@ from burnish.data.codecs.columns import ColumnSpec, cell_names, read_columns
 from burnish.data.codecs.convert import TYPES, Converted, from_cells
 from burnish.data.codecs.decoded import DecodedRows, RowSource, assemble
 from burnish.data.codecs.payload import DEFAULT_LIMITS, NAME, Limits
-from burnish.data.contents import text_body
-from burnish.data.faults import BadRow
-from burnish.data.read_delimited import read_delimited
-from burnish.data.scan import Dialect, decoded, records
+from burnish.data.inspection.faults import BadRow
+from burnish.data.readers.open_file import text_body
+from burnish.data.readers.read_delimited import read_delimited
+from burnish.data.readers.scan import Dialect, decoded, records
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 

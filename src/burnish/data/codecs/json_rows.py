@@ -15,7 +15,7 @@ from burnish.data.codecs.decoded import DecodedRows
 from burnish.data.codecs.example_values import example_row
 from burnish.data.codecs.gather import gather
 from burnish.data.codecs.payload import DEFAULT_LIMITS, Limits, text_of
-from burnish.data.json_text import parse_json
+from burnish.data.readers.json_text import parse_json
 from burnish.errors import DataError
 
 _ENVELOPE = "instances"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from burnish.data.contents import text_body
-from burnish.data.scan import decoded, lost_byte
+from burnish.data.readers.open_file import text_body
+from burnish.data.readers.scan import decoded, lost_byte
 from burnish.errors import DataError
 
 NAME = "the payload"

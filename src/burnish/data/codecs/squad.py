@@ -13,7 +13,7 @@ from burnish.data.codecs.decoded import DecodedRows
 from burnish.data.codecs.gather import gather
 from burnish.data.codecs.json_rows import parse_document
 from burnish.data.codecs.payload import DEFAULT_LIMITS, NAME, Limits, text_of
-from burnish.data.read_squad import Misshapen, questions_of
+from burnish.data.readers.read_squad import Misshapen, questions_of
 
 _READ = ("id", "question", "context")
 _OPEN = "no_answer_probability"

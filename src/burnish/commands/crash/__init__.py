@@ -1,0 +1,1 @@
+"""What `burnish drill` and `burnish rerun` rehearse and compare."""

@@ -1,0 +1,1 @@
+"""What `burnish new` writes."""

@@ -1,0 +1,1 @@
+"""Batching: the order of rows, padded batches, and random draws that repeat."""

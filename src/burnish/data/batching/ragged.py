@@ -1,0 +1,110 @@
+"""Lists of different lengths, kept flat: views of Arrow list columns, gathered without a Python loop over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.splits.picking import Picker
+from burnish.spec.values import Array
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Lists one after the other: list i is `values[starts[i] : starts[i] + lengths[i]]`."""
+
+    values: Array
+    starts: Array
+    lengths: Array
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __getitem__(self, index: int) -> Array:
+        start = self.starts[index]
+        return self.values[start : start + self.lengths[index]]
+
+    def packed(self) -> Ragged:
+        """Copy the lists so that they stand without gaps, in order."""
+        return pack(self.values[positions(self.starts, self.lengths)], self.lengths)
+
+    def to_arrow(self) -> pa.ListArray:
+        """Give the lists as an Arrow array; they must be packed."""
+        assert len(self.values) <= np.iinfo(np.int32).max, "tables are encoded in parts, so that offsets fit 32 bits"
+        offsets = np.zeros(len(self) + 1, dtype=np.int32)
+        np.cumsum(self.lengths, out=offsets[1:])
+        return pa.ListArray.from_arrays(pa.array(offsets), pa.array(self.values))
+
+
+def pack(values: Array, lengths: Array) -> Ragged:
+    """Name the lists that stand in `values` one after the other."""
+    lengths = np.asarray(lengths, dtype=np.int64)
+    return Ragged(values, np.cumsum(lengths) - lengths, lengths)
+
+
+def from_lists(lists: Sequence[Array]) -> Ragged:
+    """Pack some arrays."""
+    values = np.concatenate(lists) if lists else np.empty(0, dtype=np.int32)
+    return pack(values, np.array([len(one) for one in lists], dtype=np.int64))
+
+
+def total_lengths(texts: Sequence[Ragged]) -> Array:
+    """Add up the lists that stand at the same place."""
+    total: Array = np.stack([text.lengths for text in texts]).sum(axis=0)
+    return total
+
+
+def gather(column: pa.ChunkedArray, indices: Array) -> Ragged:
+    """Copy the lists at these positions out of a (memory-mapped) column."""
+    if column.num_chunks == 1:
+        return _rows_of(column.chunk(0), indices).packed()
+    return _gather_across(column, indices)
+
+
+def pick(column: pa.ChunkedArray, indices: Array) -> Array:
+    """Copy the numbers, or lists of one fixed length, at these positions; Arrow's own way would copy every chunk."""
+    return Picker({"": column}).rows(indices)[""]
+
+
+def positions(starts: Array, lengths: Array) -> Array:
+    """Give start, start + 1, … for `length` places, for every list in turn."""
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.repeat(starts - ends + lengths, lengths) + np.arange(total)
+
+
+def view(chunk: pa.ListArray) -> Ragged:
+    """See an Arrow list array as numpy, without a copy."""
+    offsets = chunk.offsets.to_numpy(zero_copy_only=True).astype(np.int64)
+    return Ragged(chunk.values.to_numpy(zero_copy_only=True), offsets[:-1], np.diff(offsets))
+
+
+def _rows_of(chunk: pa.ListArray, indices: Array) -> Ragged:
+    # Only the offsets that are asked for are widened, so a batch costs the same in a file of any size.
+    offsets = chunk.offsets.to_numpy(zero_copy_only=True)
+    starts = offsets[indices].astype(np.int64)
+    return Ragged(chunk.values.to_numpy(zero_copy_only=True), starts, offsets[indices + 1] - starts)
+
+
+def _gather_across(column: pa.ChunkedArray, indices: Array) -> Ragged:
+    found = [(places, _rows_of(chunk, rows)) for places, chunk, rows in _by_chunk(column, indices)]
+    lengths = np.zeros(len(indices), dtype=np.int64)
+    for places, lists in found:
+        lengths[places] = lists.lengths
+    gathered = pack(np.empty(int(lengths.sum()), dtype=np.int32), lengths)
+    for places, lists in found:
+        gathered.values[positions(gathered.starts[places], lists.lengths)] = lists.packed().values
+    return gathered
+
+
+def _by_chunk(column: pa.ChunkedArray, indices: Array) -> Iterator[tuple[Array, pa.Array, Array]]:
+    """Give, for each chunk that is asked for: the places in `indices`, the chunk, and its rows."""
+    ends = np.cumsum([len(chunk) for chunk in column.chunks])
+    which = np.searchsorted(ends, indices, side="right")
+    for number in np.unique(which):
+        places = np.flatnonzero(which == number)
+        chunk = column.chunk(int(number))
+        yield places, chunk, indices[places] - (ends[number] - len(chunk))

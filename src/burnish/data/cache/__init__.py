@@ -1,0 +1,1 @@
+"""The cache of encoded features, and tables larger than memory."""

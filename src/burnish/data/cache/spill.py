@@ -1,0 +1,67 @@
+"""Keeps rows that are too many for memory in mapped files of the cache, and walks through them part by part."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.cache.features import open_cache
+from burnish.spec.values import Array, MemoryMapped, RowOrigins, Rows
+
+LARGE_BYTES = 1 << 24
+"""A table of fewer bytes stays in memory, where it is quicker at hand."""
+VERSION = 2
+"""Goes up whenever the same file would give other rows."""
+
+_PART_BYTES = 1 << 23
+_PART_ROWS = 8192
+
+
+def spooled(key: Mapping[str, object], make: Callable[[], Iterator[pa.Table]]) -> tuple[pa.Table, MemoryMapped]:
+    """Give a table that lies in the cache, written part by part if it is not there yet."""
+    stored = open_cache().store({"kind": "rows", "version": VERSION, **key}, make)
+    return stored.table, MemoryMapped(stored.digest, stored.release)
+
+
+def chosen(rows: Rows, mask: Array) -> tuple[pa.Table, MemoryMapped | None]:
+    """Give the rows of a held table where the mask is true: in memory if they are few, else in their own file."""
+    assert rows.held is not None, "a table in memory is filtered at once"
+    if rows.table.get_total_buffer_size() * float(mask.mean()) < LARGE_BYTES:
+        return pa.concat_tables([rows.table.schema.empty_table(), *_filtered(rows, mask)]).combine_chunks(), None
+    key = {
+        "data": rows.held.digest,
+        "columns": rows.table.column_names,
+        "selection": hashlib.sha256(np.packbits(mask).tobytes()).hexdigest(),
+    }
+    return spooled(key, lambda: _filtered(rows, mask))
+
+
+def _filtered(rows: Rows, mask: Array) -> Iterator[pa.Table]:
+    for start, part in in_parts(rows):
+        yield part.table.filter(pa.array(mask[start : start + len(part)]))
+
+
+def in_parts(rows: Rows) -> Iterator[tuple[int, Rows]]:
+    """Give the rows in order, some thousands at a time, each part with the number of its first row.
+
+    Memory is given back after each part, so it does not grow with the table; an empty table is one empty part.
+    """
+    size = rows_at_once(rows)
+    for start in range(0, max(1, len(rows)), size):
+        yield start, Rows(rows.table.slice(start, size), _places(rows.places, slice(start, start + size)))
+        if rows.held is not None:
+            rows.held.release()
+
+
+def rows_at_once(rows: Rows) -> int:
+    """Say how many rows of a table to look at together: some thousands, fewer if they are long."""
+    # Of a table in a file, the exact size would be read out of every part of it.
+    num_bytes = rows.table.nbytes if rows.held is None else rows.table.get_total_buffer_size()
+    return max(1, min(_PART_ROWS, int(len(rows) * _PART_BYTES // max(1, num_bytes))))
+
+
+def _places(places: RowOrigins, which: slice) -> RowOrigins:
+    return RowOrigins(places.files, places.file_of[which], places.numbers[which], places.first_lines)

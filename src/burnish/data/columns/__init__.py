@@ -1,0 +1,1 @@
+"""Columns: from cells to numbers, times, categories and derived values."""

@@ -1,0 +1,219 @@
+"""Reads whole columns of a table as text, numbers or times, with what is missing told from what is wrong."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.data.columns.datetimes import seconds_of
+from burnish.data.columns.number_text import without_marks
+from burnish.errors import DataError
+from burnish.spec.values import Array
+
+MISSING = ("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null", "none")
+"""What stands for a missing value, in any case."""
+STRAY_SHARE = 0.02
+"""The share of a column's values that may be unreadable before it is taken for another kind of column."""
+LARGEST = 1e150
+"""What is beyond this cannot be squared and summed; a number is then as good as infinite."""
+TRUE, FALSE = ("true", "1", "yes", "y", "t", "on"), ("false", "0", "no", "n", "f", "off")
+
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_PLAIN_NUMBER = r"^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$"
+_INFINITE = r"(?i)^[+-]?inf(inity)?$"
+_WHOLE = r"^([+-]?\d+)\.0+$"
+EXACT = 2.0**53
+"""Up to here a float holds every whole number."""
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a single cell is a finite number, as `numbers` reads a column: `1_000` and `①` are none."""
+    return re.fullmatch(_NUMBER, text.strip(), re.ASCII) is not None and math.isfinite(float(text))
+
+
+@dataclass(frozen=True)
+class Words:
+    """A column as text: each row's place among the distinct values, or -1 where it is missing."""
+
+    codes: "Array"
+    values: pa.Array
+
+    def lookup(self, numbers: "Array", *, missing: int) -> "Array":
+        """Give each row the number of its value."""
+        return np.append(numbers, missing)[self.codes]
+
+
+@dataclass(frozen=True)
+class ParsedNumbers:
+    """A column as float64: nan where a value is missing; `is_wrong` marks the rows that hold something else."""
+
+    values: "Array"
+    is_wrong: "Array"
+
+    def fits(self, forgiven: float = STRAY_SHARE) -> bool:
+        """Tell whether the given values could be read as what was asked for, but for a share of stray ones."""
+        num_wrong = np.count_nonzero(self.is_wrong)
+        return bool(num_wrong <= forgiven * (num_wrong + np.count_nonzero(~np.isnan(self.values))))
+
+
+def words(column: pa.ChunkedArray | pa.Array) -> Words:
+    """Read a column as text: trimmed, and a whole number is written without a point, however it came."""
+    encoded = _encoded(column)
+    texts = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
+    texts = pc.if_else(_is_missing(texts), pa.scalar(None, pa.string()), texts)
+    texts = pc.replace_substring_regex(texts, pattern=_WHOLE, replacement=r"\1")
+    codes = _codes(encoded)
+    absent = np.append(texts.is_null().to_numpy(zero_copy_only=False), True)
+    return Words(np.where(absent[codes], np.int32(-1), codes), texts)
+
+
+def same_words(texts: pa.Array) -> pa.Array:
+    """Write a number as 7.5 and a flag as true, as JSON does: a file may have 7.50 and True; 007 is no number here."""
+    lower = pc.utf8_lower(texts)
+    numbers = pc.if_else(pc.match_substring_regex(texts, _PLAIN_NUMBER), texts, pa.scalar(None, pa.string()))
+    words = pc.if_else(pc.is_in(lower, value_set=pa.array(["true", "false"])), lower, texts)
+    return pc.coalesce(_texts(numbers.cast(pa.float64())), words)
+
+
+def flags(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
+    """Read a column of yes and no as 1 and 0."""
+    read = words(column)
+    lowered = pc.utf8_lower(read.values)
+    yes, no = (_among(lowered, names) for names in (TRUE, FALSE))
+    values = read.lookup(np.where(yes, 1.0, np.where(no, 0.0, np.nan)), missing=-1)
+    return ParsedNumbers(np.where(read.codes < 0, np.nan, values), (read.codes >= 0) & np.isnan(values))
+
+
+def numbers(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
+    """Read a column as numbers."""
+    if isinstance(column, pa.ChunkedArray) and column.num_chunks > 1 and pa.types.is_string(column.type):
+        return _joined([numbers(chunk) for chunk in column.chunks])  # or all of its text would be copied at once
+    whole = _whole(column)
+    kind = whole.type
+    if pa.types.is_null(kind):
+        return ParsedNumbers(np.full(len(whole), np.nan), np.zeros(len(whole), bool))
+    if pa.types.is_temporal(kind):
+        return times(whole)
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+        return _plain_numbers(whole) or _odd_numbers(whole)
+    _refuse_nested(kind)
+    values = pc.cast(whole, pa.float64(), safe=False) if not pa.types.is_boolean(kind) else whole.cast(pa.int8())
+    return ParsedNumbers(_floats(values), np.zeros(len(whole), bool))
+
+
+def times(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
+    """Read a column as seconds since 1970, in UTC; numbers are such seconds already, or milliseconds if huge."""
+    whole = _whole(column)
+    if pa.types.is_date(whole.type) or pa.types.is_timestamp(whole.type):
+        stamps = pc.cast(whole.cast(pa.timestamp("us", getattr(whole.type, "tz", None)), safe=False), pa.int64())
+        return ParsedNumbers(_floats(pc.cast(stamps, pa.float64(), safe=False)) / 1e6, np.zeros(len(whole), bool))
+    if not (pa.types.is_string(whole.type) or pa.types.is_large_string(whole.type)):
+        read = numbers(whole) if not pa.types.is_temporal(whole.type) else None
+        if read is None:
+            raise DataError(f"a column holds {whole.type}; a date or a time stamp is needed")
+        return ParsedNumbers(_as_seconds(read.values), read.is_wrong)
+    read = _odd_numbers(whole)
+    encoded = _encoded(whole)
+    stamps = np.append(seconds_of(pc.utf8_trim_whitespace(_texts(encoded.dictionary))), np.nan)[_codes(encoded)]
+    values = np.where(np.isnan(stamps), _as_seconds(read.values), stamps)
+    return ParsedNumbers(values, read.is_wrong & np.isnan(stamps))
+
+
+def describe_cell(column: pa.ChunkedArray | pa.Array, row: int) -> str:
+    """Write one cell for a message."""
+    text = repr(column[row].as_py())
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
+def _joined(parts: Sequence[ParsedNumbers]) -> ParsedNumbers:
+    return ParsedNumbers(
+        np.concatenate([part.values for part in parts]), np.concatenate([part.is_wrong for part in parts])
+    )
+
+
+def _as_seconds(values: "Array") -> "Array":
+    return np.where(np.abs(values) > 1e11, values / 1000, values)
+
+
+def _plain_numbers(texts: pa.Array) -> ParsedNumbers | None:
+    """Read a column that holds numbers and empty cells only, which is most columns and the fast way."""
+    blank = pc.equal(texts, "")
+    filled = pc.if_else(blank, pa.scalar(None, texts.type), texts)
+    try:
+        values = _floats(pc.cast(filled, pa.float64()))
+    except pa.ArrowInvalid:
+        return None
+    return ParsedNumbers(values, np.zeros(len(values), bool))
+
+
+def _odd_numbers(texts: pa.Array) -> ParsedNumbers:
+    encoded = _encoded(texts)
+    distinct = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
+    missing = np.append(_filled(_is_missing(distinct)), True)
+    distinct = without_marks(distinct)
+    fits = pc.or_(pc.match_substring_regex(distinct, _NUMBER), pc.match_substring_regex(distinct, _INFINITE))
+    unsigned = pc.replace_substring_regex(pc.utf8_lower(distinct), pattern=r"^\+", replacement="")
+    parsed = pc.cast(pc.if_else(fits, unsigned, pa.scalar(None, pa.string())), pa.float64())
+    values = np.append(_floats(parsed), np.nan)
+    codes = _codes(encoded)
+    return ParsedNumbers(values[codes], (np.isnan(values) & ~missing)[codes])
+
+
+def _is_missing(texts: pa.Array) -> pa.Array:
+    return pc.is_in(pc.utf8_lower(texts), value_set=pa.array(MISSING))
+
+
+def _among(texts: pa.Array, names: tuple[str, ...]) -> "Array":
+    return _filled(pc.is_in(texts, value_set=pa.array(names)))
+
+
+def _filled(mask: pa.Array) -> "Array":
+    return np.asarray(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
+
+
+def _floats(values: pa.Array) -> "Array":
+    floats = np.array(values.cast(pa.float64()).to_numpy(zero_copy_only=False), dtype=np.float64)
+    is_huge = np.abs(floats) > LARGEST
+    floats[is_huge] = np.copysign(np.inf, floats[is_huge])
+    return floats
+
+
+def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if isinstance(whole, pa.ChunkedArray):  # an empty column stays chunked
+        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], whole.type)
+    return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
+
+
+def _encoded(column: pa.ChunkedArray | pa.Array) -> pa.DictionaryArray:
+    whole = _whole(column)
+    _refuse_nested(whole.type)
+    return (whole.cast(pa.string()) if pa.types.is_null(whole.type) else whole).dictionary_encode()
+
+
+def _codes(encoded: pa.DictionaryArray) -> "Array":
+    return np.asarray(encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int32)
+
+
+def _texts(values: pa.Array) -> pa.Array:
+    if not pa.types.is_floating(values.type):
+        return values.cast(pa.string())
+    floats = _floats(values)
+    is_whole = (np.round(floats) == floats) & (np.abs(floats) < EXACT)
+    short = pa.array(np.where(is_whole, floats, 0).astype(np.int64)).cast(pa.string())
+    return pc.if_else(pa.array(is_whole), short, values.cast(pa.string()))
+
+
+def is_opaque(kind: pa.DataType) -> bool:
+    """Tell whether a type is none that a cell of a table may have: bytes, lists, sections, spans of the calendar."""
+    are = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_interval)
+    return any(is_it(kind) for is_it in are)
+
+
+def _refuse_nested(kind: pa.DataType) -> None:
+    if is_opaque(kind):
+        raise DataError(f"a column holds {kind}; a table consists of single words, numbers and times")

@@ -1,0 +1,226 @@
+"""Looks at a data file the way a person would: what each column holds, and which files lie beside it."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.data.columns.decimals import decimal_of
+from burnish.data.columns.number_text import comma_to_point
+from burnish.data.columns.parse_columns import numbers
+from burnish.data.files import Files, Format
+from burnish.data.inspection.faults import BadRow
+from burnish.data.readers.encoding import NotUtf8, as_utf8, find_encoding
+from burnish.data.readers.open_file import local, text_body, unpacked
+from burnish.data.readers.read import ReadFile, dialect, format_of, read
+from burnish.data.readers.scan import Dialect, decoded, lost_bytes, records
+from burnish.data.rows import codes
+from burnish.data.sources.address import DataFile, find
+from burnish.data.splits.arrange import SPELLINGS
+from burnish.data.splits.splits import sample
+from burnish.spec.values import Rows
+
+_SAMPLED = 5000
+_HEAD = 1 << 16
+_SEPARATORS = (";", "|", ",")
+_DELIMITERS = (",", ";", "\t", "|")
+_LOOKED_AT = 20
+_MOST_ROWS = 0.75
+"""The share of rows that a delimiter divides alike, though some of them are broken."""
+_DELIMITED = ("csv", "tsv")
+_MOST_TAGS = 200
+_PROSE_WORDS = 6
+_MOST_REPEATING = 0.9
+
+
+_YES_NO = ({"0", "1"}, {"true", "false"})
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What one column holds."""
+
+    name: str
+    num_distinct: int
+    share_distinct: float
+    mean_words: float
+    long_words: int
+    """Words that 95 of 100 cells do not exceed."""
+    is_number: bool
+    is_whole: bool
+    is_list: bool
+    separator: str | None
+    """What joins several tags in one cell, if that is what it looks like."""
+    values: tuple[str, ...]
+    """The distinct values, most frequent first, as far as sampled."""
+
+    @property
+    def numbers(self) -> list[float]:
+        """Read the values of a column of numbers."""
+        return [float(value) for value in numbers(pa.array(self.values, pa.string())).values]
+
+    @property
+    def is_yes_no(self) -> bool:
+        """Tell whether it holds nothing but 0 and 1, or true and false."""
+        return {value.lower() for value in self.values} in _YES_NO
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What a data file holds, and the options that read it right."""
+
+    options: Files
+    columns: tuple[ColumnFacts, ...]
+    num_rows: int
+    bad: tuple[BadRow, ...]
+    """The rows that could not be read."""
+    has_header: bool
+
+
+def look(path: str, *, format: Format = "auto", encoding: str | None = None) -> FileFacts:
+    """Read a file and describe its columns."""
+    try:
+        return _look(path, format, encoding)
+    except NotUtf8 as error:
+        raise error.advised() from error
+
+
+def _look(path: str, format: Format, encoding: str | None) -> FileFacts:
+    file = find(path, option="the data file")[0]
+    options = _options(Files(train=path, format=format), file, encoding=encoding)
+    reading = read(file, options)
+    if (kind := format_of(file, options)) in _DELIMITED:
+        delimiter = dialect(kind, options).delimiter
+        options = options.model_copy(update={"decimal": decimal_of(_some(reading.rows), delimiter=delimiter)})
+        reading = reading if options.decimal == "." else read(file, options)
+    has_header = options.header is not False
+    return FileFacts(options, _columns(reading), len(reading.rows), reading.bad, has_header)
+
+
+def siblings(path: str) -> dict[str, str]:
+    """Find the splits beside a file called train, dev, test or the like; none if it is called nothing such."""
+    trimmed = path.rstrip("/")
+    folder, name = os.path.split(trimmed)
+    if not _split_in(name) or not os.path.isdir(folder or "."):
+        return {}
+    shape = _shape(name)
+    there = [entry for entry in sorted(os.listdir(folder or ".")) if _shape(entry) == shape]
+    found = {_split_in(entry): os.path.join(folder, entry) for entry in reversed(there)}
+    found[_split_in(name)] = trimmed
+    return {split: found[split] for split in ("train", "validation", "test") if split in found}
+
+
+def _split_in(name: str) -> str:
+    return next((SPELLINGS[word] for word in re.split(r"[-_.]", name.lower()) if word in SPELLINGS), "")
+
+
+def _shape(name: str) -> str:
+    return re.sub(r"[^-_.]+", lambda word: "*" if word[0].lower() in SPELLINGS else word[0], name)
+
+
+def _options(options: Files, file: DataFile, *, encoding: str | None) -> Files:
+    kind = format_of(file, options)
+    if kind in ("parquet", "arrow", "folders"):
+        return options
+    with local(file) as at:
+        buffer = unpacked(at, file=file)
+    options = options.model_copy(update={"encoding": encoding or find_encoding(buffer)})
+    if kind not in _DELIMITED:
+        return options
+    body = text_body(as_utf8(buffer, stated=options.encoding, name=file.name), name=file.name)
+    head = decoded(body[: min(_HEAD, body.size)].to_pybytes())
+    if kind == "csv" and (delimiter := _delimiter(head, is_whole=body.size <= _HEAD)) != ",":
+        options = options.model_copy(update={"delimiter": delimiter})
+    first = next(records(head, dialect(kind, options)), None)
+    if first is None or not _is_row(first.fields):
+        return options
+    return options.model_copy(update={"header": False})
+
+
+def _delimiter(head: str, *, is_whole: bool) -> str:
+    """Find what divides all rows, or else most of them, into as many fields as the first."""
+    first = head.partition("\n")[0]
+    shares: dict[str, float] = {}
+    for delimiter in sorted(_DELIMITERS, key=lambda each: -first.count(each)):
+        found = list(islice(records(head, Dialect(delimiter, quoting=True, header=None)), _LOOKED_AT + 1))
+        whole = found if is_whole and len(found) <= _LOOKED_AT else found[:-1]  # the last one may be cut short
+        sizes = [len(record.fields) for record in whole] or [0]
+        shares[delimiter] = sizes.count(sizes[0]) / len(sizes) if sizes[0] > 1 else 0.0
+    best = max(shares, key=lambda delimiter: shares[delimiter])
+    return best if shares[best] >= _MOST_ROWS else ","
+
+
+def _is_row(fields: Sequence[str]) -> bool:
+    """Tell whether a first line is data: names are neither numbers nor sentences, nor the same twice."""
+    given = comma_to_point(pa.array([field for field in fields if not lost_bytes(field)], pa.string()))
+    has_number = bool(np.isfinite(numbers(given).values).any())
+    return has_number or any(len(field.split()) >= _PROSE_WORDS for field in fields)
+
+
+def _columns(reading: ReadFile) -> tuple[ColumnFacts, ...]:
+    rows = reading.rows
+    few = _some(rows)
+    return tuple(
+        _facts(
+            name, few.column(name).to_pylist(), num_distinct=_num_distinct(rows.table.column(name)), num_rows=len(rows)
+        )
+        for name in rows.table.column_names
+    )
+
+
+def _some(rows: Rows) -> pa.Table:
+    return rows.table.filter(pa.array(sample(len(rows), _SAMPLED, seed=0, purpose=9)))
+
+
+def _num_distinct(column: pa.ChunkedArray) -> int:
+    """Count the values that are there; an empty cell is none."""
+    has_blank = pa.types.is_string(column.type) and pc.any(pc.equal(column, "")).as_py()
+    return codes(column)[1] - bool(column.null_count) - bool(has_blank)
+
+
+def _facts(name: str, cells: Sequence[object], *, num_distinct: int, num_rows: int) -> ColumnFacts:
+    is_list = any(isinstance(cell, list) for cell in cells)
+    filled = [_text(cell) for cell in cells if cell is not None and cell not in ("", [])]
+    read = numbers(pa.array(filled, pa.string()))
+    is_known = np.isfinite(read.values)
+    is_number = not is_list and bool(is_known.any()) and read.fits()
+    filled = [text for text, known in zip(filled, is_known, strict=True) if known] if is_number else filled
+    words = np.array([len(text.split()) for text in filled] or [0])
+    return ColumnFacts(
+        name=name,
+        num_distinct=num_distinct,
+        share_distinct=num_distinct / max(1, num_rows),
+        mean_words=float(words.mean()),
+        long_words=int(np.quantile(words, 0.95)),
+        is_number=is_number,
+        is_whole=is_number and bool(np.all(np.mod(read.values[is_known], 1) == 0)),
+        is_list=is_list,
+        separator=None if is_number or is_list else _separator(filled),
+        values=tuple(value for value, _ in Counter(filled).most_common(1000)),
+    )
+
+
+def _text(cell: object) -> str:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return ", ".join(map(_text, cell)) if isinstance(cell, list) else str(cell)
+
+
+def _separator(cells: Sequence[str]) -> str | None:
+    """Find what joins tags: cells come back, and come apart into fewer kinds of short pieces than there are cells."""
+    kinds = set(cells)
+    if len(kinds) > _MOST_REPEATING * len(cells):
+        return None
+    for separator in _SEPARATORS:
+        joined = [cell for cell in cells if separator in cell]
+        pieces = {piece.strip() for cell in kinds for piece in cell.split(separator)}
+        are_tags = len(pieces) <= min(_MOST_TAGS, len(kinds)) and all(len(piece.split()) <= 3 for piece in pieces)
+        if len(joined) >= 0.05 * len(cells) > 0 and are_tags:
+            return separator
+    return None

@@ -1,0 +1,260 @@
+"""Guesses which column is the text, which the label, and what kind of problem that makes."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from burnish.data.inspection.inspect import ColumnFacts, FileFacts
+from burnish.data.splits.arrange import SPELLINGS
+from burnish.errors import DataError
+
+_TEXT_NAMES = {
+    *("text", "sentence", "review", "body", "content", "comment", "message", "tweet", "document", "abstract", "string"),
+    *("description", "question", "headline", "summary", "utterance", "query", "title", "premise", "passage", "subject"),
+}
+_LABEL_NAMES = (
+    *("label", "labels", "target", "targets", "class", "classes", "gold_label", "category", "categories", "sentiment"),
+    *("polarity", "intent", "topic", "topics", "tags", "genres", "is_duplicate", "score", "rating", "stars"),
+    *("similarity", "quality", "y"),
+)
+_TARGET_NAMES = ("outcome", "income", "survived", "default", "churn")
+_PRICE_NAMES = ("price", "sale_price", "saleprice", "fare_amount")
+_GROUP_NAME = re.compile(
+    r"(^|_)(user|author|patient|customer|session|conversation|thread|group|document|doc|article|film|movie|source)(_?id)?$"
+)
+_PAIRS = (
+    ("premise", "hypothesis"),
+    ("question", "sentence"),
+    ("question", "context"),
+    ("question", "passage"),
+    ("question", "answer"),
+    ("query", "passage"),
+    ("query", "document"),
+    ("claim", "evidence"),
+)
+_FIRST = re.compile(r"1|(?<![a-z])(?:a|one)(?![a-z])")
+_SECOND = {"1": "2", "a": "b", "one": "two"}
+_MOST_CLASSES = 1000
+_FEW = 20
+_MOST_DISTINCT = 0.9
+_FEWEST_ROWS = 20
+_READ_TOO = 0.3
+"""The share of distinct values from which on a further column of text is read: with fewer it may be a label."""
+_LENGTHS = (32, 64, 128, 256, 512)
+_TOKENS_A_WORD = 1.35
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The task that a file's columns suggest."""
+
+    texts: tuple[ColumnFacts, ...]
+    """One column, or several that are read as one."""
+    pair: ColumnFacts | None
+    labels: tuple[ColumnFacts, ...]
+    """One column, or several of yes and no."""
+    kind: str
+    split_by: str | None
+    groups: tuple[str, ...]
+    max_length: int
+    is_long: bool
+    """Whether many texts are longer than the longest input."""
+    unread: tuple[str, ...]
+    """Further columns that look like text."""
+
+    @property
+    def label(self) -> ColumnFacts:
+        """The column of the label, or the first of several."""
+        return self.labels[0]
+
+
+def propose(facts: FileFacts, *, text: str | None = None, label: str | None = None) -> Proposal:
+    """Choose the columns, unless they are given; refuse a file that holds no text or no label."""
+    columns = {column.name: column for column in facts.columns}
+    given = _given_label(label, columns, facts)
+    texts, pair = _texts(facts, _given(text, columns, role="text"), label=given)
+    split = next((column.name for column in facts.columns if _names_splits(column)), None)
+    taken = {*(column.name for column in texts), pair.name if pair else "", split or ""}
+    rest = [column for column in facts.columns if column.name not in taken]
+    targets = (given,) if given else _labels(rest, facts, text=texts[0])
+    rest = [column for column in rest if column not in targets]
+    groups = tuple(column.name for column in rest if _is_group(column))
+    length, is_long = length_for([*texts, pair] if pair else texts)
+    return Proposal(
+        texts=texts,
+        pair=pair,
+        labels=targets,
+        kind="multilabel" if len(targets) > 1 else _kind(targets[0], num_rows=facts.num_rows),
+        split_by=split,
+        groups=groups,
+        max_length=length,
+        is_long=is_long,
+        unread=tuple(column.name for column in rest if _is_text(column) and column.name not in groups),
+    )
+
+
+def length_for(texts: Sequence[ColumnFacts]) -> tuple[int, bool]:
+    """Give the length in tokens that most texts, one beside the other, fit into, and whether none is enough."""
+    tokens = sum(part.long_words for part in texts) * _TOKENS_A_WORD + len(texts) + 1
+    return next((length for length in _LENGTHS if tokens <= length), _LENGTHS[-1]), tokens > _LENGTHS[-1]
+
+
+def has_text(facts: FileFacts) -> bool:
+    """Tell whether any column looks like text to be read; if none does, the file is a table."""
+    return any(_is_text(column) for column in facts.columns)
+
+
+def target_of(facts: FileFacts, *, label: str | None = None) -> ColumnFacts:
+    """Choose the column that a table is about: the given one, one called like a label, a price, or the last.
+
+    A last column of few values wins over prices, unless those come first.
+    """
+    given = _given_label(label, {column.name: column for column in facts.columns}, facts)
+    if given is not None:
+        return given
+    several = [column for column in facts.columns if column.num_distinct > 1 and not _names_rows(column, facts)]
+    if not several:
+        raise DataError(f"no column of {facts.options.train[0]} can be a target: {_described(facts.columns)}")
+    by_name = {column.name.lower(): column for column in several}
+    named = [by_name[name] for name in (*_LABEL_NAMES, *_TARGET_NAMES) if name in by_name]
+    prices = [by_name[name] for name in _PRICE_NAMES if name in by_name]
+    if not named and prices and several[-1].num_distinct <= _FEW and prices[0] != facts.columns[0]:
+        return several[-1]
+    return next(iter([*named, *prices]), several[-1])
+
+
+def _given_label(label: str | None, columns: dict[str, ColumnFacts], facts: FileFacts) -> ColumnFacts | None:
+    given = _given(label, columns, role="label")
+    if given is not None and _names_rows(given, facts):
+        raise DataError(
+            f"`{given.name}` has {given.num_distinct:,} different values in {facts.num_rows:,} rows, like "
+            f"{min(given.values)!r}: they are neither classes nor numbers; choose another column with --label"
+        )
+    return given
+
+
+def _names_rows(column: ColumnFacts, facts: FileFacts) -> bool:
+    """Tell whether nearly every row has its own value, and these are no numbers: nothing to learn."""
+    is_plain = not (column.is_number or column.is_list or column.separator)
+    return is_plain and facts.num_rows >= _FEWEST_ROWS and column.share_distinct > _MOST_DISTINCT
+
+
+def _given(name: str | None, columns: dict[str, ColumnFacts], *, role: str) -> ColumnFacts | None:
+    if name is not None and name not in columns:
+        raise DataError(f"{role}: there is no column `{name}`; the columns are {', '.join(columns)}")
+    return columns[name] if name is not None else None
+
+
+def _texts(
+    facts: FileFacts, given: ColumnFacts | None, *, label: ColumnFacts | None
+) -> tuple[tuple[ColumnFacts, ...], ColumnFacts | None]:
+    texts = [column for column in facts.columns if _is_text(column) and column != label]
+    pair = _pair(texts, given)
+    if pair is not None:
+        return pair[:1], pair[1]
+    if given is not None:
+        return (given,), None
+    if not texts:
+        raise DataError(
+            f"no column of {facts.options.train[0]} looks like text: {_described(facts.columns)}; "
+            f"if one of these is text, name it"
+        )
+    longest = max(texts, key=lambda column: column.mean_words)
+    return tuple(column for column in texts if column == longest or _is_read_too(column)), None
+
+
+def _is_read_too(column: ColumnFacts) -> bool:
+    return column.name.lower() not in _LABEL_NAMES and (_has_name_of_text(column) or column.share_distinct >= _READ_TOO)
+
+
+def _described(columns: Sequence[ColumnFacts]) -> str:
+    return ", ".join(f"{column.name} ({_content(column)})" for column in columns)
+
+
+def _content(column: ColumnFacts) -> str:
+    if column.num_distinct <= 1:
+        return "1 value only" if column.num_distinct else "empty"
+    return "numbers" if column.is_number else f"{column.num_distinct:,} distinct values"
+
+
+def _is_text(column: ColumnFacts) -> bool:
+    if column.is_number or column.is_list:
+        return False
+    if _has_name_of_text(column):
+        return column.mean_words > 1.2
+    return column.mean_words >= 3 and column.share_distinct >= 0.1 and not column.separator
+
+
+def _has_name_of_text(column: ColumnFacts) -> bool:
+    return not _TEXT_NAMES.isdisjoint(re.split(r"[_\W\d]+", column.name.lower()))
+
+
+def _pair(texts: Sequence[ColumnFacts], given: ColumnFacts | None) -> tuple[ColumnFacts, ColumnFacts] | None:
+    by_name = {column.name.lower(): column for column in texts}
+    for first, second in (*_PAIRS, *_twins(list(by_name))):
+        if first in by_name and second in by_name and given in (None, by_name[first]):
+            return by_name[first], by_name[second]
+    return None
+
+
+def _twins(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Pair each name with that of a second of its kind: text_a and text_b, #1 String and #2 String."""
+    return [
+        (name, name[: found.start()] + _SECOND[found[0]] + name[found.end() :])
+        for name in names
+        for found in _FIRST.finditer(name)
+    ]
+
+
+def _names_splits(column: ColumnFacts) -> bool:
+    named = [SPELLINGS.get(value.strip().lower()) for value in column.values]
+    return column.num_distinct <= 5 and "train" in named and None not in named
+
+
+def _labels(columns: Sequence[ColumnFacts], facts: FileFacts, *, text: ColumnFacts) -> tuple[ColumnFacts, ...]:
+    """Choose a column by its name, else those of yes and no, else the one with the fewest values."""
+    by_name = {column.name.lower(): column for column in columns}
+    for name in _LABEL_NAMES:
+        if name in by_name and by_name[name].num_distinct > 1 and not _names_rows(by_name[name], facts):
+            return (by_name[name],)
+    flags = tuple(column for column in columns if column.is_yes_no)
+    if len(flags) > 1:
+        return flags
+    limit = max(2, min(50, facts.num_rows // 2))
+    few = [column for column in columns if 2 <= column.num_distinct <= limit or column.separator or column.is_list]
+    if not few:
+        raise DataError(_no_label(columns, facts, text=text))
+    return (min(few, key=lambda column: (bool(_is_group(column)), column.num_distinct)),)
+
+
+def _no_label(columns: Sequence[ColumnFacts], facts: FileFacts, *, text: ColumnFacts) -> str:
+    has = f"{facts.options.train[0]} has text in `{text.name}`"
+    if not columns:
+        return f"{has}, and no other column that could be its label"
+    return (
+        f"{has}, and no other column looks like a label: {_described(columns)}. "
+        "A label has two values or more; name its column if it is one of these"
+    )
+
+
+def _is_group(column: ColumnFacts) -> bool:
+    repeats = column.share_distinct < 0.9 and column.num_distinct > 2
+    return repeats and not column.is_list and _GROUP_NAME.search(column.name.lower()) is not None
+
+
+def _kind(label: ColumnFacts, *, num_rows: int) -> str:
+    if label.is_list or label.separator:
+        return "multilabel"
+    if label.num_distinct <= 2:
+        return "binary"
+    if label.is_number and not (label.is_whole and _are_class_numbers(label, num_rows=num_rows)):
+        return "regression"
+    return "multiclass"
+
+
+def _are_class_numbers(label: ColumnFacts, *, num_rows: int) -> bool:
+    if label.num_distinct <= _FEW:
+        return True
+    numbers = sorted(label.numbers)
+    is_run = numbers[0] in (0, 1) and numbers[-1] - numbers[0] + 1 == label.num_distinct
+    return is_run and label.num_distinct <= min(_MOST_CLASSES, num_rows // 5)

@@ -1,0 +1,1 @@
+"""Readers: from bytes of a file to rows, each with its line."""

@@ -1,0 +1,139 @@
+"""Brings a file's bytes into reach: fetched if remote, unpacked if compressed, with a digest of what was read."""
+
+import hashlib
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+
+from burnish.data.sources.address import WEB, DataFile, refused
+from burnish.errors import DataError
+
+_CHUNK = 1 << 22
+_TIMEOUT_SECONDS = 60.0
+UTF8_MARK = b"\xef\xbb\xbf"
+_WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+@contextmanager
+def local(file: DataFile) -> Iterator[Path]:
+    """Give a path on this machine for as long as it is needed."""
+    if not file.is_remote:
+        yield Path(file.location)
+        return
+    with tempfile.TemporaryDirectory(prefix="burnish-") as folder:
+        path = Path(folder, "file")
+        _fetch(file.location, path)
+        yield path
+
+
+def _fetch(url: str, path: Path) -> None:
+    import fsspec  # nobody whose files are local waits for it
+
+    try:
+        if url.startswith(WEB):
+            _download(url, path)
+            return
+        with fsspec.open(url, "rb") as source, path.open("wb") as target:
+            shutil.copyfileobj(source, target, _CHUNK)
+    except Exception as error:  # each store raises its own kinds, and all of them mean the same to the user
+        raise refused(url, error) from error
+
+
+def _download(url: str, path: Path) -> None:
+    from urllib.request import urlopen  # nobody whose files are local waits for it
+
+    with urlopen(url, timeout=_TIMEOUT_SECONDS) as source, path.open("wb") as target:  # noqa: S310  # http(s) alone
+        shutil.copyfileobj(source, target, _CHUNK)
+        promised = source.headers.get("Content-Length")
+        if promised is not None and int(promised) != target.tell():
+            raise ConnectionError(f"the connection ended after {target.tell():,} of {int(promised):,} bytes")
+
+
+def digest(path: Path) -> str:
+    """Hash a file's bytes as they lie on disk."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def unpacked(path: Path, *, file: DataFile) -> pa.Buffer:
+    """Give the bytes inside a file: mapped if it is plain, in memory if it is compressed."""
+    try:
+        if file.compression is None:
+            return mapped(path)
+        with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, file.compression) as stream:
+            return stream.read_buffer()
+    except OSError as error:
+        raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
+
+
+def first_bytes(path: Path, *, file: DataFile, size: int) -> pa.Buffer:
+    """Give the first bytes inside a file, at most `size`; a file that is not compressed is mapped as a whole."""
+    if file.compression is None:
+        return mapped(path)
+    try:
+        with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, file.compression) as stream:
+            return stream.read_buffer(size)
+    except OSError as error:
+        raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
+
+
+def unpack(path: Path, target: Path, *, file: DataFile) -> None:
+    """Write the bytes inside a compressed file to another."""
+    try:
+        with (
+            pa.OSFile(str(path)) as raw,
+            pa.CompressedInputStream(raw, file.compression) as stream,
+            target.open("wb") as out,
+        ):
+            while chunk := stream.read(_CHUNK):
+                out.write(chunk)
+    except OSError as error:
+        raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
+
+
+def mapped(path: Path) -> pa.Buffer:
+    """See a file's bytes as if they were in memory."""
+    if path.stat().st_size == 0:
+        return pa.py_buffer(b"")
+    with pa.memory_map(str(path)) as stream:
+        return stream.read_buffer()
+
+
+def _cause(error: OSError, file: DataFile) -> str:
+    if error.errno is None and file.compression:
+        return f"it is not a complete {file.compression} file ({error})"
+    return error.strerror or str(error)
+
+
+def text_body(buffer: pa.Buffer, *, name: str) -> pa.Buffer:
+    """Strip a byte-order mark and refuse what is plainly no UTF-8 text."""
+    head = buffer[:4].to_pybytes() if buffer.size else b""
+    if head.startswith(_WIDE_MARKS):
+        raise DataError(f"{name} is UTF-16 text; save it as UTF-8")
+    body = buffer[len(UTF8_MARK) :] if head.startswith(UTF8_MARK) else buffer
+    if body.size == 0:
+        raise DataError(f"{name} is empty")
+    return body
+
+
+def is_utf8(buffer: pa.Buffer) -> bool:
+    """Tell whether all bytes decode, without making a Python string of them."""
+    offsets = pa.py_buffer((0).to_bytes(8, "little") + buffer.size.to_bytes(8, "little"))
+    whole = pa.Array.from_buffers(pa.large_string(), 1, [None, offsets, buffer])
+    try:
+        whole.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def count(buffer: pa.Buffer, needle: bytes) -> int:
+    """Count a byte string in a buffer, piece by piece, so that a mapped file is never copied whole."""
+    total, overlap = 0, len(needle) - 1
+    for start in range(0, buffer.size, _CHUNK):
+        total += buffer[start : min(start + _CHUNK + overlap, buffer.size)].to_pybytes().count(needle)
+    return total

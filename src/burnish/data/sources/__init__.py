@@ -1,0 +1,1 @@
+"""Sources: files, GLUE and hub data sets as splits of rows."""

@@ -1,0 +1,168 @@
+"""Goes from GLUE's published files, or its hub copy, to splits with one set of column names and labels."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.data.files import Files
+from burnish.data.glue import Glue
+from burnish.data.hub import Hub
+from burnish.data.rows import demand
+from burnish.data.sources.address import find, is_url
+from burnish.errors import DataError
+from burnish.spec.protocols import DataRequest
+from burnish.spec.values import Rows, Splits
+
+_HUB_NAME = "nyu-mll/glue"
+
+
+@dataclass(frozen=True)
+class GlueLayout:
+    """How a set is published: column as published → column here, and the hub's class names → published labels."""
+
+    columns: Mapping[str, str]
+    labels: Mapping[str, str]
+    header: tuple[str, ...] = ()
+    """Names for files that come without a header."""
+    dev: str = "dev"
+    hub_dev: str = "validation"
+    also: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    """Further sets by name: the file's stem and the hub's split."""
+    tests: Mapping[str, str] = field(kw_only=True)
+    """Files without labels by what their answers are called when they are handed in: the file's stem."""
+
+
+_PAIR = {"sentence1": "sentence1", "sentence2": "sentence2", "label": "label"}
+LAYOUTS: Mapping[str, GlueLayout] = {
+    "sst2": GlueLayout(
+        {"sentence": "sentence", "label": "label"}, {"negative": "0", "positive": "1"}, tests={"SST-2": "test"}
+    ),
+    "cola": GlueLayout(
+        {"sentence": "sentence", "label": "label"},
+        {"unacceptable": "0", "acceptable": "1"},
+        header=("source", "label", "mark", "sentence"),
+        tests={"CoLA": "test"},
+    ),
+    "mrpc": GlueLayout(
+        {"#1 String": "sentence1", "#2 String": "sentence2", "Quality": "label"},
+        {"not_equivalent": "0", "equivalent": "1"},
+        tests={"MRPC": "test"},
+    ),
+    "rte": GlueLayout(_PAIR, {}, tests={"RTE": "test"}),
+    "wnli": GlueLayout(_PAIR, {"not_entailment": "0", "entailment": "1"}, tests={"WNLI": "test"}),
+    "stsb": GlueLayout(
+        {"sentence1": "sentence1", "sentence2": "sentence2", "score": "label"}, {}, tests={"STS-B": "test"}
+    ),
+    "qnli": GlueLayout({"question": "question", "sentence": "sentence", "label": "label"}, {}, tests={"QNLI": "test"}),
+    "mnli": GlueLayout(
+        {"sentence1": "premise", "sentence2": "hypothesis", "gold_label": "label"},
+        {},
+        dev="dev_matched",
+        hub_dev="validation_matched",
+        also={"validation_mismatched": ("dev_mismatched", "validation_mismatched")},
+        tests={"MNLI-m": "test_matched", "MNLI-mm": "test_mismatched", "AX": "diagnostic"},
+    ),
+    "qqp": GlueLayout(
+        {"question1": "question1", "question2": "question2", "is_duplicate": "label"},
+        {"not_duplicate": "0", "duplicate": "1"},
+        tests={"QQP": "test"},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class _Request:
+    """The run's request, asking for the columns as they are published."""
+
+    seed: int
+    stratify: str | None
+    columns: tuple[str, ...]
+    quarantine: Path | None
+
+
+def load_glue(options: Glue, request: DataRequest) -> Splits:
+    """Read train and dev, and give them the hub's column names and the published labels."""
+    layout = LAYOUTS[options.set]
+    splits = _from_files(options, layout, request) if options.dir is not None else _from_hub(options, layout, request)
+    for rows in (splits.train, splits.validation, *splits.others.values()):
+        demand(rows, request.columns, why="task")
+    return splits
+
+
+def _from_files(options: Glue, layout: GlueLayout, request: DataRequest) -> Splits:
+    assert options.dir is not None  # the caller asked
+    source = Files(
+        train=(_file(options.dir, "train", glue_set=options.set),),
+        validation=(_file(options.dir, layout.dev, glue_set=options.set),),
+        also=_further(options.dir, layout),
+        format="tsv",
+        header=not layout.header,
+        columns=layout.header,
+        limit=options.limit,
+        bad_rows=options.bad_rows,
+        max_bad_share=options.max_bad_share,
+    )
+    published = _Request(request.seed, None, tuple(layout.columns), request.quarantine)
+    return _mapped(source.load(published), lambda rows: _renamed(rows, layout))
+
+
+def _further(directory: str, layout: GlueLayout) -> dict[str, tuple[str, ...]]:
+    """Give those of the further sets that the folder has."""
+    found = {name: location_of(directory, stem) for name, (stem, _) in layout.also.items()}
+    return {name: (location,) for name, location in found.items() if location is not None}
+
+
+def location_of(directory: str, stem: str) -> str | None:
+    """Find a published file in a folder, plain or packed."""
+    for ending in ("", ".gz", ".zst"):
+        try:
+            return find(f"{stem}.tsv{ending}", base=directory, option="data.dir")[0].location
+        except DataError:
+            continue
+    return None
+
+
+def _file(directory: str, stem: str, *, glue_set: str) -> str:
+    location = location_of(directory, stem)
+    if location is not None:
+        return location
+    where = "" if is_url(directory) or Path(os.path.expanduser(directory)).is_dir() else ", and there is no such folder"
+    raise DataError(
+        f"data.dir: {directory} has no {stem}.tsv (nor .gz, .zst){where}; "
+        f"GLUE's {glue_set} is published as train.tsv and {LAYOUTS[glue_set].dev}.tsv, and both are needed"
+    )
+
+
+def _renamed(rows: Rows, layout: GlueLayout) -> Rows:
+    table = rows.table.select(list(layout.columns)).rename_columns(list(layout.columns.values()))
+    return replace(rows, table=table)
+
+
+def _from_hub(options: Glue, layout: GlueLayout, request: DataRequest) -> Splits:
+    also = {name: split for name, (_, split) in layout.also.items()}
+    source = Hub(name=_HUB_NAME, config=options.set, validation=layout.hub_dev, also=also, limit=options.limit)
+    columns = tuple(layout.columns.values())
+    asked = _Request(request.seed, "label", columns, request.quarantine)
+    return _mapped(source.load(asked), lambda rows: _relabelled(rows, layout, columns))
+
+
+def _relabelled(rows: Rows, layout: GlueLayout, columns: tuple[str, ...]) -> Rows:
+    table = rows.table.select(list(columns))
+    if layout.labels:
+        table = table.set_column(columns.index("label"), "label", _published(table.column("label"), layout.labels))
+    return Rows(table, rows.places)
+
+
+def _published(column: pa.ChunkedArray, labels: Mapping[str, str]) -> pa.ChunkedArray:
+    at = pc.index_in(column, value_set=pa.array(list(labels), type=pa.string()))
+    return pc.take(pa.array(list(labels.values()), type=pa.string()), at)
+
+
+def _mapped(splits: Splits, change: Callable[[Rows], Rows]) -> Splits:
+    # test has no published labels, so nothing could be scored on it
+    others = {name: change(rows) for name, rows in splits.others.items()}
+    return replace(splits, train=change(splits.train), validation=change(splits.validation), test=None, others=others)

@@ -1,0 +1,1 @@
+"""Splits: which rows are for training, validation and test."""

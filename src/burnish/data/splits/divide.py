@@ -1,0 +1,74 @@
+"""Divides the rows of one file into train, validation and test, by its classes where it has some."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from burnish.data.inspection.faults import judge
+from burnish.data.inspection.inspect import FileFacts, look
+from burnish.data.inspection.propose import has_text, propose, target_of
+from burnish.data.options import Limit, SplitPlan
+from burnish.data.readers.read import read
+from burnish.data.rows import demand
+from burnish.data.sources.address import DataFile, find
+from burnish.data.splits.arrange import Arranged, arrange
+from burnish.errors import DataError
+from burnish.spec.values import Rows
+
+
+@dataclass(frozen=True)
+class Division:
+    """All rows of a file, and the parts they were divided into."""
+
+    rows: Rows
+    arranged: Arranged
+    label: str | None
+    """The column whose classes every part holds in proportion; None when no column was looked at."""
+    encoding: str
+    """What the file is written in."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What a data source would be asked: any columns, and the classes of one in proportion."""
+
+    seed: int
+    stratify: str | None
+    columns: tuple[str, ...] = ()
+    quarantine: Path | None = None
+
+
+def only_file(source: str) -> DataFile:
+    """Find the one file that is meant."""
+    found = find(source, option="the file to split")
+    if len(found) > 1:
+        raise DataError(f"{source} means {len(found)} files, like {found[0].name}; split one at a time")
+    return found[0]
+
+
+def divide(source: str, plan: SplitPlan, *, label: str | None, seed: int) -> Division:
+    """Read the file and divide its rows; refuse broken rows, for they could not be written again."""
+    facts = look(source)
+    reading = read(only_file(source), facts.options)
+    total = len(reading.rows) + len(reading.bad)
+    judge(reading.bad, total=total, policy="error", share=0.0, quarantine=None, split=source)
+    _demand(reading.rows, (label,) if label else (), why="--label")
+    _demand(reading.rows, plan.group, why="--group")
+    chosen = label or _label(facts)
+    arranged = arrange({"train": reading.rows}, plan=plan, limit=Limit(), request=_Asked(seed, chosen))
+    return Division(reading.rows, arranged, chosen if arranged.is_stratified else None, facts.options.encoding)
+
+
+def _demand(rows: Rows, columns: Sequence[str], *, why: str) -> None:
+    demand(rows, columns, why=why, has_options=False)
+
+
+def _label(facts: FileFacts) -> str | None:
+    """Choose the column that looks like the label; None if none does, or several together do."""
+    try:
+        if not has_text(facts):
+            return target_of(facts).name
+        labels = propose(facts).labels
+    except DataError:
+        return None  # rows without a label can be divided all the same
+    return labels[0].name if len(labels) == 1 else None

@@ -1,0 +1,1 @@
+"""Tokens: from texts to ids, and back to places in the text."""

@@ -1,0 +1,173 @@
+"""From text columns to features and from features to padded batches, the same in training and in serving."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from string import ascii_lowercase
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.batching.padding import Padding, pad
+from burnish.data.batching.ragged import Ragged, from_lists, gather, pick, total_lengths, view
+from burnish.data.batching.rng import generator
+from burnish.data.columns.template import Template, template_of_columns
+from burnish.data.tokens.tokens import TextAssets, tokenize
+from burnish.data.tokens.truncate import cut_texts, select
+from burnish.errors import ConfigError, Problem
+from burnish.spec.protocols import Truncation
+from burnish.spec.values import Array, RandomKey
+
+VERSION = 1
+"""Goes up whenever the same text would give other features."""
+
+_SIDES = tuple(ascii_lowercase)
+_ROWS_IN_PART = 8192
+_MAX_TOKENS_IN_CHUNK = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class TextCodec:
+    """Encode text columns under a length limit, and build batches of what was encoded."""
+
+    assets: TextAssets
+    text: tuple[str, ...]
+    """The column of the text; several are read as one, with a separator between them."""
+    pair: str | None
+    max_length: int
+    """The longest feature, special tokens counted."""
+    truncation: Truncation
+
+    def __post_init__(self) -> None:
+        problems = [*length_problems(self.assets, self.template, self.max_length, num_texts=len(self._columns))]
+        if problems:
+            raise ConfigError(problems)
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features: change any of it and a cached table no longer serves."""
+        policy = type(self.truncation)
+        return {
+            "tokenizer": self.assets.digest,
+            "columns": list(self._columns),
+            **({"text_columns": len(self.text)} if len(self.text) > 1 else {}),
+            "max_length": self.max_length,
+            "truncation": {"policy": f"{policy.__module__}:{policy.__qualname__}", **vars(self.truncation)},
+            "version": VERSION,
+        }
+
+    def encode(self, table: pa.Table, *, progress: Callable[[int], None] | None = None) -> pa.Table:
+        """Give the features of a table: a letter for each column of text, `row`, `length`, `tokens`, `dropped`.
+
+        `length` counts the special tokens and is what batches are sorted by; `tokens` and `dropped` are of the whole
+        row, before and by the policy. Each feature of a row that is read in windows repeats the last two.
+        `progress` is told the number of rows after each part.
+        """
+        features = pa.concat_tables([*self.encode_parts(table, progress=progress)])
+        total = sum(len(chunk.values) for side in self._sides for chunk in features[side].chunks)
+        return features.combine_chunks() if total <= _MAX_TOKENS_IN_CHUNK else features
+
+    def encode_parts(self, table: pa.Table, *, progress: Callable[[int], None] | None = None) -> Iterator[pa.Table]:
+        """Give the same features part by part, so that memory does not grow with the table."""
+        for start in range(0, max(1, table.num_rows), _ROWS_IN_PART):
+            part = table.slice(start, _ROWS_IN_PART)
+            texts = [view(tokenize(part[name], self.assets.tokenizer)) for name in self._columns]
+            yield self._features(texts, first_row=start)
+            if progress is not None:
+                progress(part.num_rows)
+
+    def collate(
+        self, features: pa.Table, indices: Array, draw: RandomKey, *, pad_to_multiple: int = 1
+    ) -> dict[str, Array]:
+        """Build one batch padded to its longest member; random policies draw here, by (seed, epoch, row, view)."""
+        indices = np.asarray(indices, dtype=np.int64)
+        texts = [gather(features[side], indices) for side in self._sides]
+        if self.truncation.is_random:
+            texts = self._drawn(texts, pick(features["row"], indices), draw)
+        return pad(texts, self.template, padding_of(self.assets, multiple=pad_to_multiple))
+
+    @property
+    def _columns(self) -> tuple[str, ...]:
+        return self.text if self.pair is None else (*self.text, self.pair)
+
+    @property
+    def _sides(self) -> tuple[str, ...]:
+        return _SIDES[: len(self._columns)]
+
+    @cached_property
+    def template(self) -> Template:
+        """How texts are wrapped in special tokens."""
+        sizes = [len(self.text)] if self.pair is None else [len(self.text), 1]
+        return template_of_columns(self.assets.tokenizer, sizes)
+
+    @property
+    def _room(self) -> int:
+        return self.max_length - self.template.num_special
+
+    def _features(self, texts: Sequence[Ragged], *, first_row: int) -> pa.Table:
+        sizes = total_lengths(texts)
+        source = np.arange(len(sizes))
+        dropped = np.maximum(sizes - self._room, 0)
+        if not self.truncation.is_random and dropped.any():
+            cut = cut_texts(texts, self.truncation, room=self._room)
+            texts, source, dropped = cut.texts, cut.source, cut.dropped
+        kept = np.minimum(total_lengths(texts), self._room)
+        numbers = {
+            "row": pa.array(first_row + source, pa.int64()),
+            "length": pa.array(kept + self.template.num_special, pa.int32()),
+            "tokens": pa.array(sizes[source], pa.int32()),
+            "dropped": pa.array(dropped[source], pa.int32()),
+        }
+        lists = {side: text.to_arrow() for side, text in zip(self._sides, texts, strict=True)}
+        return pa.table({**lists, **numbers})
+
+    def _drawn(self, texts: Sequence[Ragged], rows: Array, draw: RandomKey) -> list[Ragged]:
+        sizes = total_lengths(texts)
+        lists = [[text[place] for place in range(len(rows))] for text in texts]
+        epoch = draw.epoch if draw.is_training else 0
+        for place in np.flatnonzero(sizes > self._room):
+            random = generator(draw.seed, "truncation", epoch=epoch, row=int(rows[place]), view=draw.view)
+            lengths = [int(text.lengths[place]) for text in texts]
+            chosen = select(lengths, self.truncation, room=self._room, random=random)
+            for side, windows in zip(lists, chosen, strict=True):
+                side[place] = side[place][windows[0]]
+        return [from_lists(side) for side in lists]
+
+
+def padding_of(assets: TextAssets, *, multiple: int = 1) -> Padding:
+    """Say how the batches of a model are filled up."""
+    return Padding(
+        assets.pad_id,
+        segment=assets.pad_type_id if assets.uses_segments else None,
+        side=assets.padding_side,
+        multiple=multiple,
+        max_width=assets.max_positions,
+    )
+
+
+def length_problems(assets: TextAssets, template: Template, max_length: int, *, num_texts: int) -> Iterator[Problem]:
+    """Say why a limit leaves no room for a token of each text, or is more than the model can read."""
+    least = template.num_special + num_texts
+    most = assets.max_positions
+    if max_length < least:
+        reason = f"the tokenizer adds {template.num_special} special tokens"
+        yield Problem(f"task.max_length must be at least {least}, got {max_length}", (reason,))
+    if most is not None and max_length > most:
+        reason = "the model cannot read more positions"
+        yield Problem(f"task.max_length must be at most {most}, got {max_length}", (reason,))
+
+
+def drop_report(features: pa.Table) -> dict[str, float]:
+    """Say how much text the policy dropped, and how long the texts are in tokens."""
+    rows = features["row"].to_numpy()
+    first = np.flatnonzero(np.diff(rows, prepend=-1))  # a row's features stand together
+    tokens = features["tokens"].to_numpy()[first]
+    dropped = features["dropped"].to_numpy()[first]
+    return {
+        "texts_cut": float((dropped > 0).mean()) if len(first) else 0.0,
+        "tokens_dropped": float(dropped.sum() / max(1, tokens.sum())),
+        "longest_text": int(tokens.max(initial=0)),
+        "median_text": float(np.median(tokens)) if len(first) else 0.0,
+    }

@@ -1,0 +1,152 @@
+"""A tokenizer with its limits as one value, and whole columns turned into token ids."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from pathlib import Path, PurePosixPath
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+from tokenizers import Tokenizer
+
+from burnish.data.batching.ragged import pack
+from burnish.errors import CheckpointError, ConfigError, DataError, Problem
+from burnish.spec.values import Array
+
+DESCRIPTION = "assets.json"
+_TOKENIZER = "tokenizer.json"
+_ROWS_AT_ONCE = 4096
+
+
+@dataclass(frozen=True)
+class TextAssets:
+    """A tokenizer, how it pads, and how much text its model can read."""
+
+    tokenizer: Tokenizer = field(repr=False, compare=False)
+    pad_id: int
+    pad_type_id: int
+    padding_side: Literal["right", "left"]
+    max_positions: int | None
+    """The longest input, special tokens counted."""
+    uses_segments: bool
+    files: Mapping[str, bytes] = field(repr=False)
+    """All that rebuilds the tokenizer; `tokenizer.json` is among them."""
+
+    def __post_init__(self) -> None:
+        assert _TOKENIZER in self.files, f"the files of a tokenizer hold {_TOKENIZER}"
+        # Many published files carry a truncation and padding of their own; both would cut or fill texts unseen.
+        self.tokenizer.no_truncation()
+        self.tokenizer.no_padding()
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash everything that shapes what comes out; a tokenizer that was used before hashes the same."""
+        hashed = hashlib.sha256(json.dumps(self._options(), sort_keys=True).encode())
+        for name in sorted(self.files):
+            content = _without_call_state(self.files[name]) if name == _TOKENIZER else self.files[name]
+            hashed.update(f"\n{name} {len(content)}\n".encode())
+            hashed.update(content)
+        return hashed.hexdigest()
+
+    def save(self, directory: Path) -> None:
+        """Write the files and `assets.json`, which says how to read them again."""
+        for name, content in self.files.items():
+            path = directory / _plain_path(name, source=directory)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        description = {"format": 1, "files": sorted(self.files), **self._options()}
+        (directory / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, directory: Path) -> TextAssets:
+        """Rebuild what `save` wrote, with the tokenizers library alone."""
+        try:
+            described = json.loads((directory / DESCRIPTION).read_text(encoding="utf-8"))
+            names = [_plain_path(name, source=directory) for name in described["files"]]
+            files = {str(name): (directory / name).read_bytes() for name in names}
+            tokenizer = Tokenizer.from_buffer(files[_TOKENIZER])
+            options = {name: described[name] for name in _OPTIONS}
+        except CheckpointError:
+            raise
+        except Exception as error:  # tokenizers raises bare Exception for a file that it cannot read
+            raise CheckpointError(
+                f"{directory} does not hold a tokenizer that can be read ({error}); "
+                f"it should hold {DESCRIPTION}, {_TOKENIZER} and the other files listed in {DESCRIPTION}"
+            ) from error
+        return cls(tokenizer=tokenizer, files=files, **options)
+
+    def _options(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in _OPTIONS}
+
+
+_OPTIONS = ("pad_id", "pad_type_id", "padding_side", "max_positions", "uses_segments")
+
+
+def demand_tokenizer(assets: object) -> TextAssets:
+    """Give what a model brings to read text with; refuse one that brings nothing."""
+    if not isinstance(assets, TextAssets):
+        raise ConfigError([Problem("model needs a tokenizer to read text, and this one has none")])
+    return assets
+
+
+def tokenize(
+    column: pa.ChunkedArray | pa.Array, tokenizer: Tokenizer, *, progress: Callable[[int], None] | None = None
+) -> pa.ListArray:
+    """Encode a column of texts without special tokens, on all cores; a null gives no tokens.
+
+    `progress` is told the number of rows after each portion.
+    """
+    texts = _as_text(column)
+    values: list[Array] = []
+    lengths: list[Array] = []
+    for start in range(0, len(texts), _ROWS_AT_ONCE):
+        portion = texts.slice(start, _ROWS_AT_ONCE)
+        ids, counts = _encode(portion, tokenizer)
+        values.append(ids)
+        lengths.append(counts)
+        if progress is not None:
+            progress(len(portion))
+    return pack(_concatenate(values), _concatenate(lengths)).to_arrow()
+
+
+def _encode(texts: pa.ChunkedArray | pa.Array, tokenizer: Tokenizer) -> tuple[Array, Array]:
+    has_text = texts.is_valid().to_numpy(zero_copy_only=False)
+    encodings = tokenizer.encode_batch_fast(texts.drop_null().to_pylist(), add_special_tokens=False)
+    lists = [encoding.ids for encoding in encodings]
+    counts = np.zeros(len(texts), dtype=np.int64)
+    counts[has_text] = [len(ids) for ids in lists]
+    return np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(counts.sum())), counts
+
+
+def _as_text(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+    try:
+        return column.cast(pa.large_string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+        raise DataError(f"a text column holds {column.type} values, which cannot be read as text ({error})") from error
+
+
+def _concatenate(parts: list[Array]) -> Array:
+    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+
+
+def _without_call_state(content: bytes) -> bytes:
+    """Drop the truncation and padding that the last caller left in a tokenizer file."""
+    try:
+        tree = json.loads(content)
+    except ValueError:
+        return content
+    kept = {name: value for name, value in tree.items() if name not in ("truncation", "padding")}
+    return json.dumps(kept, sort_keys=True, ensure_ascii=False).encode()
+
+
+def _plain_path(name: str, *, source: Path) -> PurePosixPath:
+    path = PurePosixPath(name)
+    if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
+        raise CheckpointError(f"{source} names a tokenizer file {name!r}; a file name must stay inside the folder")
+    return path

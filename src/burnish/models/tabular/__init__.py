@@ -1,0 +1,1 @@
+"""Networks and boosted trees for tables."""

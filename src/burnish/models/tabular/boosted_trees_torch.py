@@ -1,0 +1,163 @@
+"""Trees behind the face of a network: tensors in, logits out, and a text as their only weight."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from burnish.errors import CheckpointError, ConfigError, Problem
+from burnish.extras import require
+from burnish.models.gbdt import Gbdt
+from burnish.models.tabular.table import inputs_of
+from burnish.models.tabular.table_torch import TableNetwork, check_shape, write_shape
+from burnish.spec.values import Array, Batch, Head, Objective
+
+_TREES = "trees.txt"
+_TEXT = "text"
+_OBJECTIVES = {
+    "cross_entropy": "multiclass",
+    "mean_squared_error": "regression",
+    "poisson": "poisson",
+    "gamma": "gamma",
+    "quantile": "quantile",
+}
+
+
+class BoostedTrees(TableNetwork):
+    """Trees that are there, and the means to grow more."""
+
+    rows_together: int = 1  # a tree looks at each row alone
+
+    def __init__(self, options: Gbdt, head: Head) -> None:
+        super().__init__(head)
+        self._options = options
+        self._lightgbm = require("lightgbm", extra="trees", why="to grow boosted trees")
+        self._settings = {**_objective(head), **_growth(options)}
+        self._trees: Any = None
+        self._table: Any = None
+        self._is_growing = False
+
+    def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
+        """Give the logits [n, size]."""
+        return torch.from_numpy(self.logits({name: tensor.cpu().numpy() for name, tensor in batch.items()}))
+
+    def logits(self, batch: "Batch") -> "Array":
+        """Give the logits [n, size] of arrays."""
+        table = matrix(batch)
+        if self._trees is None:
+            return np.zeros((len(table), self.head.size))
+        raw = self._trees.predict(table, raw_score=True, num_threads=torch.get_num_threads()).reshape(len(table), -1)
+        return np.concatenate([np.zeros_like(raw), raw], axis=1) if self._settings["objective"] == "binary" else raw
+
+    def begin(self, batch: "Batch") -> None:
+        """Take the training rows; trees that are there are grown on, exactly as if they had just been grown."""
+        if not batch.get("weight", np.ones(1)).all():  # a row that weighs nothing would still count as one of a leaf
+            batch = {name: values[batch["weight"] > 0] for name, values in batch.items()}
+        weights = _weights(batch, self.head.objective)
+        first = len(inputs_of(self.head).numbers)
+        categories = list(range(first, first + len(inputs_of(self.head).categories)))
+        self._settings["num_threads"] = torch.get_num_threads()
+        self._table = self._lightgbm.Dataset(
+            matrix(batch), batch["label"], weight=weights, categorical_feature=categories, params=self._settings
+        )
+
+    def grow(self) -> float:
+        """Grow a round of trees, and give the loss on the training rows."""
+        if self._is_growing:
+            self._trees.update()
+        else:
+            # LightGBM begins with the scores of trees that were read: the same sums in the same order, bit for bit.
+            self._trees = self._lightgbm.train(
+                self._settings, self._table, num_boost_round=1, init_model=self._trees, keep_training_booster=True
+            )
+            self._is_growing = True
+        return float(self._trees.eval_train()[0][2])
+
+    def fit(self, validation: "Batch") -> None:
+        """Grow until the loss on other rows has not fallen for as many rounds as the options allow."""
+        rows = self._table.create_valid(matrix(validation), validation["label"], weight=validation.get("weight"))
+        patience = self._options.evaluate_every * (self._options.patience or self._options.rounds)
+        stop = self._lightgbm.early_stopping(patience, verbose=False)
+        self._trees = self._lightgbm.train(
+            self._settings, self._table, self._options.rounds, valid_sets=[rows], callbacks=[stop]
+        )
+
+    @property
+    def text(self) -> str:
+        """The trees as LightGBM writes them."""
+        return "" if self._trees is None else str(self._trees.model_to_string(num_iteration=-1))
+
+    @text.setter
+    def text(self, text: str) -> None:
+        try:
+            self._trees = self._lightgbm.Booster(model_str=text) if text else None
+        except self._lightgbm.basic.LightGBMError as error:
+            raise ValueError(f"this is no text of trees: {error}") from error
+        self._is_growing = False
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        letters = np.frombuffer(self.text.encode("utf-8"), dtype=np.uint8).copy()
+        destination[prefix + _TEXT] = torch.from_numpy(letters)
+
+    def _load_from_state_dict(self, state_dict: Mapping[str, Tensor], prefix: str, *_rest: object) -> None:
+        letters = state_dict.get(prefix + _TEXT)
+        if letters is None or letters.dtype != torch.uint8:
+            raise ValueError(f"{prefix}{_TEXT} does not hold the text of trees")
+        self.text = bytes(letters.numpy()).decode("utf-8")
+
+
+def save_trees(network: TableNetwork, directory: Path) -> None:
+    """Write trees and the shape of what they are fed."""
+    assert isinstance(network, BoostedTrees), "trees save trees"
+    (directory / _TREES).write_text(network.text, encoding="utf-8")
+    write_shape(network.head, directory)
+
+
+def load_trees(network: BoostedTrees, directory: Path) -> BoostedTrees:
+    """Put saved trees in place; refuse those that are fed otherwise."""
+    check_shape(network.head, directory)
+    try:
+        network.text = (directory / _TREES).read_text(encoding="utf-8")
+    except (OSError, ValueError, network._lightgbm.basic.LightGBMError) as error:
+        raise CheckpointError(f"{directory / _TREES} does not hold boosted trees: {error}") from error
+    return network
+
+
+def matrix(batch: "Batch") -> "Array":
+    """Put numbers and categories side by side."""
+    parts = [np.asarray(batch[name], dtype=np.float32) for name in ("numbers", "categories") if name in batch]
+    return np.concatenate(parts, axis=1)
+
+
+def _objective(head: Head) -> dict[str, Any]:
+    objective = head.objective
+    name = _OBJECTIVES.get(objective.name)
+    if name is None or objective.label_smoothing:
+        what = "label smoothing" if name else f"the loss {objective.name}"
+        raise ConfigError([Problem(f"model: gbdt does not know {what}; it knows {', '.join(_OBJECTIVES)}")])
+    if name == "multiclass":
+        return {"objective": "binary"} if head.size == 2 else {"objective": name, "num_class": head.size}
+    return {"objective": name, "alpha": objective.quantile} if name == "quantile" else {"objective": name}
+
+
+def _growth(options: Gbdt) -> dict[str, Any]:
+    return {
+        "learning_rate": options.learning_rate,
+        "num_leaves": options.leaves,
+        "min_data_in_leaf": options.least_rows,
+        "lambda_l2": options.l2,
+        "deterministic": True,
+        "force_row_wise": True,  # or LightGBM chooses by timing, and another choice is another sum
+        "verbosity": -1,
+    }
+
+
+def _weights(batch: "Batch", objective: Objective) -> "Array | None":
+    weights = batch.get("weight")
+    if objective.class_weights is None:
+        return weights
+    of_class = np.asarray(objective.class_weights)[np.asarray(batch["label"])]
+    return np.asarray(of_class if weights is None else of_class * weights)

@@ -1,0 +1,1 @@
+"""Transformer networks: what is added to those of `transformers`."""

@@ -1,0 +1,81 @@
+"""ELECTRA: a small generator fills in hidden tokens, and the model tells which of them are not the true ones."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+
+import torch
+import torch.nn.functional as F  # noqa: N812  # the name everyone uses
+from torch import Tensor
+from transformers import ElectraForMaskedLM, ElectraForPreTraining, PretrainedConfig, PreTrainedModel
+
+from burnish.models.transformers.dropout_torch import use_lean_dropout
+from burnish.models.transformers.locate_model import refusal
+from burnish.models.transformers.network_torch import TransformerNetwork
+from burnish.spec.values import Head
+
+
+class ReplacedNetwork(TransformerNetwork):
+    """Give the generator's logits at hidden places, and the loss of telling tokens apart at every place."""
+
+    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+        if not isinstance(model, ElectraForPreTraining):
+            raise refusal(
+                f"model: a {model.config.model_type} model cannot detect replaced tokens, which task replaced_tokens "
+                "needs; use electra, or the task masked_lm"
+            )
+        super().__init__(model, head, layer_decay=layer_decay)
+        smaller = _smaller(model.config, float(head.options["generator_size"]))
+        self.generator = ElectraForMaskedLM(smaller)  # type: ignore[no-untyped-call]  # as it is
+        self._share_embeddings()
+        use_lean_dropout(self.generator)
+
+    @property
+    def parts(self) -> Mapping[str, PreTrainedModel]:
+        """Name what is saved beside the model."""
+        return {"generator": self.generator}
+
+    def settle(self) -> None:
+        """Tie the parts together again after their weights were read."""
+        self._share_embeddings()
+
+    def forward(self, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
+        """Give `logits` of the generator and, where there is something to learn from, the losses `replaced`."""
+        scored = batch["scored"]
+        taken = {name: batch[name] for name in self.inputs if name in batch}
+        hidden = self.generator.electra(**taken, return_dict=True).last_hidden_state[scored]
+        logits = self.generator.generator_lm_head(self.generator.generator_predictions(hidden))
+        if torch.is_inference_mode_enabled() or "original" not in batch:
+            return {"logits": logits}
+        original = batch["original"]
+        guessed = original.clone()
+        guessed[scored] = _drawn(logits.detach().float())
+        told: Tensor = self.model(**{**taken, "input_ids": guessed}, return_dict=True).logits
+        is_replaced = (guessed != original).float()
+        return {
+            "logits": logits,
+            "replaced": F.binary_cross_entropy_with_logits(told.float(), is_replaced, reduction="none"),
+        }
+
+    def _share_embeddings(self) -> None:
+        assert isinstance(self.model, ElectraForPreTraining)
+        self.generator.electra.embeddings = self.model.electra.embeddings
+        self.generator.generator_lm_head.weight = self.model.electra.embeddings.word_embeddings.weight
+
+
+def _drawn(logits: Tensor) -> Tensor:
+    """Draw a token by its probability, from torch's own generator."""
+    if not len(logits):
+        return torch.empty(0, dtype=torch.long, device=logits.device)
+    return torch.multinomial(logits.softmax(dim=-1), 1)[:, 0]
+
+
+def _smaller(config: PretrainedConfig, share: float) -> PretrainedConfig:
+    """Give the config of a generator: as deep as the model, and narrower, with heads of the same width."""
+    smaller = copy.deepcopy(config)
+    width = config.hidden_size // config.num_attention_heads
+    smaller.num_attention_heads = max(1, round(config.num_attention_heads * share))
+    smaller.hidden_size = smaller.num_attention_heads * width
+    smaller.intermediate_size = max(1, round(config.intermediate_size * share))
+    return smaller

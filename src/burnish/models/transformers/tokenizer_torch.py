@@ -1,0 +1,101 @@
+"""Loads a model's tokenizer and limits, as the value that encoders work with."""
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
+
+from burnish.data.tokens.tokens import TextAssets
+from burnish.models.transformer import Transformer
+from burnish.models.transformers.config_torch import base_config
+from burnish.models.transformers.hf_logging_torch import quiet, refusing
+from burnish.models.transformers.locate_model import refusal, tokenizer_folder
+from burnish.models.transformers.positions import usable_positions
+
+_SOURCES = ("tokenizer.json", "vocab.*", "merges.txt", "*.model", "*.tiktoken", "tekken.json", "tokenizer.py")
+# How a tokenizer came here is no part of what it is; left in, it would change the digest of the features.
+_TRACES_OF_LOADING = ("name_or_path", "is_local", "local_files_only")
+
+
+def load_assets(options: Transformer) -> TextAssets:
+    """Load the tokenizer that these options name, and what its model can read."""
+    tokenizer = options.build_tokenizer()
+    config = base_config(options)
+    name, option = _source(options)
+    pad_id = _pad_id(tokenizer, name=name, option=option)
+    return TextAssets(
+        tokenizer=tokenizer.backend_tokenizer,
+        pad_id=pad_id,
+        pad_type_id=int(getattr(tokenizer, "pad_token_type_id", 0)),
+        padding_side=_padding_side(tokenizer),
+        max_positions=usable_positions({**_described(config), "pad_token_id": pad_id}),
+        uses_segments="token_type_ids" in tokenizer.model_input_names and knows_segments(config),
+        files=_files(tokenizer),
+    )
+
+
+def load_tokenizer(options: Transformer) -> Any:
+    """Load the fast tokenizer that these options name."""
+    name, option = _source(options)
+    return _fast_tokenizer(options, name, option=option)
+
+
+def knows_segments(config: PretrainedConfig) -> bool:
+    """Tell whether the model can tell a first text from a second by token_type_ids."""
+    num_types = getattr(config, "type_vocab_size", None)
+    return num_types is None or num_types > 1
+
+
+def _source(options: Transformer) -> tuple[str, str]:
+    if options.tokenizer is not None:
+        return options.tokenizer, "model.tokenizer"
+    return options.name or "", "model.name"
+
+
+def _fast_tokenizer(options: Transformer, name: str, *, option: str) -> Any:  # AutoTokenizer makes many kinds
+    with quiet():
+        folder = tokenizer_folder(name, options.hub_copy, option=option)
+    # Without this, transformers would make a tokenizer that knows no word at all and say nothing.
+    if not any(True for pattern in _SOURCES for _ in folder.glob(pattern)):
+        raise refusal(f"{option}: {name} holds no tokenizer (no tokenizer.json); set model.tokenizer to one that does")
+    with refusing(f"{option}: the tokenizer of {name} could not be loaded"):
+        tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=options.trust_remote_code)
+    if not getattr(tokenizer, "is_fast", False):
+        raise refusal(
+            f"{option}: {name} has no fast tokenizer (no tokenizer.json), which encoding needs; "
+            f"set model.tokenizer to a version of it that has one"
+        )
+    return tokenizer
+
+
+def _pad_id(tokenizer: PreTrainedTokenizerBase, *, name: str, option: str) -> int:
+    """Give the id that fills short rows; where there is none, the end of text, which attention never sees."""
+    for token_id in (tokenizer.pad_token_id, tokenizer.eos_token_id):
+        if isinstance(token_id, int):
+            return token_id
+    raise refusal(f"{option}: the tokenizer of {name} has neither a pad token nor an end token; it needs one of them")
+
+
+def _padding_side(tokenizer: PreTrainedTokenizerBase) -> Literal["right", "left"]:
+    return "left" if tokenizer.padding_side == "left" else "right"
+
+
+def _described(config: PretrainedConfig) -> Mapping[str, Any]:
+    """Give a config's facts under the names that `transformers` gives all models."""
+    return {
+        "model_type": config.model_type,
+        "max_position_embeddings": getattr(config, "max_position_embeddings", None),
+    }
+
+
+def _files(tokenizer: Any) -> Mapping[str, bytes]:  # AutoTokenizer makes many kinds
+    """Collect what `save_pretrained` writes, the same bytes wherever the tokenizer was loaded from."""
+    tokenizer.name_or_path = ""
+    for trace in _TRACES_OF_LOADING:
+        tokenizer.init_kwargs.pop(trace, None)
+    with tempfile.TemporaryDirectory() as directory, quiet():
+        tokenizer.save_pretrained(directory)
+        root = Path(directory)
+        return {str(path.relative_to(root)): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}

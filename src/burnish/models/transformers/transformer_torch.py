@@ -1,0 +1,258 @@
+"""Builds, saves and loads the network of a transformer, whatever it ends in."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
+
+from burnish.data.columns.vocabulary import Vocabulary
+from burnish.data.tokens.tokens import TextAssets
+from burnish.durable import read_json
+from burnish.models.transformer import Transformer
+from burnish.models.transformers import layers_torch
+from burnish.models.transformers.attention_torch import asked_of_transformers, settle_attention
+from burnish.models.transformers.cls_only_last_layer_torch import answer_from_first_token
+from burnish.models.transformers.config_torch import set_head
+from burnish.models.transformers.dropout_torch import use_lean_dropout
+from burnish.models.transformers.heads_torch import kind_of
+from burnish.models.transformers.hf_logging_torch import quiet, refusing
+from burnish.models.transformers.joint_torch import Shared, share
+from burnish.models.transformers.local_attention_init_torch import look_at_neighbours
+from burnish.models.transformers.locate_model import refusal, weights_folder
+from burnish.models.transformers.lora_torch import add_adapters, merged
+from burnish.models.transformers.network_torch import TransformerNetwork
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Head
+
+_CLASSIFIES = "sequence_classification"
+_ABOVE = "above.safetensors"
+_ADAPTER = "adapter_config.json"
+_INDEX = "model.safetensors.index.json"
+
+
+def build_network(options: Transformer, head: Head, *, assets: Assets) -> TransformerNetwork:
+    """Build the network that these options describe; what is new in it is drawn from torch's generator."""
+    if not isinstance(assets, TextAssets):
+        raise TypeError(f"a transformer reads tokens, and got {type(assets).__name__}")
+    if head.parts:
+        return _build_joint(options, head, assets=assets)
+    model, fresh = options.build_model(options.build_config(head, assets), head)
+    _start(model.base_model, options, assets=assets)
+    if head.kind == _CLASSIFIES:
+        answer_from_first_token(model)
+    if options.lora is not None:
+        add_adapters(model, options.lora, fresh=fresh | _head_names(model))
+    layers_torch.freeze(model, options.freeze)
+    use_lean_dropout(model)
+    network = kind_of(head).network(model, head, layer_decay=options.layer_decay)
+    network.fresh = frozenset(fresh)
+    if options.pretrained and network.parts:
+        allow_pickle = options.allow_pickle_weights
+        _read_parts(network, weights_folder(options.name or "", options.hub_copy, allow_pickle=allow_pickle))
+    return network
+
+
+def _build_joint(options: Transformer, head: Head, *, assets: TextAssets) -> TransformerNetwork:
+    shared = share(
+        head,
+        lambda part: options.build_model(options.build_config(part, assets), part),
+        kinds=options.joint_heads,
+    )
+    _start(shared.base, options, assets=assets)
+    _answer_from_first_token(shared, head)
+    if options.lora is not None:
+        add_adapters(shared.base, options.lora, fresh=shared.fresh)
+    layers_torch.freeze(shared.base, options.freeze)
+    for model in (shared.base, *shared.tops.values()):
+        use_lean_dropout(model)
+    return shared.network(head, options)
+
+
+def _start(layers: PreTrainedModel, options: Transformer, *, assets: TextAssets) -> None:
+    if options.start == "neighbours":
+        look_at_neighbours(layers, mask_id=Vocabulary(assets).role("mask_token"))
+
+
+def _answer_from_first_token(shared: Shared, head: Head) -> None:
+    """Spare the last layer what no head reads: only where all of them look at the first token alone."""
+    if all(part.kind == _CLASSIFIES for part in head.parts.values()):
+        answer_from_first_token(shared.first)
+
+
+def load_model(options: Transformer, config: PretrainedConfig, *, head: Head) -> tuple[PreTrainedModel, set[str]]:
+    """Make the model of a config, with weights or random ones, and name the parameters that no file held."""
+    auto = kind_of(head).auto
+    if options.pretrained:
+        return _pretrained(options, config, auto=auto)
+    model = _random(options, config, auto=auto)
+    return model, {name for name, _ in model.named_parameters()}
+
+
+def save_network(network: TransformerNetwork, directory: Path) -> None:
+    """Write config.json and model.safetensors that `transformers` itself can load, adapters merged."""
+    model = merged(network.model)
+    model.config.name_or_path = ""  # where the weights once came from is no part of what they are
+    with refusing(f"the weights could not be written to {directory}"):
+        model.save_pretrained(directory)
+        for name, part in network.parts.items():
+            part.save_pretrained(directory / name)
+    above = {name: tensor.detach().cpu().contiguous() for name, tensor in _above(network).items()}
+    if above:
+        save_file(above, directory / _ABOVE)
+
+
+def load_network(directory: Path, head: Head, *, options: Transformer) -> TransformerNetwork:
+    """Read back what `save_network` wrote."""
+    if (directory / _ADAPTER).exists() and not options.trust_remote_code:
+        raise refusal(f"{directory} holds {_ADAPTER}, which leads to another model; adapters are merged when saved")
+    with refusing(f"the config in {directory} could not be loaded"):
+        config = AutoConfig.from_pretrained(directory, trust_remote_code=options.trust_remote_code)
+    if head.parts:
+        return _load_joint(directory, config, head, options=options)
+    set_head(config, head)
+    kind = kind_of(head)
+    model, fresh = _read(directory, config, options=options, name=str(directory), auto=kind.auto)
+    if fresh:
+        raise refusal(f"{directory} does not hold all weights of this model: {_some(fresh)} are missing")
+    if head.kind == _CLASSIFIES:
+        answer_from_first_token(model)
+    network = kind.network(model, head, layer_decay=options.layer_decay)
+    _read_parts(network, directory)
+    _read_above(network, directory)
+    return network
+
+
+def _load_joint(directory: Path, config: PretrainedConfig, head: Head, *, options: Transformer) -> TransformerNetwork:
+    def build(part: Head) -> tuple[PreTrainedModel, set[str]]:
+        own = copy.deepcopy(config)
+        set_head(own, part)
+        return _random(options, own, auto=kind_of(part).auto), set()
+
+    shared = share(head, build, kinds=options.joint_heads)
+    read, fresh = _read(directory, config, options=options, name=str(directory), auto=AutoModel)
+    lost = fresh & {*shared.base.state_dict()}
+    if lost:
+        raise refusal(f"{directory} does not hold all weights of this model: {_some(lost)} are missing")
+    shared.base.load_state_dict(read.state_dict(), strict=False)
+    _answer_from_first_token(shared, head)
+    network = shared.network(head, options)
+    _read_above(network, directory)
+    return network
+
+
+def _read_parts(network: TransformerNetwork, directory: Path) -> None:
+    """Read what stands beside the model, if it is there."""
+    for name, part in network.parts.items():
+        if (directory / name).is_dir():
+            with refusing(f"the weights of {name} in {directory} could not be loaded"):
+                read = type(part).from_pretrained(directory / name, local_files_only=True, use_safetensors=True)
+            part.load_state_dict(read.state_dict())
+    network.settle()
+
+
+def _above(network: TransformerNetwork) -> dict[str, Tensor]:
+    """Give the weights of what stands above the models of `transformers` and is no part of them, tied ones once."""
+    models = ("model.", *(f"{name}." for name in network.parts))
+    held = network.state_dict(keep_vars=True)  # as they are, for what is tied is one object of several names
+    seen = {id(tensor) for name, tensor in held.items() if name.startswith(models)}
+    above: dict[str, Tensor] = {}
+    for name, tensor in held.items():
+        if id(tensor) not in seen:
+            above[name] = tensor
+            seen.add(id(tensor))
+    return above
+
+
+def _read_above(network: TransformerNetwork, directory: Path) -> None:
+    wanted = _above(network)
+    if not wanted:
+        return
+    try:
+        held = load_file(directory / _ABOVE)
+    except (OSError, SafetensorError) as error:
+        raise refusal(f"{directory} does not hold the layers above its model ({_ABOVE}): {error}") from error
+    odd = {
+        name
+        for name in {*wanted, *held}
+        if name not in held or name not in wanted or held[name].shape != wanted[name].shape
+    }
+    if odd:
+        raise refusal(
+            f"{directory / _ABOVE} is of another network: {_some(odd)} are missing, strange or of another shape"
+        )
+    network.load_state_dict(held, strict=False)
+
+
+def _random(options: Transformer, config: PretrainedConfig, *, auto: Any) -> PreTrainedModel:
+    with refusing("model: no network can be made of this config"):
+        model: PreTrainedModel = auto.from_config(
+            config,
+            trust_remote_code=options.trust_remote_code,
+            attn_implementation=asked_of_transformers(options.attention),
+            dtype=torch.float32,
+        )
+    settle_attention(model, options.attention)
+    return model
+
+
+def _pretrained(options: Transformer, config: PretrainedConfig, *, auto: Any) -> tuple[PreTrainedModel, set[str]]:
+    """Load weights, and name the parameters that had none; only those above the layers may lack them."""
+    name = options.name or ""
+    with quiet():
+        folder = weights_folder(name, options.hub_copy, allow_pickle=options.allow_pickle_weights)
+    model, fresh = _read(folder, config, options=options, name=name, auto=auto)
+    below = layers_torch.names_below(model)
+    lost = {key for key in fresh if key.startswith(below) and "pooler" not in key}
+    if lost:
+        raise refusal(
+            f"model.name: the weights of {name} do not fit a {config.model_type} model of this config: "
+            f"{_some(lost)} are missing or of another shape"
+        )
+    return model, fresh
+
+
+def _read(
+    folder: Path, config: PretrainedConfig, *, options: Transformer, name: str, auto: Any
+) -> tuple[PreTrainedModel, set[str]]:
+    with refusing(f"model.name: the weights of {name} could not be loaded"):
+        if not options.allow_pickle_weights:
+            _refuse_pickled_shards(folder)
+        model, report = auto.from_pretrained(
+            folder,
+            config=config,
+            trust_remote_code=options.trust_remote_code,
+            attn_implementation=asked_of_transformers(options.attention),
+            use_safetensors=None if options.allow_pickle_weights else True,
+            ignore_mismatched_sizes=True,  # a head for other labels is replaced; _pretrained refuses the rest
+            output_loading_info=True,
+            local_files_only=True,
+            dtype=torch.float32,
+        )
+    settle_attention(model, options.attention)
+    mismatched = {entry[0] if isinstance(entry, tuple) else entry for entry in report["mismatched_keys"]}
+    return model, {*report["missing_keys"], *mismatched}
+
+
+def _refuse_pickled_shards(folder: Path) -> None:
+    """Refuse an index of safetensors that names other files, which would be unpickled."""
+    shards = {*read_json(folder / _INDEX)["weight_map"].values()} if (folder / _INDEX).exists() else set()
+    odd = sorted(str(name) for name in shards if not str(name).endswith(".safetensors"))
+    if odd:
+        raise ValueError(f"{_INDEX} names {odd[0]}, which is not a safetensors file and could run code when it is read")
+
+
+def _head_names(model: PreTrainedModel) -> set[str]:
+    inside = {id(param) for param in model.base_model.parameters()}
+    return {name for name, param in model.named_parameters() if id(param) not in inside}
+
+
+def _some(names: set[str]) -> str:
+    shown = ", ".join(sorted(names)[:3])
+    return f"{shown} and {len(names) - 3} more" if len(names) > 3 else shown

@@ -1,0 +1,1 @@
+"""Predicting splits, scoring them and writing the predictions."""

@@ -1,0 +1,90 @@
+"""Rows to score with a finished model: a split of the data it was trained on, or a file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from burnish.artifact.predictor import Predictor
+from burnish.data.cache.encode import faults_of
+from burnish.data.inspection.faults import settle
+from burnish.data.options import NAMES
+from burnish.errors import CheckpointError, DataError
+from burnish.run.preparation.inputs import changed_files, digests_of, of_task
+from burnish.run.preparation.prepare import request_of
+from burnish.spec.parts import named
+from burnish.spec.protocols import NotesDefaults
+from burnish.spec.values import Rows, Splits
+
+
+@dataclass(frozen=True)
+class RowsToScore:
+    """The rows of each task, of which split they are, and what a reader of the scores should know of them."""
+
+    split: str | None
+    """None for a file."""
+    rows: Mapping[str, Rows]
+    notes: tuple[str, ...] = ()
+
+
+def rows_to_score(
+    predictors: Mapping[str, Predictor], *, split: str | None, data: str | None, trained_on: Mapping[str, str]
+) -> RowsToScore:
+    """Read the rows of each task and refuse those that cannot be scored; `trained_on` has the digest of each file."""
+    if data is not None:
+        rows = {name: _sound(each, _from_file(each, data), data) for name, each in predictors.items()}
+        told = [note for name, each in predictors.items() for note in _defaults(each, rows[name])]
+        return RowsToScore(None, rows, tuple(told))
+    loaded = {name: each.experiment.data.load(request_of(each.experiment, None)) for name, each in predictors.items()}
+    there = {name: _splits(each) for name, each in loaded.items()}
+    chosen = split or [name for name in NAMES if all(name in each for each in there.values())][-1]
+    for name, each in there.items():
+        if chosen not in each:
+            whose = f"of the task {name}" if name else "of this model"
+            raise DataError(f"the data {whose} has no {chosen} split; it has {', '.join(each)}")
+    notes = [note for name, each in loaded.items() for note in _changes(name, each, chosen, trained_on)]
+    rows = {name: _sound(predictors[name], each[chosen], chosen) for name, each in there.items()}
+    return RowsToScore(chosen, rows, tuple(notes))
+
+
+def _defaults(predictor: Predictor, rows: Rows) -> Sequence[str]:
+    return predictor.encoder.notes(rows) if isinstance(predictor.encoder, NotesDefaults) else ()
+
+
+def _changes(task: str, splits: Splits, split: str, trained_on: Mapping[str, str]) -> list[str]:
+    """Tell which files of a split changed since training; refuse a split that is carved from those of train."""
+    files: Mapping[str, Sequence[str]] = splits.facts.get("files", {})  # type: ignore[assignment]  # names by split
+    own = [named(task, file) for file in files.get(split, ())] if split != "train" else []
+    known, found = of_task(task, trained_on), digests_of(task, splits)
+    if own:
+        known = {file: digest for file, digest in known.items() if file in own}
+        return [f"{change} since training" for change in changed_files(known, {file: found[file] for file in own})]
+    changes = changed_files(known, found)
+    if changes:
+        raise CheckpointError(
+            f"the {split} split is drawn from files that are not those of the training: {'; '.join(changes)}. Rows "
+            "that the model learned from may be in it; put the files back, or score other rows with --in FILE"
+        )
+    return []
+
+
+def _sound(predictor: Predictor, rows: Rows, split: str) -> Rows:
+    source = predictor.experiment.data
+    return settle(
+        rows,
+        faults_of(predictor.encoder, rows),
+        policy=getattr(source, "bad_rows", "error"),
+        share=getattr(source, "max_bad_share", 0.0),
+        quarantine=None,
+        split=split,
+    )
+
+
+def _splits(splits: Splits) -> dict[str, Rows]:
+    held = {"train": splits.train, "validation": splits.validation, "test": splits.test}
+    return {**{name: rows for name, rows in held.items() if rows is not None}, **splits.others}
+
+
+def _from_file(predictor: Predictor, data: str) -> Rows:
+    from burnish.data.readers.read_one import read_file
+
+    columns = dict.fromkeys((*predictor.input_columns, *predictor.task.training_columns))
+    return read_file(data, columns=tuple(columns), like=predictor.experiment.data)

@@ -1,0 +1,1 @@
+"""Preparation: from the plan to encoded features."""

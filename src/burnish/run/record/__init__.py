@@ -1,0 +1,1 @@
+"""The record of a run: its directory, plan, events, lock and ending."""

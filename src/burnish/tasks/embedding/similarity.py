@@ -1,0 +1,102 @@
+"""Scores how alike two texts are by the cosine of their embeddings."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar
+
+from pydantic import PositiveInt, SkipValidation, model_validator
+
+from burnish.errors import DataError
+from burnish.spec.component import Component, Slot
+from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
+from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
+from burnish.tasks.defaults import EMBEDDING
+from burnish.tasks.embedding.retrieval import refuse_windows
+from burnish.tasks.pooling import Pooling
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Similarity(Component):
+    """Train a bi-encoder for similarity: the cosine of two embeddings says how similar the texts are."""
+
+    heads: ClassVar[tuple[str, ...]] = ("embedding",)
+    defaults = EMBEDDING
+    kind: ClassVar[str] = "regression"
+    num_views: ClassVar[int] = 1
+    stratify: ClassVar[str | None] = None
+
+    text: str = "text"
+    pair: str = "pair"
+    """The column of the second text."""
+    label: str = "label"
+    """The column that says how alike they are."""
+    scale: tuple[float, float] | None = None
+    """The labels of a cosine of 0 and of 1; by default the lowest and the highest of the training rows."""
+    max_length: PositiveInt = 128
+    """The longest text of either side in tokens, special tokens included."""
+    truncation: Annotated[SkipValidation[Truncation], Slot("truncations", default="head")]
+    pooling: Pooling = "mean"
+    """Whether an embedding is the mean of a text's tokens, or its first token."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Similarity":
+        refuse_windows(self.truncation)
+        if self.scale is not None and self.scale[0] >= self.scale[1]:
+            raise ValueError(f"has a `scale` that does not rise: {self.scale[0]:g} to {self.scale[1]:g}")
+        return self
+
+    @property
+    def training_columns(self) -> tuple[str, ...]:
+        """Name the columns that training reads."""
+        return (*self.input_columns, self.label)
+
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """Name the columns that prediction needs."""
+        return (self.text, self.pair)
+
+    def profile(self, rows: Rows) -> Profile:
+        """Find the scale of the labels."""
+        from burnish.tasks.labels import LabelColumns
+        from burnish.tasks.tabular.column_types import refuse_other_than_text
+
+        refuse_other_than_text(rows.table, self.input_columns)
+        labels = LabelColumns((self.label,))
+        labels.refuse_words(rows.table, instead="set task.type: text_classification")
+        found = labels.range(rows.table)
+        low, high = self.scale or (found["lowest"], found["highest"])
+        if not low < high:
+            raise DataError(f"all labels in {self.label} are {low:g}; two different ones at least are needed")
+        return Profile("regression", facts={**found, "scale": [low, high]})
+
+    def head(self, profile: Profile) -> Head:
+        """Ask for a cosine, on the scale of the labels."""
+        options = {"pooling": self.pooling, "normalise": False, "output": "cosine", "scale": profile.facts["scale"]}
+        return Head("embedding", 1, Objective("mean_squared_error"), options=options)
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Tokenise and cut each side."""
+        from burnish.tasks.embedding.bi_encoder import SidesEncoder
+        from burnish.tasks.labels import LabelColumns
+
+        return SidesEncoder.build(
+            assets,
+            (self.text, self.pair),
+            max_length=self.max_length,
+            truncation=self.truncation,
+            labels=LabelColumns((self.label,)).numbers,
+            label=self.label,
+        )
+
+    def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
+        """Give the numbers."""
+        from burnish.tasks.text_classification.decoder import decode
+
+        return decode(outputs, profile, pool="mean", threshold=0.5)
+
+    def metrics(self, profile: Profile | None) -> Sequence[Metric]:
+        """Give correlations and errors."""
+        from burnish.tasks.text_classification.metrics import CORRELATIONS
+
+        return CORRELATIONS

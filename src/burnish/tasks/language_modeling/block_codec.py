@@ -1,0 +1,162 @@
+"""Texts as blocks of tokens, and blocks as padded batches: what all language models share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.data.batching.padding import Padding, pad
+from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
+from burnish.data.columns.template import Template, template_of
+from burnish.data.columns.vocabulary import Vocabulary
+from burnish.data.tokens.packing import Blocks, cut_lines, cut_packed, gather_moved, offset_of, rows_at
+from burnish.data.tokens.tokens import TextAssets, tokenize
+from burnish.errors import ConfigError, Problem
+from burnish.spec.protocols import Assets
+from burnish.spec.values import Array, RandomKey
+from burnish.tasks.tabular.column_types import refuse_other_than_text
+
+VERSION = 1
+"""Goes up whenever the same text would give other features."""
+IGNORED = -100
+"""The label of places that are not scored."""
+
+
+@dataclass(frozen=True)
+class BlockLayout:
+    """Where in a padded batch the tokens of the texts stand."""
+
+    is_text: Array
+    valid: Array
+    """The same tokens in a matrix whose rows begin with their first token."""
+
+    def spread(self, values: Array, *, fill: int | bool) -> Array:
+        """Put values [n, longest text] where their tokens stand, and `fill` elsewhere: [n, length]."""
+        laid = np.full(self.is_text.shape, fill, dtype=values.dtype)
+        laid[self.is_text] = values[self.valid]
+        return laid
+
+
+@dataclass(frozen=True)
+class BlockCodec:
+    """Cut one text column into blocks, and build batches of them."""
+
+    vocabulary: Vocabulary
+    text: str
+    max_length: int
+    """The longest block, special tokens counted."""
+    is_packed: bool
+    join: str
+
+    @classmethod
+    def build(cls, assets: Assets, *, text: str, max_length: int, is_packed: bool, join: str) -> BlockCodec:
+        """Put a tokenizer and a task's options together."""
+        if not isinstance(assets, TextAssets):
+            raise ConfigError([Problem("model needs a tokenizer to read text, and this one has none")])
+        codec = cls(Vocabulary(assets), text, max_length, is_packed, join)
+        least, most = codec.template.num_special + 2, assets.max_positions
+        if max_length < least:
+            raise ConfigError([Problem(f"task.max_length must be at least {least}, got {max_length}")])
+        if most is not None and max_length > most:
+            raise ConfigError([Problem(f"task.max_length must be at most {most}, got {max_length}")])
+        return codec
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features."""
+        return {
+            "tokenizer": self.vocabulary.assets.digest,
+            "columns": [self.text],
+            "max_length": self.max_length,
+            "packed": self.is_packed,
+            "join": self.join,
+            "blocks": VERSION,
+        }
+
+    @cached_property
+    def template(self) -> Template:
+        """Give the special tokens around a block."""
+        return template_of(self.vocabulary.assets.tokenizer, num_texts=1)
+
+    @property
+    def room(self) -> int:
+        """Count the tokens of text that a block can hold."""
+        return self.max_length - self.template.num_special
+
+    def tokens(self, table: pa.Table) -> Ragged:
+        """Tokenise the texts, with what stands between them when they are packed."""
+        refuse_other_than_text(table, [self.text])
+        column = table[self.text].cast(pa.large_string())
+        if self.is_packed and self.join:
+            column = pc.binary_join_element_wise(
+                column, pa.scalar(self.join, pa.large_string()), pa.scalar("", pa.large_string())
+            )
+        return view(tokenize(column, self.vocabulary.assets.tokenizer))
+
+    def cut(self, texts: Ragged, *, is_packed: bool) -> Blocks:
+        """Cut tokens into blocks."""
+        return (cut_packed if is_packed else cut_lines)(texts, room=self.room)
+
+    def features(self, blocks: Blocks) -> pa.Table:
+        """Give blocks as features: `tokens`, `turns`, `row`, `length`."""
+        return pa.table(
+            {
+                "tokens": blocks.tokens.to_arrow(),
+                "turns": blocks.turns.to_arrow(),
+                "row": pa.array(blocks.rows, pa.int64()),
+                "length": pa.array(blocks.lengths + self.template.num_special, pa.int32()),
+            }
+        )
+
+    def gather(self, features: pa.Table, indices: Array, draw: RandomKey) -> Ragged:
+        """Copy the tokens of some blocks; in training, packed ones are cut at other places each epoch."""
+        if not (self.is_packed and draw.is_training):
+            return gather(features["tokens"], indices)
+        offset = offset_of(draw.epoch, seed=draw.seed, room=self.room)
+        return gather_moved(features["tokens"], indices, offset=offset)
+
+    def pad(self, texts: Ragged) -> tuple[dict[str, Array], BlockLayout]:
+        """Lay texts out in one rectangle with their special tokens."""
+        assets = self.vocabulary.assets
+        segment = assets.pad_type_id if assets.uses_segments else None
+        padding = Padding(assets.pad_id, segment=segment, side=assets.padding_side, max_width=assets.max_positions)
+        batch = pad([texts], self.template, padding)
+        attended = batch["attention_mask"].astype(bool)
+        places = np.cumsum(attended, axis=1) - 1 - len(self.template.pieces[0])
+        return batch, BlockLayout(attended & (places >= 0) & (places < texts.lengths[:, None]), valid_of(texts))
+
+    def places(self, features: pa.Table, indices: Array, layout: BlockLayout) -> dict[str, Array]:
+        """Give `row` of each block, and row and place of each of its tokens."""
+        rows = pick(features["row"], indices)
+        width = layout.valid.shape[1]
+        found = rows_at(rows, gather(features["turns"], indices), width=width)
+        place = np.broadcast_to(np.arange(width, dtype=np.int64), found.shape)
+        return {
+            "row": rows,
+            "at_row": layout.spread(found, fill=0),
+            "at_place": layout.spread(place, fill=0),
+        }
+
+
+def valid_of(texts: Ragged) -> Array:
+    """Tell which places of a matrix hold tokens, when every row begins with its first one."""
+    width = int(texts.lengths.max(initial=1))
+    return np.asarray(np.arange(max(1, width)) < texts.lengths[:, None])
+
+
+def matrix_of(texts: Ragged, *, fill: int = 0) -> Array:
+    """Put lists into a matrix, each from the left."""
+    valid = valid_of(texts)
+    matrix = np.full(valid.shape, fill, dtype=np.int64)
+    matrix[valid] = texts.values[positions(texts.starts, texts.lengths)]
+    return matrix
+
+
+def ragged_of(matrix: Array, texts: Ragged) -> Ragged:
+    """Take lists of the same lengths out of a matrix again."""
+    return pack(matrix[valid_of(texts)].astype(np.int32), texts.lengths)

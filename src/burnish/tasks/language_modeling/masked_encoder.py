@@ -1,0 +1,122 @@
+"""Blocks of text with some tokens hidden: features and batches of a masked language model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from burnish.data.batching.ragged import Ragged
+from burnish.data.tokens.masks import Key, MaskSelection, Replacement
+from burnish.errors import ConfigError, Problem
+from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows
+from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, ragged_of, valid_of
+from burnish.tasks.language_modeling.decoder import in_words
+from burnish.tasks.language_modeling.masking import Masking
+from burnish.tasks.tabular.column_types import refuse_other_than_text
+
+
+@dataclass(frozen=True)
+class MaskedEncoder:
+    """Encode one text column; a text that holds the mask token itself is one to fill in."""
+
+    codec: BlockCodec
+    masking: Masking
+
+    def __post_init__(self) -> None:
+        if self.codec.vocabulary.role("mask_token") is None:
+            raise ConfigError([Problem("model.tokenizer has no mask token, which a masked language model needs")])
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features; masks are drawn later."""
+        return {**self.codec.key, "task": "masked_lm"}
+
+    def faults(self, rows: Rows) -> list[RowFault]:
+        """List rows that hold the mask token, for which nothing is known to stand."""
+        refuse_other_than_text(rows.table, [self.codec.text])
+        token = self.codec.vocabulary.assets.tokenizer.id_to_token(self.mask_id)
+        column = rows.table[self.codec.text].cast(pa.large_string())
+        holds = pc.fill_null(pc.match_substring(column, token), False).to_numpy()
+        what = f"{self.codec.text} holds {token}, and only texts to predict may"
+        return [RowFault(int(row), what) for row in np.flatnonzero(holds)]
+
+    def encode(self, table: pa.Table) -> pa.Table:
+        """Give blocks; texts with masks to fill in are never packed, so that each is read by itself."""
+        texts = self.codec.tokens(table)
+        asked = bool((texts.values == self.mask_id).any())
+        blocks = self.codec.cut(texts, is_packed=self.codec.is_packed and not asked)
+        features = self.codec.features(blocks)
+        return features.append_column("asked", pa.array(np.full(features.num_rows, asked)))
+
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
+        """Hide tokens by (seed, epoch, block, place); without training always the same."""
+        if self.is_asked(features, draw):
+            return self.asked(features, indices, draw)
+        texts = self.codec.gather(features, indices, draw)
+        hidden, chosen = self.hide(texts, np.asarray(indices), draw)
+        batch, layout = self.laid_out(hidden, texts, chosen)
+        return batch if draw.is_training else batch | self.codec.places(features, indices, layout)
+
+    def counts(self, features: pa.Table) -> Array:
+        """Count how often each token comes."""
+        return self.codec.vocabulary.counts(features["tokens"])
+
+    def laid_out(self, shown: Ragged, texts: Ragged, chosen: Array) -> tuple[dict[str, Array], BlockLayout]:
+        """Lay out what the model is shown, with the true tokens at the chosen places as labels."""
+        batch, layout = self.codec.pad(shown)
+        scored = layout.spread(chosen, fill=False)
+        truth = layout.spread(matrix_of(texts), fill=IGNORED)
+        return batch | {"scored": scored, "label": np.where(scored, truth, IGNORED)}, layout
+
+    def hide(self, texts: Ragged, numbers: Array, draw: RandomKey) -> tuple[Ragged, Array]:
+        """Give texts with tokens replaced, and which are to be guessed, [n, longest]."""
+        ids = matrix_of(texts)
+        vocabulary = self.codec.vocabulary
+        can = valid_of(texts) & ~vocabulary.is_special[ids]
+        begins = vocabulary.begins(ids) if self.masking.whole_words else np.ones_like(can)
+        key = _key(numbers, draw, is_dynamic=self.masking.dynamic)
+        chosen, pieces = self._choices[draw.is_training].choose(can, begins, key)
+        together = pieces if self.masking.spans == "geometric" else None
+        return ragged_of(self._fates.apply(ids, chosen, key, pieces=together), texts), chosen
+
+    @cached_property
+    def mask_id(self) -> int:
+        """Give the id of the mask token."""
+        found = self.codec.vocabulary.role("mask_token")
+        assert found is not None, "looked for when this was made"
+        return found
+
+    def put_into_words(self, outcome: Outcome) -> Outcome:
+        """Write guessed ids as tokens."""
+        return in_words(outcome, self.codec.vocabulary.assets.tokenizer)
+
+    def is_asked(self, features: pa.Table, draw: RandomKey) -> bool:
+        """Tell whether these are texts to fill in."""
+        return not draw.is_training and bool(pc.any(features["asked"]).as_py())
+
+    def asked(self, features: pa.Table, indices: Array, draw: RandomKey) -> dict[str, Array]:
+        """Build a batch that asks for what stands behind the masks."""
+        texts = self.codec.gather(features, indices, draw)
+        batch, layout = self.codec.pad(texts)
+        scored = layout.is_text & (batch["input_ids"] == self.mask_id)
+        return {**batch, "scored": scored, **self.codec.places(features, indices, layout)}
+
+    @cached_property
+    def _choices(self) -> Mapping[bool, MaskSelection]:
+        return {is_training: self.masking.choice(is_training=is_training) for is_training in (True, False)}
+
+    @cached_property
+    def _fates(self) -> Replacement:
+        return self.masking.fates(self.codec.vocabulary, mask_id=self.mask_id)
+
+
+def _key(numbers: Array, draw: RandomKey, *, is_dynamic: bool) -> Key:
+    # Whatever the run's seed, scores are of the same masks: else two runs could not be compared.
+    if not draw.is_training:
+        return Key(0, draw.view, numbers)
+    return Key(draw.seed, draw.epoch if is_dynamic else 0, numbers)

@@ -1,0 +1,5 @@
+"""Classification and regression on tables."""
+
+from burnish.tasks.tabular.task import Tabular
+
+__all__ = ["Tabular"]

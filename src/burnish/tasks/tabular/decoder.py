@@ -1,0 +1,43 @@
+"""Turns a network's answers about a table into probabilities and decisions, or into numbers in the user's unit."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from burnish.spec.values import Array, Outcome, Profile
+from burnish.tasks.calibration import Calibration
+from burnish.tasks.tabular.target import Measure
+
+
+def decode(outputs: "Mapping[str, Array]", profile: Profile, *, threshold: float) -> Outcome:
+    """Average the members of an ensemble, then decide; one entry a row, in row order."""
+    rows, first = np.unique(outputs["row"], return_index=True)
+    logits = outputs["logits"][first].astype(np.float64)
+    members = logits[:, None, :] if logits.ndim == 2 else logits
+    label, weights = (outputs[name][first] if name in outputs else None for name in ("label", "weight"))
+    weights = None if weights is None else weights.astype(np.float64)
+    if profile.kind == "regression":
+        values, truth = _numbers(members, label, measure=Measure.of_profile(profile))
+        return Outcome("regression", rows, values, values, truth, weights=weights)
+    fitted: Mapping[str, Any] = profile.facts.get("fitted", {})
+    shares = Calibration.from_json(fitted.get("calibration")).applied(_softmax(members).mean(axis=1))
+    chosen = decide(shares, kind=profile.kind, threshold=float(fitted.get("threshold", threshold)))
+    return Outcome(profile.kind, rows, shares, chosen, label, profile.labels, weights=weights)
+
+
+def decide(shares: "Array", *, kind: str, threshold: float) -> "Array":
+    """Choose the likeliest class; of two, the second if its probability reaches the threshold."""
+    if kind == "binary":
+        return (shares[:, 1] >= threshold).astype(np.int64)
+    return np.asarray(shares.argmax(axis=1))
+
+
+def _numbers(members: "Array", label: "Array | None", *, measure: Measure) -> "tuple[Array, Array | None]":
+    values = measure.answers(members[:, :, 0]).mean(axis=1)
+    return values, None if label is None else measure.truth(label.astype(np.float64))
+
+
+def _softmax(logits: "Array") -> "Array":
+    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))

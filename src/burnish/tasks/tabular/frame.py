@@ -1,0 +1,172 @@
+"""A table's columns, and those derived from them, read once each as what is asked for."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.columns.evaluate import evaluate
+from burnish.data.columns.expression import parse
+from burnish.data.columns.parse_columns import ParsedNumbers, Words, flags, numbers, times, words
+from burnish.errors import ConfigError, DataError, Problem
+from burnish.spec.values import Array, Rows
+from burnish.tasks.tabular.options import Derived
+
+
+@dataclass(frozen=True)
+class ColumnFrame:
+    """Columns by name; a column that the table lacks is missing in every row."""
+
+    table: pa.Table
+    derived: Mapping[str, Derived] = field(default_factory=dict)
+    release: Callable[[], None] = lambda: None
+    """Give back the memory of what was looked at, for a table that lies in a file."""
+    _read: dict[tuple[str, str], Any] = field(default_factory=dict, compare=False)
+    """What was read already: several features share a column."""
+    strays: dict[str, "Array"] = field(default_factory=dict, compare=False)
+    """Rows whose cell could not be read as what an expression or a function takes its column for, by column."""
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def column(self, name: str) -> pa.ChunkedArray | pa.Array:
+        """Give a column as it stands, or as it is computed."""
+        return self._once("column", name, self._column)
+
+    def words(self, name: str) -> Words:
+        """Read a column as text."""
+        read: Words = self._once("words", name, lambda name: _named(name, words, self.column(name)))
+        return read
+
+    def numbers(self, name: str) -> ParsedNumbers:
+        """Read a column as numbers."""
+        read: ParsedNumbers = self._once("numbers", name, lambda name: _named(name, numbers, self.column(name)))
+        return read
+
+    def flags(self, name: str) -> ParsedNumbers:
+        """Read a column as yes and no."""
+        read: ParsedNumbers = self._once("flags", name, lambda name: _named(name, flags, self.column(name)))
+        return read
+
+    def times(self, name: str) -> ParsedNumbers:
+        """Read a column as seconds since 1970."""
+        read: ParsedNumbers = self._once("times", name, lambda name: _named(name, times, self.column(name)))
+        return read
+
+    def number(self, name: str) -> "Array":
+        """Give a column's numbers to an expression."""
+        return _finite(self._noted(name, self.numbers(name)))
+
+    def time(self, name: str) -> "Array":
+        """Give a column's times to an expression."""
+        return self._noted(name, self.times(name))
+
+    def _noted(self, name: str, read: ParsedNumbers) -> "Array":
+        if read.is_wrong.any():
+            self.strays[name] = np.flatnonzero(read.is_wrong)
+        return read.values
+
+    def text(self, name: str) -> pa.Array:
+        """Give a column's text to an expression."""
+        read = self.words(name)
+        return pa.concat_arrays([read.values, pa.array([None], pa.string())]).take(
+            pa.array(np.where(read.codes < 0, len(read.values), read.codes))
+        )
+
+    def unread(self) -> "dict[str, Array]":
+        """Mark the rows of each column that was read as numbers, flags or times and holds something else."""
+        read = {name: each for (_how, name), each in self._read.items() if isinstance(each, ParsedNumbers)}
+        return {name: each.is_wrong for name, each in read.items() if each.is_wrong.any()}
+
+    def forget(self, name: str) -> None:
+        """Let go of what was read of a column; it is read again if it is asked for again."""
+        for how in ("column", "words", "numbers", "flags", "times"):
+            self._read.pop((how, name), None)
+        self.release()
+
+    def _column(self, name: str) -> pa.ChunkedArray | pa.Array:
+        if name in self.derived:
+            return self._derived(name, self.derived[name])
+        if name in self.table.column_names:
+            return self.table[name]
+        return pa.nulls(len(self), pa.string())
+
+    def _derived(self, name: str, how: Derived) -> pa.Array:
+        if how.expression is not None:
+            return _compact(evaluate(parse(how.expression), self))
+        assert how.function is not None  # one of the two is given
+        given = [self._given(column, reading) for column, reading in how.inputs.items()]
+        return _checked(_call(how.function, name, given), name, how.function, num_rows=len(self))
+
+    def _given(self, column: str, reading: str) -> "Array":
+        if reading == "text":
+            return np.asarray(self.text(column).to_numpy(zero_copy_only=False))
+        return self.number(column) if reading == "number" else self.time(column)
+
+    def _once(self, how: str, name: str, read: Callable[[str], Any]) -> Any:
+        if (how, name) not in self._read:
+            self._read[how, name] = read(name)
+        return self._read[how, name]
+
+
+def frame_of(rows: Rows, derived: Mapping[str, Derived] | None = None) -> ColumnFrame:
+    """Give the columns of rows that may lie in a file."""
+    held = rows.held
+
+    def release() -> None:
+        if held is not None:
+            held.release()
+            pa.default_memory_pool().release_unused()  # text that was read as numbers is as large as the column
+
+    return ColumnFrame(rows.table, derived or {}, release)
+
+
+def _named(name: str, read: Callable[[Any], Any], column: pa.ChunkedArray | pa.Array) -> Any:
+    try:
+        return read(column)
+    except DataError as error:
+        raise DataError(str(error).replace("a column holds", f"the column `{name}` holds", 1)) from error
+
+
+def _compact(values: "Array") -> pa.Array:
+    """Give computed values as whole numbers if they all are, so that 1.0 and 1 are one class."""
+    known = values[~np.isnan(values)]
+    array = pa.array(values, from_pandas=True)
+    is_whole = len(known) and bool(np.all(known == np.round(known))) and float(np.abs(known).max()) < 2.0**53
+    return array.cast(pa.int64()) if is_whole else array
+
+
+def _call(address: str, name: str, arguments: "list[Array]") -> object:
+    function = _function(address, name)
+    try:
+        return function(*arguments)
+    except Exception as error:  # whatever a user's code raises, the place and the sentence are what helps
+        raise DataError(f"task.derived.{name}: {address} failed: {type(error).__name__}: {error}") from error
+
+
+def _function(address: str, name: str) -> Callable[..., Any]:
+    module, _, attribute = address.partition(":")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError([Problem(f"task.derived.{name}.function: {address} could not be loaded: {error}")]) from error
+    if not callable(found):
+        raise ConfigError([Problem(f"task.derived.{name}.function: {address} is no function")])
+    return found  # type: ignore[no-any-return]  # checked by the line above
+
+
+def _checked(result: object, name: str, address: str, *, num_rows: int) -> pa.Array:
+    try:
+        array = result if isinstance(result, pa.Array) else pa.array(np.asarray(result), from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise DataError(f"task.derived.{name}: {address} gave no array of numbers or text: {error}") from error
+    if len(array) != num_rows:
+        raise DataError(f"task.derived.{name}: {address} gave {len(array)} values for {num_rows} rows")
+    return array
+
+
+def _finite(values: "Array") -> "Array":
+    return np.where(np.isfinite(values), values, np.nan)

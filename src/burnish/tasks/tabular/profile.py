@@ -1,0 +1,140 @@
+"""Looks at the training rows of a table: what the target is, and how each column is to be encoded."""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.columns.parse_columns import describe_cell, is_opaque
+from burnish.errors import ConfigError, DataError, Problem
+from burnish.spec.values import Profile, Rows
+from burnish.tasks.class_weights import refuse_odd_classes
+from burnish.tasks.labels import LabelColumns
+from burnish.tasks.tabular.fit import Fitter
+from burnish.tasks.tabular.frame import ColumnFrame, frame_of
+from burnish.tasks.tabular.plan import TablePlan
+from burnish.tasks.tabular.target import TARGET, Measure, read_numbers
+
+if TYPE_CHECKING:
+    from burnish.tasks.tabular import Tabular
+
+_OF_CLASSES = ("cross_entropy", "focal")
+_OF_NUMBERS = ("squared_error", "poisson", "gamma", "quantile")
+
+
+def profile(task: "Tabular", rows: Rows) -> Profile:
+    """Give the profile of a table: all that is learned from the training rows before a network sees them."""
+    table = rows.table
+    frame = frame_of(rows, task.derived)
+    _refuse_unknown_slices(task, table)
+    kind, labels, facts = _target(task, frame)
+    plan = Fitter(frame, task.columns, task.normalise, task.bins, task.min_count).fit(
+        _candidates(task, table), task.crosses
+    )
+    if not plan.columns:
+        reasons = "; ".join(f"`{name}`: {why}" for name, why in plan.dropped.items()) or "there is none but the target"
+        raise DataError(f"no column is left to learn {task.target} from: {reasons}")
+    inputs = sorted({base for column in plan.columns for base in task.bases(column.name)})
+    answers = set(task.bases(task.target)).difference(inputs)
+    order = [name for name in table.column_names if name not in answers]
+    notes = [*notes_of(plan), *_notes_of_strays(rows, frame, plan)]
+    learned = {"table": plan.to_json(), "notes": notes, "order": order}
+    return Profile(kind, labels, {**facts, **learned}, tuple(inputs))
+
+
+def _refuse_unknown_slices(task: "Tabular", table: pa.Table) -> None:
+    """Refuse columns that are not there now, and not when hours of training are over."""
+    unknown = [name for name in task.slices if name not in table.column_names and name not in task.derived]
+    if unknown:
+        there = ", ".join((*table.column_names, *task.derived))
+        raise ConfigError([Problem(f"task.slices: there is no column `{name}`; there are {there}") for name in unknown])
+
+
+def _candidates(task: "Tabular", table: pa.Table) -> list[str]:
+    """Name the columns that may be features, by alphabet: the order of columns in a file means nothing."""
+    own = {task.target, task.weight, *task.bases(task.target)}
+    stated = [name for name, options in task.columns.items() if options.kind != "drop"]
+    derived = [name for name in task.derived if name != task.target]
+    others = [name for name in table.column_names if name not in own] if task.others == "infer" else []
+    unwanted = {name for name, options in task.columns.items() if options.kind == "drop"}
+    return sorted({*stated, *derived, *others} - unwanted)
+
+
+def _target(task: "Tabular", frame: ColumnFrame) -> tuple[str, tuple[str, ...], dict[str, Any]]:
+    column = frame.column(task.target)
+    if is_opaque(column.type):
+        raise DataError(f"the column `{task.target}` holds {column.type}, and a target is a single word or number")
+    table = pa.table({task.target: column})
+    columns = LabelColumns((task.target,))
+    kind = task.kind if task.kind != "auto" else "multiclass" if task.labels else columns.guess_kind(table)
+    kind = "binary" if kind == "multiclass" and task.kind == "auto" and len(task.labels or ()) == 2 else kind
+    _refuse_other_loss(task.loss, kind, task.target)
+    if kind == "regression":
+        columns.refuse_words(table)
+        return kind, (), _number_facts(task, table)
+    classes = tuple(task.labels or columns.classes(table))
+    refuse_odd_classes(kind, classes, column=task.target)
+    facts: dict[str, Any] = {"label_counts": columns.counts(table, classes)}
+    if task.weight is not None:
+        which, _faults = columns.class_indices(table, classes)
+        sums = np.bincount(which, weights=np.nan_to_num(frame.numbers(task.weight).values), minlength=len(classes))
+        facts["label_weights"] = dict(zip(classes, sums.tolist(), strict=True))
+    return kind, classes, facts
+
+
+def _number_facts(task: "Tabular", table: pa.Table) -> dict[str, Any]:
+    values, faults = read_numbers(table, task.target, transform=task.transform, loss=task.loss)
+    wrong = {fault.row for fault in faults}
+    known = values[[row for row in range(len(values)) if row not in wrong]] if wrong else values
+    if not len(known):
+        raise DataError(f"no row has a target {task.target} that can be learned: {faults[0].what}")
+    link = "log" if task.loss in ("poisson", "gamma") else "identity"
+    measure = Measure.of(known, transform=task.transform, link=link)
+    spread = {"lowest": float(known.min()), "highest": float(known.max()), "mean": float(known.mean())}
+    return {TARGET: measure.to_json(), **spread}
+
+
+def _refuse_other_loss(loss: str, kind: str, target: str) -> None:
+    fits = _OF_NUMBERS if kind == "regression" else _OF_CLASSES
+    if loss != "auto" and loss not in fits:
+        raise ConfigError(
+            [Problem(f"task.loss is {loss}, and {target} holds {_called(kind)}, for which there are {', '.join(fits)}")]
+        )
+
+
+def _called(kind: str) -> str:
+    return "numbers" if kind == "regression" else "classes"
+
+
+def notes_of(plan: TablePlan) -> Iterator[str]:
+    """Say in words what a user should know of the columns."""
+    if plan.dropped:
+        yield "ignored " + "; ".join(f"`{name}`: {why}" for name, why in plan.dropped.items())
+    for word, what in (("missing", "missing values"), ("infinite", "infinite values, taken as missing")):
+        counted = _counted(plan, word)
+        if counted:
+            yield f"{what}: " + ", ".join(f"{name} {count:,}" for name, count in counted.items())
+    strays = [
+        f"{column.name} {column.facts['unreadable']:,} ({', '.join(column.facts['strays'])})"
+        for column in plan.columns
+        if column.is_guessed and "unreadable" in column.facts
+    ]
+    if strays:
+        yield "cells that cannot be read, taken as missing: " + ", ".join(strays)
+
+
+def _notes_of_strays(rows: Rows, frame: ColumnFrame, plan: TablePlan) -> Iterator[str]:
+    """Say which cells left a derived column without a value; those of columns that are used themselves were named."""
+    named = {column.name for column in plan.columns if "unreadable" in column.facts}
+    strays = []
+    for name, wrong in sorted(frame.strays.items()):
+        cell, place = describe_cell(frame.column(name), int(wrong[0])), rows.places.describe(int(wrong[0]))
+        if name not in named:
+            strays.append(f"{name} {len(wrong):,} ({cell} in {place}{' first' if len(wrong) > 1 else ''})")
+    if strays:
+        yield "cells that cannot be read, taken as missing in columns derived from them: " + ", ".join(strays)
+
+
+def _counted(plan: TablePlan, word: str) -> Mapping[str, int]:
+    return {column.name: column.facts[word] for column in plan.columns if column.facts.get(word)}

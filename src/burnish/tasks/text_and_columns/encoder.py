@@ -1,0 +1,63 @@
+"""Texts and the columns beside them as features and batches."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from burnish.data.batching.ragged import pick
+from burnish.spec.protocols import Encoder
+from burnish.spec.values import Array, Batch, RandomKey, RowFault, Rows
+from burnish.tasks.tabular.compact import matrix_column
+from burnish.tasks.tabular.encoder import refuse_faults
+from burnish.tasks.tabular.features import HALF, FrameEncoder
+from burnish.tasks.tabular.frame import ColumnFrame
+from burnish.tasks.tabular.notes import default_notes
+from burnish.tasks.tabular.plan import TablePlan
+
+_TYPES = {"numbers": np.float32, "categories": np.int64}
+
+
+@dataclass(frozen=True)
+class BesideEncoder:
+    """Leave texts and labels to another encoder, and repeat a row's columns beside each window of its text."""
+
+    text: Encoder
+    plan: TablePlan
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features."""
+        return {**self.text.key, "beside": self.plan.digest}
+
+    def faults(self, rows: Rows) -> list[RowFault]:
+        """List rows with an empty text, a label that is none, or a cell that cannot be used."""
+        return [*self.text.faults(rows), *self._features(rows.table).faults(forgiven=HALF)]
+
+    def encode(self, table: pa.Table) -> pa.Table:
+        """Tokenise and cut, and encode every column."""
+        features, beside = self.text.encode(table), self._features(table)
+        if "label" not in features.column_names:  # rows with labels are judged as a whole before this
+            refuse_faults(beside.faults())
+        rows = features["row"].to_numpy()
+        if self.plan.numbers:
+            features = features.append_column("numbers", matrix_column(beside.numbers()[rows]))
+        if self.plan.categories:
+            features = features.append_column("categories", matrix_column(beside.categories()[rows]))
+        return features
+
+    def notes(self, rows: Rows) -> list[str]:
+        """Say what is used for cells that cannot be read."""
+        return default_notes(rows, self.plan)
+
+    def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
+        """Build one batch of texts, numbers and ids."""
+        batch = dict(self.text.collate(features, indices, draw))
+        for name, kind in _TYPES.items():
+            if name in features.column_names:
+                batch[name] = pick(features[name], indices).astype(kind)
+        return batch
+
+    def _features(self, table: pa.Table) -> FrameEncoder:
+        return FrameEncoder(self.plan, ColumnFrame(table))

@@ -1,0 +1,120 @@
+"""Tags the words of a text: names of people and places, parts of speech, any label a word."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
+
+from burnish.spec.component import Component
+from burnish.spec.protocols import Assets, Encoder, Metric
+from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
+from burnish.tasks.class_weights import Weights, weights_of
+from burnish.tasks.defaults import TEXT
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from burnish.data.codecs.columns import ColumnSpec
+
+_TEXT = "text"
+
+
+class TokenClassification(Component):
+    """Tag every word: entities (BIO, IOB1, IOBES, BILOU), parts of speech, or any other label."""
+
+    heads: ClassVar[tuple[str, ...]] = ("token_classification",)
+    defaults = TEXT
+    num_views: ClassVar[int] = 1
+    stratify: ClassVar[None] = None
+
+    words: str = "words"
+    """The column that holds a list of words in each row."""
+    tags: str = "tags"
+    """The column that holds as many tags."""
+    scheme: Literal["auto", "bio", "iob1", "iobes", "bilou", "none"] = "auto"
+    """How entities are written as tags; `none` if tags mark none, as parts of speech do."""
+    learn_as: Literal["as_written", "bio", "iob1", "iobes", "bilou"] = "as_written"
+    """The scheme that tags are rewritten in before the network learns them."""
+    impossible: Literal["error", "count"] = "error"
+    """What to do about tags that are not allowed where they are, such as I-PER after O in BIO: refuse or count them."""
+    labels: tuple[str, ...] | None = None
+    """The types of entities, or the tags if they mark none; by default those found in the training rows."""
+    max_length: PositiveInt = 128
+    """The longest input in tokens, special tokens included; a longer sentence is read in windows."""
+    stride: NonNegativeInt = 32
+    """How many tokens two neighbouring windows share; each word is answered where it has most context."""
+    label_on: Literal["first", "all"] = "first"
+    """Which tokens of a word learn its tag; the first one gives the answer."""
+    class_weights: Weights = "none"
+    label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "TokenClassification":
+        if self.words == self.tags:
+            raise ValueError(f"has `words` and `tags` in the same column, {self.words}")
+        if self.scheme == "none" and self.learn_as != "as_written":
+            raise ValueError(f"has `learn_as: {self.learn_as}`, without effect on `scheme: none`")
+        return self
+
+    @property
+    def training_columns(self) -> tuple[str, ...]:
+        """Name the columns that training reads."""
+        return (self.words, self.tags)
+
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """Name the columns that prediction needs."""
+        return (self.words,)
+
+    def profile(self, rows: Rows) -> Profile:
+        """Find how entities are written and which tags there are."""
+        from burnish.tasks.token_classification.profile import profile_of
+
+        return profile_of(self, rows)
+
+    def head(self, profile: Profile) -> Head:
+        """Ask for one logit a tag at every word."""
+        objective = Objective(
+            "cross_entropy",
+            class_weights=weights_of(self.class_weights, profile),
+            label_smoothing=self.label_smoothing,
+        )
+        return Head("token_classification", len(profile.labels), objective, profile.labels)
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Cut words into tokens, sentences into windows, and label."""
+        from burnish.data.tokens.tokens import demand_tokenizer
+        from burnish.tasks.token_classification.encoder import TagEncoder
+
+        options = {
+            name: getattr(self, name) for name in ("words", "tags", "max_length", "stride", "label_on", "impossible")
+        }
+        return TagEncoder(demand_tokenizer(assets), profile, **options)
+
+    def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
+        """Give the likeliest tag of every word, and the entities they mark."""
+        from burnish.tasks.token_classification.decoder import decode
+
+        return decode(outputs, profile, table, words=self.words)
+
+    def metrics(self, profile: Profile | None) -> Sequence[Metric]:
+        """Give the scores of entities, if tags mark any, and of words."""
+        from burnish.metrics.tagging import Entities, TokenAccuracy
+
+        marks_none = self.scheme == "none" or (profile is not None and profile.facts.get("written") == "none")
+        return (TokenAccuracy(),) if marks_none else (Entities(), TokenAccuracy())
+
+    def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
+        """Put words, or a text that is split into words, into a column."""
+        import pyarrow as pa
+
+        from burnish.tasks.token_classification.rows import rows_as_column
+
+        values = [row.get(self.words, row.get(_TEXT)) for row in rows]
+        return pa.table({self.words: rows_as_column(values, names=f"{self.words} or {_TEXT}")})
+
+    def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
+        """Describe the column to a serving format."""
+        from burnish.data.codecs.columns import ColumnSpec
+
+        return (ColumnSpec(self.words, kind="words"),)

@@ -1,0 +1,275 @@
+"""What learns, and how fast: freezing, layer-wise rates, weight decay, adapters."""
+
+import copy
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import nn
+from transformers import CONFIG_MAPPING, AutoModelForSequenceClassification
+from transformers.trainer_pt_utils import get_parameter_names
+
+from burnish.errors import ConfigError, MissingExtra
+from burnish.models.transformer import Transformer
+from burnish.models.transformers.layers_torch import find_layers, parameter_depths, parameter_groups, usual_rate
+from burnish.optim.optimizers import AdamW
+from burnish.spec.values import Head
+from burnish.testing.tiny_torch import FAMILIES
+
+Tiny = Callable[[str], str]
+BATCH = {"input_ids": torch.tensor([[2, 9, 10, 3]]), "attention_mask": torch.ones(1, 4, dtype=torch.long)}
+
+
+def _network(head: Head, **options: Any) -> Any:
+    torch.manual_seed(0)
+    model = Transformer(**options)
+    return model.network(head, model.assets())
+
+
+def _changed_by_a_step(network: Any) -> set[str]:
+    before = copy.deepcopy(dict(network.named_parameters()))
+    groups = network.parameter_groups(learning_rate=0.1, weight_decay=0.1)
+    optimizer = AdamW().build(network, groups)
+    network(BATCH).square().sum().backward()
+    optimizer.step()
+    return {name for name, param in network.named_parameters() if not torch.equal(param, before[name])}
+
+
+@pytest.mark.parametrize("architecture", sorted(set(FAMILIES) - {"albert"}))
+def test_frozen_parts_do_not_change(tiny: Tiny, head: Head, architecture: str) -> None:
+    network = _network(head, name=tiny(architecture), freeze={"embeddings": True, "layers": 1})
+    changed = _changed_by_a_step(network)
+    assert not [name for name in changed if "emb" in name or ".wte" in name or ".wpe" in name]
+    assert not [name for name in changed if ".layer.0." in name or ".h.0." in name]
+    assert [name for name in changed if ".layer.1." in name or ".h.1." in name]
+
+
+def test_more_frozen_layers_than_there_are_is_refused(tiny: Tiny, head: Head) -> None:
+    with pytest.raises(ConfigError, match=r"model.freeze.layers must be at most 2, the layers of this model, got 5"):
+        _network(head, name=tiny("bert"), freeze={"layers": 5})
+
+
+def _rates(network: Any, **options: Any) -> dict[str, float]:
+    names = {id(param): name for name, param in network.named_parameters()}
+    groups = parameter_groups(network, learning_rate=1.0, weight_decay=0.1, **options)
+    return {names[id(param)]: group["lr"] for group in groups for param in group["params"]}
+
+
+@pytest.mark.parametrize("architecture", ["bert", "roberta", "distilbert", "electra", "deberta-v2", "xlnet", "gpt2"])
+def test_each_layer_learns_at_a_share_of_the_rate_above_it(tiny: Tiny, head: Head, architecture: str) -> None:
+    rates = _rates(_network(head, name=tiny(architecture)), layer_decay=0.5)
+    for name, rate in rates.items():
+        if ".layer.0." in name or ".h.0." in name:
+            assert rate == 0.25, name
+        elif ".layer.1." in name or ".h.1." in name:
+            assert rate == 0.5, name
+        elif "emb" in name or ".wte" in name or ".wpe" in name:
+            assert rate == 0.125, name
+        else:
+            assert rate == 1.0, name
+    assert set(rates.values()) == {0.125, 0.25, 0.5, 1.0}
+
+
+def test_shared_layers_learn_as_one(tiny: Tiny, head: Head) -> None:
+    rates = _rates(_network(head, name=tiny("albert")), layer_decay=0.5)
+    assert {rate for name, rate in rates.items() if "albert_layer_groups" in name} == {0.5}
+    assert rates["model.classifier.weight"] == 1.0
+
+
+def test_without_layer_decay_all_learn_at_one_rate(tiny: Tiny, head: Head) -> None:
+    assert set(_rates(_network(head, name=tiny("bert"))).values()) == {1.0}
+
+
+def test_the_models_own_layer_decay_reaches_the_groups(tiny: Tiny, head: Head) -> None:
+    network = _network(head, name=tiny("bert"), layer_decay=0.9)
+    groups = network.parameter_groups(learning_rate=1e-3, weight_decay=0.0)
+    assert {round(group["lr"], 9) for group in groups} == {1e-3, 9e-4, 8.1e-4, 7.29e-4}
+
+
+@pytest.mark.parametrize("architecture", sorted(FAMILIES))
+def test_biases_and_norms_do_not_decay_and_all_else_does(tiny: Tiny, head: Head, architecture: str) -> None:
+    network = _network(head, name=tiny(architecture))
+    norms = {
+        f"{path}.{name}"
+        for path, module in network.named_modules()
+        if isinstance(module, nn.LayerNorm)
+        for name, _ in module.named_parameters()
+    }
+    decays = {
+        id(param): group["weight_decay"] > 0
+        for group in parameter_groups(network, learning_rate=1.0, weight_decay=0.1)
+        for param in group["params"]
+    }
+    for name, param in network.named_parameters():
+        is_plain = name in norms or name.endswith("bias") or param.ndim == 1
+        assert decays[id(param)] is not is_plain, name
+    assert len(decays) == len(list(network.parameters()))
+
+
+class RmsNorm(nn.Module):
+    """A norm that torch does not know, with a weight of two dimensions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(2, 2))
+
+
+class Gain(nn.Module):
+    """A vector that is neither a bias nor in a norm."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(2))
+
+
+def test_norms_of_any_class_and_vectors_do_not_decay_and_frozen_parameters_are_left_out() -> None:
+    network = nn.Sequential(nn.Linear(2, 2), RmsNorm(), nn.Linear(2, 2), Gain())
+    network[2].requires_grad_(False)
+    groups = parameter_groups(network, learning_rate=1.0, weight_decay=0.1)
+    found = {group["weight_decay"]: [id(param) for param in group["params"]] for group in groups}
+    assert found == {
+        0.1: [id(network[0].weight)],
+        0.0: [id(network[0].bias), id(network[1].weight), id(network[3].gain)],
+    }
+
+
+@pytest.mark.parametrize(
+    ("architecture", "head_names"),
+    [
+        ("bert", {"model.classifier.weight", "model.classifier.bias"}),
+        ("gpt2", {"model.score.weight"}),
+        (
+            "roberta",
+            {f"model.classifier.{part}.{kind}" for part in ("dense", "out_proj") for kind in ("weight", "bias")},
+        ),
+    ],
+)
+def test_lora_trains_adapters_and_the_head_alone(
+    tiny: Tiny, head: Head, architecture: str, head_names: set[str]
+) -> None:
+    pytest.importorskip("peft")
+    network = _network(head, name=tiny(architecture), lora={"rank": 2})
+    changed = _changed_by_a_step(network)
+    assert {name for name in changed if "lora_" not in name} == head_names
+    assert {name for name in changed if "lora_B" in name}
+
+
+@pytest.mark.parametrize("architecture", ["bert", "gpt2"])
+def test_saved_adapters_are_merged_into_a_plain_folder(
+    tiny: Tiny, head: Head, architecture: str, tmp_path: Path
+) -> None:
+    pytest.importorskip("peft")
+    model = Transformer(name=tiny(architecture), lora={"rank": 2, "dropout": 0.1})
+    network = _network(head, **model.model_dump())
+    _changed_by_a_step(network)
+    network.eval()
+    with torch.no_grad():
+        before = network(BATCH)
+        model.save(network, tmp_path)
+        plain = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()(**BATCH).logits
+        torch.testing.assert_close(plain, before, rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(model.load(tmp_path, head).eval()(BATCH), before, rtol=1e-5, atol=1e-5)
+        assert torch.equal(network(BATCH), before)  # saving leaves the network, and its adapters, as they were
+    assert not [name for name in load_file(tmp_path / "model.safetensors") if "lora" in name]
+
+
+def test_targets_that_are_not_there_are_refused(tiny: Tiny, head: Head) -> None:
+    pytest.importorskip("peft")
+    with pytest.raises(
+        ConfigError, match=r"model.lora.targets: there is no layer q_proj in a bert model; name some of"
+    ):
+        _network(head, name=tiny("bert"), lora={"targets": ["q_proj"]})
+
+
+def test_lora_without_its_extra_says_how_to_install_it(tiny: Tiny, head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "peft", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'burnish\[lora\]'"):
+        _network(head, name=tiny("bert"), lora={})
+
+
+ARCHITECTURES = (
+    *("albert", "bart", "bert", "big_bird", "bloom", "camembert", "convbert", "deberta", "deberta-v2"),
+    *(
+        "distilbert",
+        "electra",
+        "ernie",
+        "eurobert",
+        "fnet",
+        "gpt2",
+        "gpt_neox",
+        "llama",
+        "longformer",
+        "mbart",
+    ),
+    *("megatron-bert", "mobilebert", "modernbert", "mpnet", "opt", "qwen2", "reformer", "rembert", "roberta"),
+    *("squeezebert", "t5", "umt5", "xlm", "xlm-roberta", "xlnet"),
+)
+FORBIDDEN = [r"bias", r"layernorm", r"rmsnorm", r"(?:^|\.)norm(?:$|\.)", r"_norm(?:$|\.)"]
+"""What `transformers.Trainer` does not decay, besides norms."""
+
+
+def _untrained(architecture: str) -> nn.Module:
+    config = CONFIG_MAPPING[architecture]()
+    for name, value in {"num_hidden_layers": 2, "pad_token_id": 0}.items():
+        if hasattr(config, name):
+            setattr(config, name, value)
+    with torch.device("meta"):
+        return AutoModelForSequenceClassification.from_config(config)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_what_decays_is_what_transformers_would_decay(architecture: str) -> None:
+    network = _untrained(architecture)
+    names = {id(param): name for name, param in network.named_parameters()}
+    groups = parameter_groups(network, learning_rate=1.0, weight_decay=0.1)
+    ours = {names[id(param)] for group in groups if group["weight_decay"] for param in group["params"]}
+    theirs = set(get_parameter_names(network, [nn.LayerNorm], FORBIDDEN))
+    plain = {name for name, param in network.named_parameters() if param.ndim > 1}
+    assert ours == theirs & plain
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_embeddings_are_at_the_bottom_and_poolers_and_heads_at_the_top(architecture: str) -> None:
+    network = _untrained(architecture)
+    depths = parameter_depths(network)
+    top = len(find_layers(network)[1]) + 1
+    words = network.get_input_embeddings()
+    bottom = {id(param) for param in words.parameters()} if words is not None else set()
+    heads = ("pooler", "classifier", "classification_head", "score", "logits_proj", "head.")
+    for name, param in network.named_parameters():
+        if id(param) in bottom:
+            assert depths[name] == 0, name
+        if name.split(".", 1)[-1].startswith(heads) or name.startswith(heads):
+            assert depths[name] == top, name
+
+
+@pytest.mark.parametrize(
+    ("shape", "rate"),
+    [
+        (
+            {"hidden_size": 1024, "intermediate_size": 4096, "num_hidden_layers": 24, "num_attention_heads": 16},
+            2e-5,
+        ),  # BERT-large
+        ({"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 12}, 2e-5),  # BERT-base
+        ({"hidden_size": 768, "intermediate_size": 3072, "num_hidden_layers": 6}, 5e-5),  # DistilBERT
+        ({"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6}, 1e-4),  # MiniLM
+        ({"hidden_size": 384, "intermediate_size": 1536, "num_hidden_layers": 6, "vocab_size": 250_000}, 1e-4),
+    ],
+)
+def test_small_models_take_higher_rates_and_words_do_not_count(shape: dict[str, int], rate: float) -> None:
+    with torch.device("meta"):
+        model = AutoModelForSequenceClassification.from_config(CONFIG_MAPPING["bert"](**shape))
+    assert usual_rate(model) == rate
+
+
+def test_what_learns_counts_for_the_rate_and_not_what_is_frozen(tiny: Tiny, head: Head) -> None:
+    with torch.device("meta"):
+        model = AutoModelForSequenceClassification.from_config(CONFIG_MAPPING["bert"]())
+    for name, param in model.named_parameters():
+        param.requires_grad = name.startswith("classifier")
+    assert usual_rate(model) == 1e-4
+    assert _network(head, name=tiny("bert")).usual_rate == 1e-4

@@ -1,0 +1,32 @@
+"""Slices hold every row once: by value, or by range where there are many values."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from burnish.errors import DataError
+from burnish.tasks.tabular.options import Derived
+from burnish.tasks.tabular.slices import slices_of
+
+
+def test_values_come_by_frequency_and_missing_last() -> None:
+    table = pa.table({"pay": ["Cash", "Card", "Card", "", "Card", "Cash"]})
+    found = [(value, mask.tolist()) for value, mask in slices_of(table, "pay", derived={})]
+    assert [value for value, _ in found] == ["Card", "Cash", "missing"]
+    assert np.sum([mask for _, mask in found], axis=0).tolist() == [1] * 6
+
+
+def test_a_quantity_is_cut_into_ranges_that_hold_every_row_once() -> None:
+    table = pa.table({"miles": [str(at / 7) for at in range(100)] + [None]})
+    masks = [mask for _, mask in slices_of(table, "miles", derived={})]
+    assert len(masks) == 5
+    assert np.sum(masks, axis=0).tolist() == [1] * 101
+    assert [int(mask.sum()) for mask in masks] == [25, 25, 25, 25, 1]
+
+
+def test_a_derived_column_can_be_sliced_by_and_an_unknown_one_is_refused() -> None:
+    table = pa.table({"a": ["1", "2", "3"]})
+    far = {"far": Derived(expression="a > 1")}
+    assert {value: int(mask.sum()) for value, mask in slices_of(table, "far", derived=far)}["1"] == 2
+    with pytest.raises(DataError, match="there is no column `b`"):
+        list(slices_of(table, "b", derived={}))
