@@ -113,3 +113,23 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "tensorboard": Entry("burnish.tracking.tensorboard:TensorBoard"),
     },
 }
+
+MOVED: Mapping[str, str] = {
+    "burnish.tasks.masked_lm:MaskedLm": "masked_lm",
+    "burnish.tasks.causal_lm:CausalLm": "causal_lm",
+    "burnish.tasks.permutation_lm:PermutationLm": "permutation_lm",
+    "burnish.tasks.replaced_tokens:ReplacedTokens": "replaced_tokens",
+    "burnish.tasks.pretraining:Pretraining": "pretraining",
+    "burnish.tasks.retrieval:Retrieval": "retrieval",
+    "burnish.tasks.similarity:Similarity": "similarity",
+    "burnish.optim.schedules:Linear": "linear",
+    "burnish.metrics.ranking:RocAuc": "roc_auc",
+    "burnish.metrics.ranking:PrAuc": "pr_auc",
+    "burnish.metrics.probabilistic:LogLoss": "log_loss",
+    "burnish.metrics.probabilistic:CalibrationError": "calibration_error",
+    "burnish.metrics.deviance:Rmse": "rmse",
+    "burnish.metrics.deviance:PoissonDeviance": "poisson_deviance",
+    "burnish.metrics.deviance:GammaDeviance": "gamma_deviance",
+    "burnish.metrics.deviance:Pinball": "pinball",
+}
+"""Addresses that configs of earlier versions may hold, and the names that lead to the same component today."""

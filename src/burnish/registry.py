@@ -12,7 +12,7 @@ from typing import Any
 
 from typing_extensions import get_protocol_members
 
-from burnish.catalog import CATALOG, Entry
+from burnish.catalog import CATALOG, MOVED, Entry
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.nearest import nearest
 from burnish.spec import protocols
@@ -135,6 +135,7 @@ class Registry:
         return tuple(dict.fromkeys([*ours, *theirs]))  # the same distribution found twice on the path is no clash
 
     def _providers(self, kind: str, name: str) -> list[Listing]:
+        name = MOVED.get(name, name)
         return [each for each in self._names(kind) if name == each.name or name in each.aliases]
 
     def _address(self, kind: str, name: str) -> str:

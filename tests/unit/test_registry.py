@@ -4,7 +4,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from burnish.catalog import CATALOG
+from burnish.catalog import CATALOG, MOVED
 from burnish.errors import ConfigError
 from burnish.registry import Registry, is_address
 from tests.unit.config import fakes
@@ -106,3 +106,12 @@ def test_every_name_of_the_catalog_loads_and_has_a_summary(kind: str) -> None:
     for listing in registry.names(kind):
         assert registry.summary(kind, listing.name), listing.name
         assert registry.name_of(kind, registry.load(kind, listing.name)) == listing.name
+
+
+@pytest.mark.parametrize("address", MOVED)
+def test_an_address_of_an_earlier_version_leads_to_the_same_component(address: str) -> None:
+    kinds = {"tasks": "tasks", "optim": "schedules", "metrics": "metrics"}
+    kind = kinds[address.split(".")[1]]
+    guarded = Registry().guarded()
+    assert guarded.load(kind, address) is guarded.load(kind, MOVED[address])
+    assert guarded.canonical(kind, address) == MOVED[address]
