@@ -7,7 +7,7 @@ from burnish.data.batching.batches import BatchStream, Cursor
 from burnish.engine.feed import BatchFeeder
 from burnish.engine.learner_torch import Learner
 from burnish.engine.pace import Milestones
-from burnish.engine.state import TrainState
+from burnish.engine.state import Moment
 from burnish.run import assemble
 from burnish.run.record.events_file import EventsFile
 from burnish.storage import checkpoints, manifest
@@ -67,20 +67,20 @@ def one_step_too_many_is_cut_from_the_events() -> None:
 
 
 def the_warm_up_begins_anew() -> None:
-    def read(values: Any) -> TrainState:
-        state = real(values)
-        first.append(state.position.step)
-        return state
+    def read(values: Any) -> Moment:
+        moment = real(values)
+        first.append(moment.train.position.step)
+        return moment
 
     first: list[int] = []
-    real, factor = TrainState.from_json, Milestones.factor
+    real, factor = Moment.from_json, Milestones.factor
 
     def late(self: Milestones, position: Any) -> float:
         from dataclasses import replace
 
         return factor(self, replace(position, step=position.step - (first[-1] if first else 0)))
 
-    setattr(TrainState, "from_json", read)  # noqa: B010  # as above
+    setattr(Moment, "from_json", read)  # noqa: B010  # as above
     setattr(Milestones, "factor", late)  # noqa: B010  # as above
 
 
@@ -127,5 +127,5 @@ _BATCHES = 6
 
 
 def _restored_with(**values: Any) -> None:
-    real = TrainState.from_json
-    setattr(TrainState, "from_json", lambda saved: real({**saved, **values}))  # noqa: B010  # as above
+    real = Moment.from_json
+    setattr(Moment, "from_json", lambda saved: real({**saved, "train": {**saved["train"], **values}}))  # noqa: B010  # as above

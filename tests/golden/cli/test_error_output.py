@@ -148,6 +148,7 @@ def test_a_refused_command(
 ) -> None:
     Path("mine.yaml").write_text(MINE)
     Path("tickets.csv").write_text("text,price\na,1\n")
+    Path("train.csv").write_text("text,label,price\na,b,1\n")
     assert run(argv) == code
     out, err = capsys.readouterr()
     assert out == ""

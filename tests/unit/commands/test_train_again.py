@@ -44,6 +44,7 @@ Ending = Callable[[RunDirectory], None]
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text(CONFIG)
+    (tmp_path / "rows.csv").write_text("x,y\n1,2\n")
     return tmp_path
 
 

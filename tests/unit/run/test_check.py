@@ -77,7 +77,7 @@ def test_all_of_them_at_once(model: Path) -> None:
         ("model=${MODEL}", "variables are not expanded here"),
         ("data.train=x.tf_record", "data.train: x.tf_record has the suffix .tf_record, which is not a known format"),
         ("data.test=[y.csv, x.tfrecord.gz]", "data.test: x.tfrecord.gz has the suffix .tfrecord"),
-        ("data.also.more=gs://box/x.xlsx", "data.also.more: gs://box/x.xlsx has the suffix .xlsx"),
+        ("data.also.more=gs://box/x.xlsx", "data.also.more: gs://box/x.xlsx is a spreadsheet; save the sheet as CSV"),
         (
             "data.train=${HOME}/x.csv",
             "data.train: ${HOME}/x.csv contains a variable, and variables are not expanded here",

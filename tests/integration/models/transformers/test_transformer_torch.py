@@ -214,7 +214,7 @@ def test_an_index_cannot_smuggle_a_pickle_in(tiny: Tiny, head: Head, tmp_path: P
     torch.save(weights, folder / "weights.json")
     index = {"metadata": {}, "weight_map": dict.fromkeys(weights, "weights.json")}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    assert "names weights.json, which is no safetensors file" in _refusal(Transformer(name=str(folder)), head)
+    assert "names weights.json, which is not a safetensors file" in _refusal(Transformer(name=str(folder)), head)
 
 
 @pytest.mark.parametrize("key", ["auto_map", "adapter"])
