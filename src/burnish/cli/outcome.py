@@ -14,7 +14,6 @@ from burnish.cli.figures import duration, figure, interval
 from burnish.cli.tables import TextTable, show
 from burnish.run.record.directory import RunDirectory, read_json
 from burnish.run.record.result import RunResult, ScoreSheet, sheet_of
-from burnish.spec.interval import Interval
 from burnish.spec.values import Score
 
 if TYPE_CHECKING:
@@ -105,6 +104,7 @@ def _is_tried(name: str, result: RunResult) -> bool:
 def _longer(result: RunResult) -> tuple[str, str]:
     """Propose to train for longer, and with a higher learning rate if it is low."""
     from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
+    from burnish.spec.interval import Interval
 
     experiment = read_plan(RunDirectory(result.directory))
     stated, rate = experiment.train.length, experiment.optimizer.learning_rate

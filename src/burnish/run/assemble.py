@@ -24,7 +24,6 @@ from burnish.engine.recovery import NO_REPAIRS, Adjustments, BadStep
 from burnish.engine.snapshot_torch import Checkpointable, read_learner, read_weights, snapshot
 from burnish.engine.state import TrainState, refusing_misfit
 from burnish.engine.stop import Stopper, StopRequest
-from burnish.errors import ConfigError, Problem
 from burnish.run.environment_torch import environment
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.inputs import refuse_changed_plan, trained_on, write_inputs
@@ -50,6 +49,8 @@ from burnish.spec.interval import Interval
 from burnish.spec.parts import ALONE
 from burnish.spec.protocols import ChoosesBatch, ChoosesRate, CountsLabels, Expects, Growing, Joint
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
+
+_RATE_OF_TABLES, _RATE_OF_TEXTS = 2e-3, 2e-5
 
 
 @dataclass(frozen=True)
@@ -230,9 +231,10 @@ def rate_of(experiment: Experiment, network: Any) -> float:
     rate = experiment.optimizer.learning_rate
     if rate != "auto":
         return rate
-    if not isinstance(network, ChoosesRate):
-        raise ConfigError([Problem("optimizer.learning_rate is auto, and this model proposes no rate: give a number")])
-    return network.usual_rate
+    if isinstance(network, ChoosesRate):
+        return network.usual_rate
+    # A network of the user's own that names no rate: as for our networks on tables, or for a large transformer.
+    return _RATE_OF_TABLES if "tabular" in experiment.model.heads else _RATE_OF_TEXTS
 
 
 def build_stream(experiment: Experiment, prepared: PreparedData, world: World) -> BatchStream:

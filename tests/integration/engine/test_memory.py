@@ -148,7 +148,7 @@ LIMITED = """
 import json, resource
 import numpy as np, torch
 from torch import nn
-from burnish.engine.infer_torch import Precision
+from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.memory_torch import Memory
 from burnish.spec.values import Objective
@@ -164,7 +164,7 @@ def take_step():
     torch.manual_seed(0)
     net, told = Wide(), []
     pupil = Learner(net, torch.optim.SGD(net.parameters(), lr=0.1), Objective("cross_entropy"),
-                    precision=Precision(torch.device("cpu")), seed=0,
+                    precision=Autocast(torch.device("cpu")), seed=0,
                     memory=Memory(record=lambda step, size: told.append(size)))
     result = pupil.step([batch(32)], step=0, factor=1.0)
     return {"loss": result.loss, "norm": result.gradient_norm, "told": told}

@@ -26,9 +26,9 @@ from burnish.spec.values import RandomKey, Score
 from tests import squad_rules as rules
 from tests.integration.tasks import test_fused_exam as fused
 from tests.integration.tasks import test_language_exam as language
-from tests.integration.tasks import test_question_answering as questions
 from tests.integration.tasks.exam import TaskExam
 from tests.integration.tasks.examined import Examined
+from tests.integration.tasks.question_answering import test_task as questions
 from tests.integration.tasks.rows import change_lines
 from tests.integration.tasks.several import CONFIG, write_sets
 from tests.project import write_rows

@@ -15,9 +15,9 @@ EXAM = [name for name in vars(TaskExam) if name.startswith("test_")]
 
 
 def sitting() -> dict[type[TaskExam], str]:
-    """Give every exam that pytest collects in this folder, and the task that it is of."""
-    for path in sorted(HERE.glob("test_*.py")):
-        importlib.import_module(f"tests.integration.tasks.{path.stem}")
+    """Give every exam that pytest collects below this folder, and the task that it is of."""
+    for path in sorted(HERE.rglob("test_*.py")):
+        importlib.import_module(".".join(("tests.integration.tasks", *path.relative_to(HERE).with_suffix("").parts)))
     collected = (each for each in _below(TaskExam) if each.__name__.startswith("Test"))
     return {each: yaml.safe_load(each.sections.format(root="."))["task"]["type"] for each in collected}
 
