@@ -12,10 +12,7 @@ from burnish.engine.losses_torch import Losses
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
 from burnish.spec.values import Head, Profile, RandomKey
-from burnish.tasks.language_modeling.causal import CausalLm
-from burnish.tasks.language_modeling.permutation import PermutationLm
-from burnish.tasks.language_modeling.pretraining import Pretraining
-from burnish.tasks.language_modeling.replaced_tokens import ReplacedTokens
+from burnish.tasks.language_modeling.task import CausalLm, PermutationLm, Pretraining, ReplacedTokens
 from burnish.testing.tiny_torch import tiny_model
 from tests.language import LINES, table
 

@@ -19,7 +19,7 @@ from burnish.data.tokens.tokens import tokenize
 from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows
 from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, valid_of
-from burnish.tasks.language_modeling.masked_encoder import MaskedEncoder
+from burnish.tasks.language_modeling.encoder import MaskedEncoder
 from burnish.tasks.language_modeling.masking import Masking
 from burnish.tasks.tabular.column_types import refuse_other_than_text
 

@@ -1,15 +1,17 @@
-"""What all language models have in common as tasks: a column of text without labels, and likelihoods of tokens."""
+"""Language modelling tasks: masked, causal, permutation, replaced tokens, and pre-training with sentence pairs."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import PositiveInt
+from pydantic import Field, PositiveInt
 
 from burnish.errors import DataError
-from burnish.metrics.perplexity import GuessAccuracy, Perplexity
+from burnish.metrics.perplexity import GuessAccuracy, PairAccuracy, Perplexity
 from burnish.spec.component import Component
-from burnish.spec.protocols import Assets, Metric
-from burnish.spec.values import Array, Outcome, Profile, Rows
+from burnish.spec.protocols import Assets, Encoder, Metric
+from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows, Term
+from burnish.tasks.defaults import TEXT, fine_tuning
+from burnish.tasks.language_modeling.masking import Masking
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -88,3 +90,147 @@ class BlockTask(LanguageTask):
         from burnish.tasks.language_modeling.block_codec import BlockCodec
 
         return BlockCodec.build(assets, text=self.text, max_length=self.max_length, is_packed=self.pack, join=self.join)
+
+
+class MaskedLm(BlockTask):
+    """Masked language modeling, as in BERT; predicting a text with mask tokens fills them in."""
+
+    heads: ClassVar[tuple[str, ...]] = ("masked_lm",)
+    defaults = TEXT
+
+    masking: Masking = Masking()
+
+    def head(self, profile: Profile) -> Head:
+        """Ask for one logit a token of the vocabulary, at the hidden places."""
+        return Head("masked_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Tokenise, cut into blocks and hide."""
+        from burnish.tasks.language_modeling.encoder import MaskedEncoder
+
+        return MaskedEncoder(self.codec(assets), self.masking)
+
+
+class PermutationLm(BlockTask):
+    """Permutation language modeling, as in XLNet: predict some tokens of a text in random order."""
+
+    heads: ClassVar[tuple[str, ...]] = ("permutation_lm",)
+    defaults = fine_tuning("xlnet/xlnet-base-cased")
+
+    masking: Masking = Masking(probability=1 / 6, spans="ngram", max_span=5)
+    """Which tokens are predicted; nothing replaces them."""
+
+    def head(self, profile: Profile) -> Head:
+        """Ask for one logit a token of the vocabulary, at the guessed places."""
+        return Head("permutation_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Tokenise, cut into blocks and order."""
+        from burnish.tasks.language_modeling.encoder import PermutationEncoder
+
+        return PermutationEncoder(self.codec(assets), self.masking)
+
+
+class ReplacedTokens(BlockTask):
+    """Replaced-token detection, as in ELECTRA: a small generator fills in tokens, the model spots the fakes.
+
+    The model is what fine-tuning goes on with; scores and predictions are those of the generator.
+    """
+
+    heads: ClassVar[tuple[str, ...]] = ("replaced_tokens",)
+    defaults = fine_tuning("google/electra-small-discriminator")
+
+    masking: Masking = Masking(masked=1.0, random=0.0)
+    generator_size: Annotated[float, Field(gt=0, le=1)] = 0.25
+    """How wide the generator is relative to the model."""
+    replaced_weight: Annotated[float, Field(gt=0)] = 50.0
+    """The weight of the detection loss relative to that of filling in."""
+
+    def head(self, profile: Profile) -> Head:
+        """Ask for the generator's logits at the hidden places, and the loss of telling tokens apart at all places."""
+        return Head(
+            "replaced_tokens",
+            0,
+            Objective("cross_entropy"),
+            terms=(Term("replaced", "attended", Objective("mean"), weight=self.replaced_weight),),
+            answer="likelihood",
+            options={"best": self.best, "generator_size": self.generator_size},
+        )
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Tokenise, cut into blocks, hide, and keep what stood there."""
+        from burnish.tasks.language_modeling.encoder import ReplacedEncoder
+
+        return ReplacedEncoder(self.codec(assets), self.masking)
+
+
+class Pretraining(LanguageTask):
+    """BERT's pre-training: masked tokens, plus sentence order or next-sentence prediction.
+
+    A row is a document: one sentence a line, or running text.
+    """
+
+    heads: ClassVar[tuple[str, ...]] = ("pretraining",)
+    defaults = TEXT
+
+    pairing: Literal["sentence_order", "next_sentence"] = "sentence_order"
+    """A wrong pair is a right one turned round, or one whose second text is of another document."""
+    pair_weight: Annotated[float, Field(ge=0)] = 1.0
+    """The weight of the pairs' loss relative to that of the tokens."""
+    masking: Masking = Masking()
+
+    @property
+    def kind(self) -> str:
+        """Say what comes of a row."""
+        return "likelihood_of_pairs" if self.pair_weight else "likelihood"
+
+    def head(self, profile: Profile) -> Head:
+        """Ask for one logit a token of the vocabulary at the hidden places, and two a pair."""
+        pair = Term("pair", "pair_label", Objective("cross_entropy"), weight=self.pair_weight)
+        terms = (pair,) if self.pair_weight else ()
+        return Head("pretraining", 0, Objective("cross_entropy"), terms=terms, answer="likelihood")
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Split into sentences, tokenise, pair and hide."""
+        from burnish.tasks.language_modeling.block_codec import BlockCodec
+        from burnish.tasks.language_modeling.pair_encoder import PairEncoder
+
+        codec = BlockCodec.build(assets, text=self.text, max_length=self.max_length, is_packed=False, join="")
+        return PairEncoder.build(codec, self.masking, pairing=self.pairing)
+
+    def metrics(self, profile: Profile | None) -> Sequence[Metric]:
+        """Give perplexity, which selects, the share of right guesses, and that of pairs told rightly."""
+        return (*super().metrics(profile), *([PairAccuracy()] if self.pair_weight else []))
+
+
+class CausalLm(BlockTask):
+    """Causal language modeling, as in GPT: predict each token from those before it; continues a `prompt`."""
+
+    heads: ClassVar[tuple[str, ...]] = ("causal_lm",)
+    defaults = fine_tuning("openai-community/gpt2")
+
+    def head(self, profile: Profile) -> Head:
+        """Ask for one logit a token of the vocabulary, wherever a token follows."""
+        return Head("causal_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Tokenise and cut into blocks."""
+        from burnish.tasks.language_modeling.encoder import CausalEncoder
+
+        return CausalEncoder(self.codec(assets))
+
+    def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
+        """Take texts to score, or with `prompt` texts to continue; all rows of one sort."""
+        import pyarrow as pa
+
+        from burnish.tasks.language_modeling.encoder import PROMPT
+
+        prompts = [row for row in rows if "prompt" in row] if self.text != "prompt" else []
+        if prompts and len(prompts) < len(rows):
+            raise DataError("some rows have a prompt to continue and others a text to score; give them separately")
+        texts = [row.get("prompt", row.get(self.text, row.get("text"))) for row in rows]
+        wrong = [number for number, text in enumerate(texts, start=1) if not isinstance(text, str)]
+        if wrong:
+            raise DataError(f"row {', '.join(map(str, wrong[:5]))}: give `{self.text}` or `prompt`, as text")
+        marked = {PROMPT: pa.array([True] * len(rows))} if prompts else {}
+        return pa.table({self.text: pa.array(texts, pa.string()), **marked})

@@ -10,7 +10,7 @@ import torch
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
 from burnish.spec.values import Head, Objective, Profile
-from burnish.tasks.language_modeling.masked import MaskedLm
+from burnish.tasks.language_modeling.task import MaskedLm
 from tests.language import LINES, table
 
 Tiny = Callable[[str], str]

@@ -8,7 +8,7 @@ from burnish.data.batching.ragged import view
 from burnish.data.tokens.tokens import tokenize
 from burnish.errors import DataError
 from burnish.spec.values import Profile, RandomKey
-from burnish.tasks.language_modeling.causal import CausalLm
+from burnish.tasks.language_modeling.task import CausalLm
 from tests.language import LINES, assets, table
 
 PROFILE = Profile("likelihood")

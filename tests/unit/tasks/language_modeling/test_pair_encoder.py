@@ -7,7 +7,7 @@ from burnish.data.batching.ragged import view
 from burnish.spec.values import Profile, RandomKey
 from burnish.tasks.language_modeling.masking import Masking
 from burnish.tasks.language_modeling.pair_encoder import PairEncoder
-from burnish.tasks.language_modeling.pretraining import Pretraining
+from burnish.tasks.language_modeling.task import Pretraining
 from tests.language import LINES, assets, table
 
 PROFILE = Profile("likelihood")

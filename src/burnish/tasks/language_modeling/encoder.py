@@ -1,4 +1,4 @@
-"""Blocks of text with some tokens hidden: features and batches of a masked language model."""
+"""Blocks of text of which tokens are to be guessed, hidden, reordered or next: features and batches."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.batching.ragged import Ragged
+from burnish.data.batching.ragged import Ragged, pack, positions
+from burnish.data.batching.rng import uniforms
 from burnish.data.tokens.masks import Key, MaskSelection, Replacement
 from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows
@@ -18,6 +19,9 @@ from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, Blo
 from burnish.tasks.language_modeling.decoder import in_words
 from burnish.tasks.language_modeling.masking import Masking
 from burnish.tasks.tabular.column_types import refuse_other_than_text
+
+PROMPT = "burnish: prompt"
+"""The column that marks texts to continue; no column of the data is called so."""
 
 
 @dataclass(frozen=True)
@@ -120,3 +124,93 @@ def _key(numbers: Array, draw: RandomKey, *, is_dynamic: bool) -> Key:
     if not draw.is_training:
         return Key(0, draw.view, numbers)
     return Key(draw.seed, draw.epoch if is_dynamic else 0, numbers)
+
+
+@dataclass(frozen=True)
+class PermutationEncoder(MaskedEncoder):
+    """Encode as a masked language model does, but hide nothing: the order says who may look at whom."""
+
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
+        """Choose tokens to guess, and `order` them: -1 for all others, which everyone may look at."""
+        if self.is_asked(features, draw):
+            batch = self.asked(features, indices, draw)
+            return {**batch, "order": np.where(batch["scored"], 0, -1)}  # all are guessed at once
+        numbers = np.asarray(indices)
+        texts = self.codec.gather(features, indices, draw)
+        _, chosen = self.hide(texts, numbers, draw)
+        batch, layout = self.laid_out(texts, texts, chosen)
+        batch["order"] = layout.spread(_ranks(chosen, numbers, draw), fill=-1)
+        return batch if draw.is_training else batch | self.codec.places(features, indices, layout)
+
+
+def _ranks(chosen: Array, numbers: Array, draw: RandomKey) -> Array:
+    """Draw an order of the chosen places of each example, from 0; -1 elsewhere."""
+    seed, epoch = (draw.seed, draw.epoch) if draw.is_training else (0, draw.view)
+    lots = uniforms(numbers, chosen.shape[1], seed=seed, purpose="permutation", epoch=epoch)
+    order = np.argsort(np.where(chosen, lots, 2.0), axis=1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(order.shape[1]), order.shape), axis=1)
+    return np.where(chosen, ranks, -1)
+
+
+@dataclass(frozen=True)
+class ReplacedEncoder(MaskedEncoder):
+    """Encode as a masked language model does, and keep what stood there."""
+
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
+        """Hide tokens, and say what they were and which places count."""
+        batch = dict(super().collate(features, indices, draw))
+        if "label" not in batch:
+            return batch
+        original = np.where(batch["scored"], batch["label"], batch["input_ids"])
+        return {**batch, "original": original, "attended": batch["attention_mask"]}
+
+
+@dataclass(frozen=True)
+class CausalEncoder:
+    """Encode one text column; a table that is marked holds texts to continue."""
+
+    codec: BlockCodec
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features."""
+        return {**self.codec.key, "task": "causal_lm"}
+
+    def faults(self, rows: Rows) -> list[RowFault]:
+        """Find nothing wrong: a text without tokens teaches nothing and harms nothing."""
+        refuse_other_than_text(rows.table, [self.codec.text])
+        return []
+
+    def encode(self, table: pa.Table) -> pa.Table:
+        """Give blocks; of a text to go on with, its last tokens."""
+        texts = self.codec.tokens(table)
+        if PROMPT not in table.column_names:
+            return self.codec.features(self.codec.cut(texts, is_packed=self.codec.is_packed))
+        dropped = np.maximum(texts.lengths - self.codec.room, 0)
+        kept = texts.lengths - dropped
+        last = pack(texts.values[positions(texts.starts + dropped, kept)], kept)
+        features = self.codec.features(self.codec.cut(last, is_packed=False))
+        return features.append_column(PROMPT, pa.array(np.ones(features.num_rows, dtype=bool)))
+
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
+        """Score every place that has a token after it; of a text to go on with, the last place."""
+        batch, layout = self.codec.pad(self.codec.gather(features, indices, draw))
+        attended = batch["attention_mask"].astype(bool)
+        places = {} if draw.is_training else self.codec.places(features, indices, layout)
+        if PROMPT in features.column_names:
+            last = np.cumsum(attended[:, ::-1], axis=1)[:, ::-1] == 1
+            return {**batch, "scored": last & attended, **places}
+        scored = attended & _next(attended, fill=False)
+        label = np.where(scored, _next(batch["input_ids"], fill=IGNORED), IGNORED)
+        # A place answers for the token after it, so it counts for the row of that one.
+        moved = {name: _next(at, fill=0) if name.startswith("at_") else at for name, at in places.items()}
+        return {**batch, "scored": scored, "label": label, **moved}
+
+    def put_into_words(self, outcome: Outcome) -> Outcome:
+        """Write guessed ids as tokens."""
+        return in_words(outcome, self.codec.vocabulary.assets.tokenizer)
+
+
+def _next(values: Array, *, fill: int | bool) -> Array:
+    return np.concatenate([values[:, 1:], np.full((len(values), 1), fill, dtype=values.dtype)], axis=1)
