@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from burnish.dist.world import available_cores
-from burnish.launch.allocator import allocator_settings
+from burnish.launch.local import allocator_settings
 from burnish.run.environment_torch import environment
 from burnish.run.machine import memory_limit
 from burnish.spec.experiment import Runtime

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from burnish.cli.counter import waiting
+from burnish.cli.counter import counting, waiting
 from burnish.cli.documents import print_document
 from burnish.cli.figures import figure
 from burnish.cli.options import Json, OfSeveral, Target, TrustCode, one_source, resolved
 from burnish.cli.predict_file import predict_file
-from burnish.cli.predict_glue import predict_glue
 from burnish.cli.predict_payload import predict_payload
 from burnish.cli.tables import TextTable, shortened, show
 from burnish.data.codecs.names import FORMAT_NAMES, FormatName
@@ -162,3 +161,20 @@ def _of_several(labels: Sequence[str], probabilities: Mapping[str, float]) -> st
         return ", ".join(figure(probabilities[label]) for label in labels if label in probabilities)
     name = max(probabilities, key=lambda each: probabilities[each])
     return f"{name} only {figure(probabilities[name])}"
+
+
+def predict_glue(
+    target: str, *, source: str | None, out: Path | None, task: str | None, trust_code: bool, is_json: bool
+) -> None:
+    """Predict the published test files and say what was written."""
+    from burnish.commands.glue import predict_glue as command
+
+    if source is None or out is None:
+        raise typer.BadParameter("--format glue reads the test files in --in DIR and writes to --out DIR; give both")
+    with counting("predicting", is_silent=is_json) as progress:
+        written = command(target, source=source, out=out, task=task, trust_code=trust_code, progress=progress)
+    if is_json:
+        print_document({"target": target, "submissions": written})
+    else:
+        rows = tuple((each.name, f"{each.num_rows:,}", str(each.path)) for each in written)
+        show(TextTable(("set", "rows", "file"), rows, right=("rows",)))

@@ -103,7 +103,7 @@ def _refuse_broken(facts: "FileFacts") -> None:
 
 
 def _shaped(shape: "TaskShape", found: _NewFile, target: Path) -> tuple[str, tuple[str, ...]]:
-    from burnish.commands.starter.new_shape import shape_starter
+    from burnish.commands.starter.starter import shape_starter
     from burnish.data.inspection.inspect import look
 
     if shape.format != "auto":

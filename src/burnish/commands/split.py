@@ -102,7 +102,7 @@ def _line_writer(file: "DataFile", division: "Division") -> _Write:
 
     from burnish.data.readers.encoding import as_utf8
     from burnish.data.readers.open_file import local, unpacked
-    from burnish.data.readers.records import head_and_rows
+    from burnish.data.splits.divide import head_and_rows
 
     stated = division.encoding if len("\n".encode(division.encoding)) > 1 else "utf-8"
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
-from burnish.dist.affinity import keep_to_own_cores
-from burnish.dist.world import LostPeer, World, place_of, world_from_environment
+from burnish.dist.world import LostPeer, World, keep_to_own_cores, place_of, world_from_environment
 from burnish.engine.stop import StopRequest
 from burnish.errors import BurnishError, CheckpointError
 from burnish.launch.module_path import find_modules_here

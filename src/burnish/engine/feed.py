@@ -1,18 +1,59 @@
-"""Feeds a learner from its stream of batches; the only place where the position in the data moves."""
+"""Feeds a learner from batches that are collated ahead; the only place where the position in the data moves."""
 
-from collections.abc import Callable, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from burnish.data.batching.batches import BatchSlice, BatchStream
-from burnish.data.batching.prefetch import Prefetch
+from burnish.data.batching.ahead import Ahead
+from burnish.data.batching.batches import BatchSlice, BatchStream, Cursor
 from burnish.dist.world import Solo, World
 from burnish.engine.recovery import NO_REPAIRS, Adjustments, BadStep
 from burnish.engine.state import StepOutput
 from burnish.spec.interval import Interval
 from burnish.spec.values import Array, Batch, RandomKey, StepResult
+
+B = TypeVar("B")
+
+
+class Prefetch(Generic[B]):
+    """Draw and collate ahead of the consumer; its cursor is the place after the last batch that was consumed."""
+
+    def __init__(self, stream: BatchStream, collate: Callable[[BatchSlice], B], *, depth: int = 2) -> None:
+        self._cursor = stream.cursor
+        self._ahead = Ahead(_collated(stream, collate), depth=depth)
+
+    @property
+    def cursor(self) -> Cursor:
+        """The place to go on from: batches that were only prepared do not count."""
+        return Cursor(**self._cursor)
+
+    def draw(self) -> tuple[BatchSlice, B]:
+        """Give the next batch; an error of drawing or collating rises here."""
+        item = next(self._ahead, None)
+        assert item is not None, "nothing is drawn after close"
+        drawn, batch = item
+        self._cursor = drawn.cursor_after
+        return drawn, batch
+
+    def close(self) -> None:
+        """Stop preparing; after that nothing can be drawn."""
+        self._ahead.close()
+
+    def __enter__(self) -> Prefetch[B]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _collated(stream: BatchStream, collate: Callable[[BatchSlice], B]) -> Iterator[tuple[BatchSlice, B]]:
+    while True:
+        drawn = stream.draw()
+        yield drawn, collate(drawn)
 
 
 class Trainable(Protocol):

@@ -37,9 +37,8 @@ from burnish.run.ranks import (
 )
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.events_file import EventsFile
-from burnish.run.record.ledger import RecoveryLog
 from burnish.run.record.provenance import provenance
-from burnish.run.recover import recover
+from burnish.run.recover import RecoveryLog, recover
 from burnish.run.saving import CheckpointContent, Saver, room_of
 from burnish.run.seeding_torch import seed_everything
 from burnish.run.sinks import EventDispatcher

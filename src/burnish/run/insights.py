@@ -2,24 +2,27 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from burnish.artifact.predictor import Predictor
 from burnish.data.batching.rng import generator
+from burnish.errors import DataError
 from burnish.spec.protocols import Inspected, Metric
-from burnish.spec.values import Outcome
-from burnish.tasks.tabular.slices import slices_of
-
-if TYPE_CHECKING:
-    pass
+from burnish.spec.values import Array, Outcome
+from burnish.tasks.tabular.frame import ColumnFrame
+from burnish.tasks.tabular.options import Derived
 
 _REPEATS, _FEWER_REPEATS, _MANY_COLUMNS = 5, 2, 40
 """How often a column is shuffled: less often where many columns would make it long."""
 _FEWEST_ROWS = 10
 """A slice of fewer rows says nothing."""
+_MOST_VALUES = 12
+_NUM_RANGES = 4
 
 
 @dataclass(frozen=True)
@@ -86,3 +89,31 @@ def _scores(outcome: Outcome, metrics: Sequence[Metric]) -> Iterator[tuple[str, 
         name = metric.names()[0]
         value = float(metric.scores(outcome)[name][0])
         yield name, value if np.isfinite(value) else None
+
+
+def slices_of(table: pa.Table, column: str, *, derived: Mapping[str, Derived]) -> Iterator[tuple[str, "Array"]]:
+    """Give each frequent value with the rows that hold it, or four ranges of a quantity, and the missing."""
+    if column not in table.column_names and column not in derived:
+        raise DataError(f"task.slices: there is no column `{column}`; there are {', '.join(table.column_names)}")
+    frame = ColumnFrame(table, derived)
+    words = frame.words(column)
+    numbers = frame.numbers(column)
+    distinct = pc.drop_null(pc.unique(words.values))
+    if len(distinct) > _MOST_VALUES and numbers.fits():
+        yield from _ranges(numbers.values)
+    else:
+        codes = pc.index_in(words.values, value_set=distinct).fill_null(-1).to_numpy(zero_copy_only=False)
+        of_row = words.lookup(codes.astype(np.int64), missing=-1)
+        counts = np.bincount(of_row[of_row >= 0], minlength=len(distinct))
+        for at in np.argsort(-counts, kind="stable")[:_MOST_VALUES].tolist():
+            yield str(distinct[at].as_py()), of_row == at
+    yield "missing", words.codes < 0
+
+
+def _ranges(values: "Array") -> "Iterator[tuple[str, Array]]":
+    known = values[np.isfinite(values)]
+    cuts = np.unique(np.quantile(known, np.linspace(0, 1, _NUM_RANGES + 1)))
+    for low, high in pairwise(cuts.tolist()):
+        is_last = high == cuts[-1]
+        inside = (values >= low) & ((values <= high) if is_last else (values < high))
+        yield f"{low:g} to {high:g}", inside

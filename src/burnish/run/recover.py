@@ -1,12 +1,43 @@
-"""Decides what becomes of a run after a step that must not be applied."""
+"""Decides what becomes of a run after a step that must not be applied, and records it in repairs.json."""
 
-from burnish.engine.recovery import BadStep
-from burnish.errors import BurnishError
-from burnish.run.record.ledger import RecoveryLog
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from burnish.engine.recovery import NO_REPAIRS, Adjustments, BadStep
+from burnish.errors import BurnishError, CheckpointError
+from burnish.run.record.directory import read_json, write_json
 from burnish.spec.experiment import TrainPolicy
 from burnish.spec.values import Rows
 
 _SHOWN_ROWS = 20
+
+
+@dataclass
+class RecoveryLog:
+    """Hold the repairs of a run; a process that is not the first one of its run only reads them."""
+
+    path: Path
+    is_writer: bool = True
+    repairs: Adjustments = NO_REPAIRS
+
+    def load(self, saved: Mapping[str, Any] | None) -> None:
+        """Read the file; without one, take what a checkpoint says. The file is newer than any checkpoint."""
+        values = read_json(self.path) if self.path.exists() else saved or {}
+        try:
+            self.repairs = Adjustments.from_json(values)  # type: ignore[arg-type]  # it refuses anything else
+        except ValueError as error:
+            raise CheckpointError(
+                f"{self.path} cannot be read, and without it the run cannot be resumed exactly; "
+                "restore the file from a backup, or train into another directory"
+            ) from error
+
+    def record(self, repairs: Adjustments) -> None:
+        """Write repairs down. Before they take effect: a run killed right after must do the same when resumed."""
+        if self.is_writer:
+            write_json(self.path, repairs.to_json())
+        self.repairs = repairs
 
 
 def recover(bad: BadStep, ledger: RecoveryLog, policy: TrainPolicy, *, rows: Rows, restored_step: int) -> str:

@@ -1,4 +1,4 @@
-"""Saves checkpoints behind the back of the loop, one at a time, and tells of each when it exists."""
+"""Saves checkpoints behind the back of the loop, one at a time, reports each, and decides which stay on disk."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -8,8 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from burnish.durable import sync_file
-from burnish.engine.position import TrainingProgress
-from burnish.engine.retention import dispensable, wanted
+from burnish.engine.position import TrainingProgress, is_due
 from burnish.engine.state import TrainState
 from burnish.engine.stop import StopRequest
 from burnish.run.record.directory import RunDirectory
@@ -130,3 +129,21 @@ def room_of(directory: RunDirectory, policy: TrainPolicy, request: StopRequest) 
     """Say how long a run waits for room on its disk: as its policy says, or until it is asked to stop."""
     minutes = 0.0 if policy.disk_wait.unit == "never" else policy.disk_wait.amount
     return DiskSpace(directory.path, minutes * 60, lambda: request.reason is not None or directory.stop_file.exists())
+
+
+def wanted(places: Mapping[int, TrainingProgress], *, keep: Keep, best: int | None) -> set[int]:
+    """Name the steps that stay: the newest, the best, and the first at or after each multiple of `every`."""
+    steps = sorted(places)
+    stay = {step for step in steps if step == best} | set(steps[-keep.last :])
+    before = TrainingProgress()
+    for step in steps:
+        # Whoever opens a new multiple stays for good, so what was deleted between never changes the answer.
+        if is_due(keep.every, before=before, now=places[step]):
+            stay.add(step)
+        before = places[step]
+    return stay
+
+
+def dispensable(places: Mapping[int, TrainingProgress], *, best: int | None) -> int | None:
+    """Name the oldest step that may go when the disk is full: never the best, never the newest."""
+    return next((step for step in sorted(places)[:-1] if step != best), None)

@@ -6,7 +6,7 @@ import pytest
 
 from bench.harness.contest import Entrant, started
 from burnish.errors import DataError, LaunchError
-from burnish.launch.allocator import allocator_settings
+from burnish.launch.local import allocator_settings
 
 HERE = "tests.unit.bench.contestants"
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from burnish.dist.affinity import keep_to_own_cores
+from burnish.dist.world import keep_to_own_cores
 from burnish.dist.world import Place, Solo, available_cores, place_of, world_from_environment
 from burnish.errors import LaunchError
 

@@ -1,4 +1,4 @@
-"""What every starter experiment has: where it comes from, how its data is read and divided, and its task's defaults."""
+"""What every starter experiment has, and the starter of a file of tags, questions, choices or plain text."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -11,6 +11,7 @@ from burnish.registry import default_registry
 if TYPE_CHECKING:
     from burnish.data.inspection.faults import BadRow
     from burnish.data.inspection.inspect import FileFacts
+    from burnish.data.readers.recognise import TaskOption, TaskShape
 
 _SPLITS = {"validation": "of train; the same rows for the same seed", "test": "never used to choose a checkpoint"}
 _BROKEN_SHOWN = 3
@@ -24,6 +25,12 @@ _COMMENTS = {
     "select: auto": "what chooses the best checkpoint: the first score, or log_loss where validation rows are few",
     "select": "the score that chooses the best checkpoint; loss is log_loss for classes",
     "patience": "evaluations without a better score, then stop",
+}
+_CALLED = {
+    "token_classification": "a tag for every word",
+    "question_answering": "answers found in texts",
+    "multiple_choice": "one of several choices",
+    "masked_lm": "hidden words of plain text; causal_lm continues it instead",
 }
 
 
@@ -106,3 +113,25 @@ def default_lines(task: str) -> list[str]:
 
 def _comment(key: str, value: object) -> str:
     return _COMMENTS.get(f"{key}: {value}") or _COMMENTS.get(key, "")
+
+
+def shape_starter(
+    shape: "TaskShape", facts: "FileFacts", files: dict[str, str], target: Path
+) -> tuple[str, tuple[str, ...]]:
+    """Give the text of the starter, and what to look at in it."""
+    called = _CALLED[shape.task]
+    task = ["task:", line("  type", shape.task, called), *(_option(each) for each in shape.options)]
+    task += [line("  max_length", str(shape.max_length), "tokens; what is longer is cut or read in parts"), ""]
+    parts = [head_lines(facts, files["train"], target), task, data_lines(facts, files), default_lines(shape.task)]
+    columns = ", ".join(f"{each.name} is {_listed(each)}" for each in shape.options)
+    note = f"this is {shape.task}: {called}; {columns}"
+    return "\n".join(each for part in parts for each in part) + "\n", (note,)
+
+
+def _option(option: "TaskOption") -> str:
+    names = [scalar(value) for value in option.values]
+    return line(f"  {option.name}", names[0] if len(names) == 1 else f"[{', '.join(names)}]", option.comment)
+
+
+def _listed(option: "TaskOption") -> str:
+    return " ".join(f"`{value}`" for value in option.values)

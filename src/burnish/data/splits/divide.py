@@ -1,8 +1,12 @@
-"""Divides the rows of one file into train, validation and test, by its classes where it has some."""
+"""Divides the rows of one file into train, validation and test, and finds their bytes to write them again unchanged."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from burnish.data.inspection.faults import judge
 from burnish.data.inspection.inspect import FileFacts, look
@@ -13,7 +17,11 @@ from burnish.data.rows import demand
 from burnish.data.sources.address import DataFile, find
 from burnish.data.splits.arrange import Arranged, arrange
 from burnish.errors import DataError
-from burnish.spec.values import Rows
+from burnish.spec.values import RowOrigins, Rows
+
+_Numbers = np.ndarray[Any, np.dtype[np.int64]]
+_CHUNK = 1 << 22
+_LINE_FEED = 10
 
 
 @dataclass(frozen=True)
@@ -72,3 +80,29 @@ def _label(facts: FileFacts) -> str | None:
     except DataError:
         return None  # rows without a label can be divided all the same
     return labels[0].name if len(labels) == 1 else None
+
+
+def head_and_rows(buffer: pa.Buffer, all_rows: RowOrigins, chosen: RowOrigins) -> Iterator[memoryview]:
+    """Give what stands before the first row, then each chosen row with its line end and the blank lines after it."""
+    starts = _starts(buffer)[_lines(all_rows)]
+    ends = np.append(starts[1:], buffer.size)
+    data = memoryview(buffer)
+    yield data[: starts[0]]
+    for row in np.searchsorted(all_rows.numbers, chosen.numbers):
+        yield data[starts[row] : ends[row]]
+
+
+def _lines(places: RowOrigins) -> _Numbers:
+    """Give the line of each row of a single file, counted from 0."""
+    (first,) = places.first_lines
+    assert first > 0, "only files of lines have a line for each row"
+    lines: _Numbers = places.numbers + first - 1
+    return lines
+
+
+def _starts(buffer: pa.Buffer) -> _Numbers:
+    """Find where each line begins, piece by piece, so that a mapped file is never copied whole."""
+    data = np.frombuffer(buffer, dtype=np.uint8)
+    chunks = range(0, len(data), _CHUNK)
+    found = [np.flatnonzero(data[start : start + _CHUNK] == _LINE_FEED) + start + 1 for start in chunks]
+    return np.concatenate([np.zeros(1, dtype=np.int64), *found])

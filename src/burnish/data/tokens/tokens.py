@@ -1,12 +1,12 @@
-"""A tokenizer with its limits as one value, and whole columns turned into token ids."""
+"""A tokenizer with its limits as one value, and whole columns, texts with offsets and single words as token ids."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -15,13 +15,15 @@ import numpy as np
 import pyarrow as pa
 from tokenizers import Tokenizer
 
-from burnish.data.batching.ragged import pack
+from burnish.data.batching.ragged import Ragged, pack
 from burnish.errors import CheckpointError, ConfigError, DataError, Problem
 from burnish.spec.values import Array
 
 DESCRIPTION = "assets.json"
 _TOKENIZER = "tokenizer.json"
 _ROWS_AT_ONCE = 4096
+_PROBE = "the"
+_WORDS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -150,3 +152,85 @@ def _plain_path(name: str, *, source: Path) -> PurePosixPath:
     if path.is_absolute() or ".." in path.parts or "\\" in name or not path.parts:
         raise CheckpointError(f"{source} names a tokenizer file {name!r}; a file name must stay inside the folder")
     return path
+
+
+@dataclass(frozen=True)
+class PlacedTokens:
+    """The tokens of some texts; `begins` and `ends` count characters of each text, one a token."""
+
+    ids: Ragged
+    begins: Array
+    ends: Array
+
+    def reaching(self, texts: Array, characters: Array) -> Array:
+        """Give, for characters of texts by number, the first token of the text that ends behind each."""
+        keys, bases = self._rising(self.ends)
+        return np.asarray(np.searchsorted(keys, bases[texts] + characters, side="right")) - self.ids.starts[texts]
+
+    def beginning_before(self, texts: Array, characters: Array) -> Array:
+        """Give, for characters of texts by number, the last token of the text that begins before each."""
+        keys, bases = self._rising(self.begins)
+        return np.asarray(np.searchsorted(keys, bases[texts] + characters, side="left")) - 1 - self.ids.starts[texts]
+
+    def _rising(self, places: Array) -> tuple[Array, Array]:
+        """Lay all texts on one axis, each behind the one before it, so that one search finds places in any of them."""
+        of_text = np.repeat(np.arange(len(self.ids)), self.ids.lengths)
+        longest = int(self.ends.max(initial=0)) + 2
+        bases = np.arange(len(self.ids), dtype=np.int64) * longest
+        # Some tokenizers place a token that stands for nothing at 0; on the axis it must not lie before its neighbours.
+        return np.maximum.accumulate(bases[of_text] + places), bases
+
+
+def tokenize_placed(texts: Sequence[str], tokenizer: Tokenizer) -> PlacedTokens:
+    """Encode texts without special tokens, on all cores, and keep where every token stands."""
+    encodings = [
+        encoding
+        for start in range(0, len(texts), _ROWS_AT_ONCE)
+        for encoding in tokenizer.encode_batch(texts[start : start + _ROWS_AT_ONCE], add_special_tokens=False)
+    ]
+    lengths = np.array([len(encoding.ids) for encoding in encodings], dtype=np.int64)
+    total = int(lengths.sum())
+    ids = np.fromiter(chain.from_iterable(encoding.ids for encoding in encodings), dtype=np.int32, count=total)
+    places = chain.from_iterable(chain.from_iterable(encoding.offsets for encoding in encodings))
+    offsets = np.fromiter(places, dtype=np.int32, count=2 * total).reshape(-1, 2)
+    return PlacedTokens(pack(ids, lengths), offsets[:, 0].copy(), offsets[:, 1].copy())
+
+
+def word_pieces(words: pa.Array, assets: TextAssets) -> Ragged:
+    """Give the tokens of each word, at least one; each distinct word is tokenised once.
+
+    A word of which the tokenizer makes nothing, such as a lone control character, becomes its unknown token.
+    """
+    coded = words.dictionary_encode()
+    ids = _encode_words(coded.dictionary.to_pylist(), assets)
+    which = coded.indices.to_numpy(zero_copy_only=False)
+    return Ragged(ids.values, ids.starts[which], ids.lengths[which]).packed()
+
+
+def _encode_words(words: list[str], assets: TextAssets) -> Ragged:
+    tokenizer = assets.tokenizer
+    prefix = " " if _needs_space(tokenizer) else ""
+    stand_in = [_unknown(assets)]
+    encode = partial(tokenizer.encode_batch_fast, is_pretokenized=True, add_special_tokens=False)
+    lists: list[list[int]] = []
+    for start in range(0, len(words), _WORDS_AT_ONCE):
+        some = [[prefix + word] for word in words[start : start + _WORDS_AT_ONCE]]
+        lists += [encoding.ids or stand_in for encoding in encode(some)]
+    lengths = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+    values: Array = np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(lengths.sum()))
+    return pack(values, lengths)
+
+
+def _needs_space(tokenizer: Tokenizer) -> bool:
+    """Tell whether a word alone is read as the beginning of a text, and only after a space as one within it."""
+    within = tokenizer.encode(f"{_PROBE} {_PROBE}", add_special_tokens=False).ids
+    alone, spaced = (
+        tokenizer.encode([text], is_pretokenized=True, add_special_tokens=False).ids for text in (_PROBE, f" {_PROBE}")
+    )
+    return within[-len(alone) :] != alone and within[-len(spaced) :] == spaced
+
+
+def _unknown(assets: TextAssets) -> int:
+    token = getattr(assets.tokenizer.model, "unk_token", None)
+    number = None if token is None else assets.tokenizer.token_to_id(token)
+    return assets.pad_id if number is None else number

@@ -14,14 +14,12 @@ import pyarrow as pa
 from burnish.data.batching.ragged import Ragged, gather, pick, positions, view
 from burnish.data.columns.template import Template, template_of
 from burnish.data.tokens.text import TextCodec
-from burnish.data.tokens.token_offsets import PlacedTokens, tokenize_placed
-from burnish.data.tokens.tokens import TextAssets, tokenize
+from burnish.data.tokens.tokens import PlacedTokens, TextAssets, tokenize, tokenize_placed
 from burnish.data.truncation import Head as KeepHead
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Array, Batch, RandomKey, RowFault, Rows
 from burnish.tasks.question_answering.columns import QuestionColumns
-from burnish.tasks.question_answering.windows import WindowPlan, plan_windows
 from burnish.tasks.tabular.column_types import refuse_other_than_text
 
 VERSION = 1
@@ -213,3 +211,29 @@ def _classifier_id(assets: TextAssets) -> int | None:
             found: int | None = assets.tokenizer.token_to_id(content)
             return found
     return None
+
+
+@dataclass(frozen=True)
+class WindowPlan:
+    """Windows one after the other, in row order: each reads `lengths` tokens of a row's context from `starts` on."""
+
+    source: Array
+    starts: Array
+    lengths: Array
+
+    def local(self, firsts: Array, lasts: Array) -> Array:
+        """Give first and last token of each row, counted in each window [w, 2]; -1 where they do not fit in."""
+        begin, end = firsts[self.source] - self.starts, lasts[self.source] - self.starts
+        inside = (firsts[self.source] >= 0) & (begin >= 0) & (begin <= end) & (end < self.lengths)
+        return np.where(inside[:, None], np.stack([begin, end], axis=1), -1)
+
+
+def plan_windows(contexts: Array, rooms: Array, *, stride: int) -> WindowPlan:
+    """Cover contexts of so many tokens by windows of at most `rooms` tokens; two neighbours share `stride` of them."""
+    rooms = np.maximum(rooms, 1)
+    steps = rooms - np.minimum(stride, rooms - 1)
+    counts = 1 + -(-np.maximum(contexts - rooms, 0) // steps)
+    source = np.repeat(np.arange(len(contexts)), counts)
+    number = np.arange(len(source)) - np.repeat(np.cumsum(counts) - counts, counts)
+    starts = number * steps[source]
+    return WindowPlan(source, starts, np.minimum(rooms[source], contexts[source] - starts))

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
+from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLoss, PrAuc, RocAuc
+from burnish.metrics.regression import R2, GammaDeviance, Mae, Pinball, PoissonDeviance, Rmse
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
 from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
@@ -27,6 +29,10 @@ _OF_NUMBERS: Mapping[str, Literal["mean_squared_error", "poisson", "gamma", "qua
     "gamma": "gamma",
     "quantile": "quantile",
 }
+_TWO: tuple[Metric, ...] = (RocAuc(), Accuracy(), F1(), PrAuc(), LogLoss(), CalibrationError())
+_SEVERAL: tuple[Metric, ...] = (Accuracy(), F1(), RocAuc(), LogLoss(), CalibrationError())
+_NUMBERS: tuple[Metric, ...] = (Rmse(), Mae(), R2())
+"""Of each kind of target, the first metric is the one that a run is judged by."""
 
 
 class Tabular(Component):
@@ -153,8 +159,6 @@ class Tabular(Component):
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         """Give the ranking and the probabilities a score for classes, errors for numbers."""
-        from burnish.tasks.tabular.metrics import metrics_for
-
         return metrics_for(profile.kind if profile else self.kind, loss=self.loss, quantile=self.quantile)
 
     def refine(self, outcome: Outcome, profile: Profile) -> Profile:
@@ -194,3 +198,21 @@ class Tabular(Component):
             label_smoothing=self.label_smoothing,
             gamma=self.focal_gamma,
         )
+
+
+def metrics_for(kind: str, *, loss: str, quantile: float) -> tuple[Metric, ...]:
+    """Give the metrics of one kind, the loss's own among them; for `auto`, those of every kind that may turn out."""
+    if kind == "regression":
+        return _of_numbers(loss, quantile)
+    if kind == "auto":
+        return (*_TWO, *_of_numbers(loss, quantile))
+    return _TWO if kind == "binary" else _SEVERAL
+
+
+def _of_numbers(loss: str, quantile: float) -> tuple[Metric, ...]:
+    own: dict[str, Metric] = {
+        "poisson": PoissonDeviance(),
+        "gamma": GammaDeviance(),
+        "quantile": Pinball(quantile=quantile),
+    }
+    return (own[loss], *_NUMBERS) if loss in own else _NUMBERS

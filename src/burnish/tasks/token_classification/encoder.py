@@ -11,8 +11,7 @@ from burnish.data.batching.padding import Padding, pad, token_places
 from burnish.data.batching.ragged import Ragged, gather, pack, pick
 from burnish.data.columns.template import Template, template_of
 from burnish.data.tokens.text import length_problems, padding_of
-from burnish.data.tokens.tokens import TextAssets
-from burnish.data.tokens.word_pieces import word_pieces
+from burnish.data.tokens.tokens import TextAssets, word_pieces
 from burnish.errors import ConfigError
 from burnish.metrics.chunks import BEGIN, INSIDE, marks_of
 from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows

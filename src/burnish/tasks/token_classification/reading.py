@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,9 +11,12 @@ import pyarrow.compute as pc
 
 from burnish.errors import DataError
 from burnish.metrics.chunks import ChunkMarks, marks_of
-from burnish.spec.values import Array, Profile, RowFault
-from burnish.tasks.token_classification.rows import TagItems
+from burnish.spec.values import Array, Profile, RowFault, Rows
+from burnish.tasks.token_classification.rows import TagItems, items_of
 from burnish.tasks.token_classification.schemes import impossible, rewritten, scheme_of, tags_of
+
+if TYPE_CHECKING:
+    from burnish.tasks.token_classification import TokenClassification
 
 _SHOWN = 20
 _MOSTLY = 0.5
@@ -136,3 +139,20 @@ def _is_tag(tag: str) -> bool:
 
 def _some(counts: Mapping[str, int]) -> str:
     return ", ".join(list(counts)[:_SHOWN]) or "there are none"
+
+
+def profile_of(task: "TokenClassification", rows: Rows) -> Profile:
+    """Give the tags that are learned, with their counts, and what is odd about those that are written."""
+    items_of(rows.table[task.words], name=task.words)
+    tags = items_of(rows.table[task.tags], name=task.tags)
+    reading = learn_reading(tags, scheme=task.scheme, learn_as=task.learn_as, names=task.labels)
+    if len(reading.labels) < 2:
+        raise DataError(f"the column {task.tags} holds one tag, {', '.join(reading.labels)}; at least 2 are needed")
+    counts = np.bincount(reading.numbers(tags), minlength=len(reading.labels)).tolist()
+    facts = {**reading.facts, "label_counts": dict(zip(reading.labels, counts, strict=True))}
+    wrong = reading.num_impossible(tags) if task.impossible == "count" else 0
+    if wrong:
+        note = f"{wrong:,} of {len(tags.flat):,} tags of train are not allowed where they are in "
+        f"{reading.written.upper()}"
+        facts |= {"impossible_tags": wrong, "notes": [f"{note}; entities are read as conlleval reads them"]}
+    return Profile("tags", reading.labels, facts)

@@ -68,7 +68,7 @@ class TokenClassification(Component):
 
     def profile(self, rows: Rows) -> Profile:
         """Find how entities are written and which tags there are."""
-        from burnish.tasks.token_classification.profile import profile_of
+        from burnish.tasks.token_classification.reading import profile_of
 
         return profile_of(self, rows)
 

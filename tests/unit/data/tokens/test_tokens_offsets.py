@@ -7,7 +7,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import Punctuation, Sequence, WhitespaceSplit
 
-from burnish.data.tokens.token_offsets import PlacedTokens, tokenize_placed
+from burnish.data.tokens.tokens import PlacedTokens, tokenize_placed
 
 TEXTS = ["", "é$12 ab-c", "x", " ab  ab"]
 

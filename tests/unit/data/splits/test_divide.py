@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from burnish.data.readers.read_delimited import read_delimited
 from burnish.data.readers.read_json import read_json_lines
-from burnish.data.readers.records import head_and_rows
 from burnish.data.readers.scan import Dialect
 from burnish.data.rows import keep
+from burnish.data.splits.divide import head_and_rows
 
 CELLS = st.text(st.sampled_from('ab ,"\n\té'), max_size=6)
 

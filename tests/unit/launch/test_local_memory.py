@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from burnish.launch.allocator import allocator_settings
+from burnish.launch.local import allocator_settings
 
 CHURN = """
 import mmap, resource, ctypes

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.dist.affinity import share_of
+from burnish.dist.world import share_of
 
 ASK = """
 import json, os
-from burnish.dist.affinity import keep_to_own_cores
+from burnish.dist.world import keep_to_own_cores
 from burnish.dist.world import available_cores
 keep_to_own_cores()
 print(json.dumps([sorted(os.sched_getaffinity(0)), available_cores()]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from burnish.data.batching.batches import BatchStream, Cursor
-from burnish.data.batching.prefetch import Prefetch
+from burnish.engine.feed import Prefetch
 from burnish.errors import DataError
 from burnish.spec.experiment import Batching
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from burnish.artifact.foreign import code_digests
-from burnish.artifact.imports import files_with_imports
+from burnish.artifact.foreign import code_digests, files_with_imports
 from burnish.tasks.tabular.options import Derived
 
 

@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 
 from burnish.errors import DataError
+from burnish.run.insights import slices_of
 from burnish.tasks.tabular.options import Derived
-from burnish.tasks.tabular.slices import slices_of
 
 
 def test_values_come_by_frequency_and_missing_last() -> None:
