@@ -2,8 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from burnish.dist.world import available_cores
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.plan import read_plan
+from burnish.spec.events import Event
 from burnish.spec.experiment import Experiment
 
 _MARGIN = 1.05
@@ -18,6 +22,12 @@ class OpenOption:
 
     option: str
     values: tuple[str, ...]
+
+
+def settle_choices(experiment: Experiment, run: RunDirectory, measure: Measure) -> list[str]:
+    """Give the overrides that fix what an experiment leaves open: those of an earlier attempt, or the fastest here."""
+    choices = open_choices(experiment)
+    return recorded(choices, read_plan(run)) if run.exists() else calibrated(choices, measure)
 
 
 def open_choices(experiment: Experiment, *, cores: int | None = None) -> list[OpenOption]:
@@ -54,3 +64,17 @@ def _taken(choice: OpenOption, seconds: dict[str, float]) -> str:
     usual = choice.values[0]
     fastest = min(choice.values, key=lambda value: seconds[value])
     return fastest if seconds[fastest] * _MARGIN < seconds[usual] else usual
+
+
+def time_step(
+    experiment: str,
+    configs: Sequence[Path],
+    overrides: Sequence[str],
+    watch: Callable[[Event], None],
+    tried: Sequence[str],
+) -> float:
+    """Measure the seconds of a training step with some overrides tried."""
+    from burnish.commands.plan import plan
+
+    options = [*overrides, *tried]
+    return plan(experiment, configs=configs, overrides=options, is_steps_only=True, watch=watch).timing.step_seconds

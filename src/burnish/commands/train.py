@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from burnish.commands.calibrate import Measure, calibrated, open_choices, recorded
+from burnish.commands.calibrate import settle_choices, time_step
 from burnish.commands.config import check
 from burnish.config import Resolved, fingerprint
 from burnish.engine.stop import REASON_OF_SIGNAL
@@ -70,8 +70,8 @@ def train(
     # A run that has ended is only read, and needs its data no longer.
     resolved = ask(trust_code=trust_code, has_inputs=result_of(run).reason not in COMPLETE)
     if is_calibrated:
-        files = [str(path) for path in configs]
-        measured = _calibrated(resolved.experiment, run, partial(_timed, str(experiment), files, overrides, watch))
+        measure = partial(time_step, str(experiment), configs, overrides, watch)
+        measured = settle_choices(resolved.experiment, run, measure)
         watch(Noted(0, f"chosen on this machine: {', '.join(measured) or 'nothing was left on auto'}"))
         resolved = ask(measured=measured, trust_code=trust_code)
     start = partial(_start, resolved=resolved, processes=processes, watch=watch)
@@ -131,25 +131,6 @@ def _replace(run: RunDirectory, watch: Callable[[Event], None]) -> None:
     with unclaimed(run, tell=lambda sentence: watch(Noted(0, sentence))):
         if not has_learned_nothing(run):
             watch(Noted(0, f"the run that was in {run.path} is in {move_aside(run)} now"))
-
-
-def _calibrated(experiment: Experiment, run: RunDirectory, measure: Measure) -> list[str]:
-    choices = open_choices(experiment)
-    return recorded(choices, read_plan(run)) if run.exists() else calibrated(choices, measure)
-
-
-def _timed(
-    experiment: str,
-    configs: Sequence[str],
-    overrides: Sequence[str],
-    watch: Callable[[Event], None],
-    tried: Sequence[str],
-) -> float:
-    from burnish.commands.plan import plan
-
-    files = [Path(path) for path in configs]
-    options = [*overrides, *tried]
-    return plan(experiment, configs=files, overrides=options, is_steps_only=True, watch=watch).timing.step_seconds
 
 
 def go_on(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from burnish.commands import calibrate
 from burnish.commands import train as train_module
 from burnish.commands.calibrate import OpenOption, calibrated, open_choices, recorded
 from burnish.commands.config import check
@@ -55,8 +56,8 @@ def test_what_was_measured_stands_in_the_plan_and_is_not_measured_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seconds = {"sdpa": 1.0, "auto": 2.0}
-    monkeypatch.setattr(train_module, "open_choices", lambda _experiment: [ATTENTION])
-    monkeypatch.setattr(train_module, "_timed", lambda *given: seconds.pop(given[-1][-1].split("=")[1], 3.0))
+    monkeypatch.setattr(calibrate, "open_choices", lambda _experiment: [ATTENTION])
+    monkeypatch.setattr(train_module, "time_step", lambda *given: seconds.pop(given[-1][-1].split("=")[1], 3.0))
     monkeypatch.setattr(train_module, "go_on", lambda run, settle, **_: settle())
     run, notes = RunDirectory(tmp_path / "run"), list[Event]()
     for _ in range(2):
