@@ -1,0 +1,69 @@
+"""The source keeps its shape: short files and functions, one class a name, few small modules. Limits only shrink."""
+
+import pytest
+
+from bench.structure import Structure, measure
+
+MAX_LINES = 43_200
+MAX_MODULES = 391
+MAX_MODULES_IN_A_FOLDER = 30
+
+# A command's options are its parameters, each with its help.
+LONG_SIGNATURES = {
+    "burnish.cli.evaluate:evaluate",
+    "burnish.cli.predict:predict",
+    "burnish.cli.tokenizer:train",
+    "burnish.cli.train:train",
+}
+# What a task asks of a model, and the truncation that keeps the head of a text.
+SHARED_NAMES = {"Head"}
+SMALL_MODULES = {
+    *(f"burnish.cli.{verb}" for verb in ("bench", "list", "new", "search")),  # a file a verb
+    "burnish.cli.live",  # rich, which only a terminal needs
+    "burnish.commands.list",  # `cli` prints what `commands` finds
+    "burnish.commands.resume",  # an address that users import
+    "burnish.config.merge",
+    "burnish.launch.torchrun",
+    *(f"burnish.metrics.{word}" for word in ("answers", "perplexity", "retrieval", "tagging")),
+    "burnish.metrics.tokens",  # numpy, which checking a config must not load
+    *(f"burnish.models.{name}" for name in ("deep", "linear", "tab_m")),  # a file a model
+    *(f"burnish.report.{part}" for part in ("residuals", "settings", "tag_baselines", "trees_baseline")),
+    *(f"burnish.tasks.{task}.decoder" for task in ("multiple_choice", "tabular")),  # numpy; a file of every task
+}
+
+
+@pytest.fixture(scope="module")
+def found() -> Structure:
+    return measure()
+
+
+def test_no_file_is_long(found: Structure) -> None:
+    assert found.long_files == ()
+
+
+def test_only_signatures_of_commands_are_long(found: Structure) -> None:
+    assert set(found.long_functions) == LONG_SIGNATURES
+
+
+def test_a_class_has_a_name_of_its_own(found: Structure) -> None:
+    assert set(found.classes_named_twice) == SHARED_NAMES
+
+
+def test_a_folder_can_be_read_at_a_glance(found: Structure) -> None:
+    folder, number = found.largest_folder
+    assert number <= MAX_MODULES_IN_A_FOLDER, folder
+
+
+def test_a_small_module_with_one_importer_joins_it(found: Structure) -> None:
+    new = set(found.small_with_one_importer) - SMALL_MODULES
+    assert not new, f"join {', '.join(sorted(new))} with the module that imports it"
+
+
+def test_no_exception_is_left_over(found: Structure) -> None:
+    over = SMALL_MODULES - set(found.small_with_one_importer)
+    assert not over, f"remove {', '.join(sorted(over))} from SMALL_MODULES"
+
+
+def test_the_tree_does_not_grow(found: Structure) -> None:
+    assert found.lines <= MAX_LINES
+    assert found.modules <= MAX_MODULES
