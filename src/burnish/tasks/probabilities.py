@@ -6,8 +6,8 @@ from burnish.spec.values import Array
 
 
 def softmax(logits: "Array") -> "Array":
-    """Give shares [n, k] that add up to 1 a row; minus infinity is 0."""
+    """Give shares [n, …, k] that add up to 1 along the last axis; minus infinity is 0."""
     if not len(logits):
         return logits
-    raised = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(raised / raised.sum(axis=1, keepdims=True))
+    raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    return np.asarray(raised / raised.sum(axis=-1, keepdims=True))

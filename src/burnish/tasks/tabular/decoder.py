@@ -7,6 +7,7 @@ import numpy as np
 
 from burnish.spec.values import Array, Outcome, Profile
 from burnish.tasks.calibration import Calibration
+from burnish.tasks.probabilities import softmax
 from burnish.tasks.tabular.target import Measure
 
 
@@ -21,7 +22,7 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, *, threshold: float
         values, truth = _numbers(members, label, measure=Measure.of_profile(profile))
         return Outcome("regression", rows, values, values, truth, weights=weights)
     fitted: Mapping[str, Any] = profile.facts.get("fitted", {})
-    shares = Calibration.from_json(fitted.get("calibration")).applied(_softmax(members).mean(axis=1))
+    shares = Calibration.from_json(fitted.get("calibration")).applied(softmax(members).mean(axis=1))
     chosen = decide(shares, kind=profile.kind, threshold=float(fitted.get("threshold", threshold)))
     return Outcome(profile.kind, rows, shares, chosen, label, profile.labels, weights=weights)
 
@@ -36,8 +37,3 @@ def decide(shares: "Array", *, kind: str, threshold: float) -> "Array":
 def _numbers(members: "Array", label: "Array | None", *, measure: Measure) -> "tuple[Array, Array | None]":
     values = measure.answers(members[:, :, 0]).mean(axis=1)
     return values, None if label is None else measure.truth(label.astype(np.float64))
-
-
-def _softmax(logits: "Array") -> "Array":
-    shifted = np.exp(logits - logits.max(axis=-1, keepdims=True))
-    return np.asarray(shifted / shifted.sum(axis=-1, keepdims=True))
