@@ -97,6 +97,6 @@ class Similarity(Component):
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         """Give correlations and errors."""
-        from burnish.tasks.text_classification.metrics import CORRELATIONS
+        from burnish.tasks.text_classification.task import CORRELATIONS
 
         return CORRELATIONS

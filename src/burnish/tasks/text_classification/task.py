@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
 
 from burnish.errors import ConfigError, Problem
+from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLoss, Matthews, PrAuc, RocAuc
+from burnish.metrics.regression import R2, Mae, Mse, Pearson, Rmse, Spearman
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
 from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
@@ -19,6 +21,12 @@ if TYPE_CHECKING:
     from burnish.tasks.labels import LabelColumns
 
 Kind = Literal["auto", "binary", "multiclass", "multilabel", "regression"]
+_CLASSES: tuple[Metric, ...] = (Accuracy(), F1(), Matthews(), RocAuc(), LogLoss(), CalibrationError())
+_SETS: tuple[Metric, ...] = (F1(average="micro"), F1(average="macro"), Accuracy(), RocAuc(), PrAuc(), LogLoss())
+# First a score that knows the level of the numbers, which a correlation does not see.
+_NUMBERS: tuple[Metric, ...] = (R2(), Rmse(), Mae(), Mse(), Pearson(), Spearman())
+CORRELATIONS: tuple[Metric, ...] = (Pearson(), Spearman(), Mse(), Mae(), R2())
+"""For numbers whose order matters more than their level, such as how alike two texts are."""
 
 
 class TextClassification(Component):
@@ -137,8 +145,6 @@ class TextClassification(Component):
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         """Give accuracy and F1 for classes, errors and correlations for numbers."""
-        from burnish.tasks.text_classification.metrics import CORRELATIONS, metrics_for
-
         if profile and profile.kind == "regression" and "target" not in profile.facts:
             return CORRELATIONS  # a run from before targets were scaled is judged as it was
         return metrics_for(profile.kind if profile else self.kind)
@@ -197,3 +203,12 @@ class TextClassification(Component):
         if profile.kind == "multilabel":
             return Objective("binary_cross_entropy", **options)
         return Objective("focal" if self.loss == "focal" else "cross_entropy", **options)
+
+
+def metrics_for(kind: str) -> tuple[Metric, ...]:
+    """Give the metrics of one kind; for `auto`, those of every kind that may turn out."""
+    if kind == "multilabel":
+        return _SETS
+    if kind == "regression":
+        return _NUMBERS
+    return _CLASSES if kind != "auto" else (*_CLASSES, *_SETS, *_NUMBERS)
