@@ -152,7 +152,7 @@ def profile_of(task: "TokenClassification", rows: Rows) -> Profile:
     facts = {**reading.facts, "label_counts": dict(zip(reading.labels, counts, strict=True))}
     wrong = reading.num_impossible(tags) if task.impossible == "count" else 0
     if wrong:
-        note = f"{wrong:,} of {len(tags.flat):,} tags of train are not allowed where they are in "
-        f"{reading.written.upper()}"
-        facts |= {"impossible_tags": wrong, "notes": [f"{note}; entities are read as conlleval reads them"]}
+        share, scheme = f"{wrong:,} of {len(tags.flat):,} tags of train", reading.written.upper()
+        note = f"{share} are not allowed where they are in {scheme}; entities are read as conlleval reads them"
+        facts |= {"impossible_tags": wrong, "notes": [note]}
     return Profile("tags", reading.labels, facts)
