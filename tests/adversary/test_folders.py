@@ -25,7 +25,7 @@ from tests.adversary.seeds import Seeds, seeds
 pytestmark = pytest.mark.timeout(3600 if IS_FULL else 300)
 
 ARTIFACT = ("MANIFEST.json", "experiment.yaml", "profile.json", "golden.json", "model/shape.json")
-CHECKPOINT = ("MANIFEST.json", "state.json", "optimizer.json", "data.json", "plan.yaml")
+CHECKPOINT = ("MANIFEST.json", "state.json", "optimizer.json", "data.json", "plan.yaml", "profile.json")
 RUN = ("plan.yaml", "profile.json", "scores.json", "exit.json", "insights.json")
 
 

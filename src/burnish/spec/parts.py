@@ -1,5 +1,6 @@
 """An experiment of several tasks as one ordinary experiment a task, and their profiles as one."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -98,6 +99,7 @@ def written_profiles(written: object) -> dict[str, Mapping[str, Any]]:
 
 def profile_from_json(values: Mapping[str, Any]) -> Profile:
     """Read a profile back from its JSON values; raise ValueError for those of another shape."""
+    json.dumps(values, allow_nan=False)  # refuses numbers that no profile is written with: nan and infinity
     return TypeAdapter(Profile).validate_python(values)
 
 

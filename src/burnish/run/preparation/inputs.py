@@ -1,7 +1,8 @@
 """What a run was trained on: the plan, profile and data digests that each checkpoint keeps, and what changed since."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -30,6 +31,8 @@ class TrainedOn:
     """By task."""
     on_change: Callable[[Sequence[str]], None] = lambda _changes: None
     """Refuses, or says that it is accepted."""
+    reading: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Refuses recorded profiles that a task cannot read."""
 
     def settle(self, task: str, splits: Splits) -> Profile | None:
         """Compare the files of a task with those it was trained on; give the profile that its weights belong to."""
@@ -87,7 +90,17 @@ def recorded_in(checkpoint: Checkpoint, *, on_change: Callable[[Sequence[str]], 
     with refusing_misfit(checkpoint.path):
         found = written_profiles(written) if written else {}
         profiles = {name: profile_from_json(each) for name, each in found.items()}
-    return TrainedOn(_digests(checkpoint.path / DATA), profiles, on_change)
+    return TrainedOn(_digests(checkpoint.path / DATA), profiles, on_change, partial(_refusing_profile, checkpoint.path))
+
+
+@contextmanager
+def _refusing_profile(folder: Path) -> Iterator[None]:
+    """Refuse a profile that lacks what its task wrote: the run that saved it has read its own, so the file is wrong."""
+    with refusing_misfit(folder):
+        try:
+            yield
+        except (LookupError, TypeError, AttributeError) as error:
+            raise ValueError(f"{PROFILE}: {type(error).__name__}: {error}") from error
 
 
 def refuse_changed_plan(

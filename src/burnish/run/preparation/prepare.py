@@ -201,12 +201,15 @@ def _ready(
         raise _with_faults_of_the_rest(experiment, error) from error
     # What the weights were trained with comes first: a label that is new in a changed file must not reshape them.
     profile = trained_on.settle(name, splits) or experiment.task.profile(splits.train)
-    refuse_misfits(experiment, profile)
+    with trained_on.reading():
+        refuse_misfits(experiment, profile)
+        experiment.task.head(profile)
     digests = digests_of(name, splits)
     if record is not None:
         _record(record, profile, digests)
     assets = experiment.model.assets()
-    encoder = experiment.task.encoder(profile, assets)
+    with trained_on.reading():
+        encoder = experiment.task.encoder(profile, assets)
     if isinstance(experiment.data, PreparedFolder):
         refuse_misfit(experiment.data.dir, encoder)
     sound = partial(_sound, experiment=experiment, encoder=encoder, quarantine=quarantine)

@@ -4,11 +4,18 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from functools import cache
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter
 
 from burnish.spec.values import TableInputs
 
 MISSING_ID, UNSEEN_ID, FIRST_ID = 0, 1, 2
+_KINDS = "^(number|category|boolean|datetime|hash|identity)$"
+_PARTS = "^(value|missing|year|minute|elapsed|(hour|weekday|day|month|day_of_year)(_sin|_cos)?)$"
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+_Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
@@ -16,14 +23,14 @@ class ColumnPlan:
     """How a column is read, and what the training rows held in it."""
 
     name: str
-    kind: str
+    kind: Annotated[str, Field(pattern=_KINDS)]
     """number, category, boolean, datetime, hash or identity."""
     default: str | None = None
     """What stands in for a missing value, if the user said so."""
-    fill: float | None = None
+    fill: _Number | None = None
     """What stands in for a missing number or time."""
     vocabulary: tuple[str, ...] = ()
-    size: int = 0
+    size: _Count = 0
     """Buckets of a hash, or the range of an identity."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Statistics of the training rows: missing, unreadable, infinite, distinct, mean …"""
@@ -40,10 +47,10 @@ class ColumnPlan:
 class Scaling:
     """A monotone map of a number: `(value - centre) / spread`, after a log or through quantiles if it says so."""
 
-    how: str = "none"
-    centre: float = 0.0
-    spread: float = 1.0
-    points: tuple[float, ...] = ()
+    how: Annotated[str, Field(pattern="^(none|zscore|log|quantile)$")] = "none"
+    centre: _Number = 0.0
+    spread: _Number = 1.0
+    points: tuple[_Number, ...] = ()
     """Quantiles of the training rows, for `quantile`."""
 
 
@@ -53,20 +60,20 @@ class NumberPlan:
 
     name: str
     column: str
-    part: str = "value"
+    part: Annotated[str, Field(pattern=_PARTS)] = "value"
     """value, missing (1 where it is), or a part of a time such as hour, hour_sin and hour_cos."""
     scaling: Scaling = Scaling()
-    edges: tuple[float, ...] = (0.0, 1.0)
+    edges: tuple[_Number, ...] = (0.0, 1.0)
 
 
 @dataclass(frozen=True)
 class WidePlan:
     """One column of ids in the wide numbering: a category, the buckets of a number, or a cross of such."""
 
-    columns: tuple[str, ...]
-    size: int
-    offset: int
-    boundaries: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
+    columns: Annotated[tuple[str, ...], Field(min_length=1)]
+    size: _Count
+    offset: _Count
+    boundaries: Mapping[str, tuple[_Number, ...]] = field(default_factory=dict)
     """For the numbers among the columns, where they are cut."""
 
 
@@ -110,22 +117,17 @@ class TablePlan:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "TablePlan":
-        """Rebuild what `to_json` wrote, be it read from a file or not."""
-        return cls(
-            columns=tuple(
-                ColumnPlan(**{**each, "vocabulary": tuple(each["vocabulary"])}) for each in values["columns"]
-            ),
-            numbers=tuple(_number(each) for each in values["numbers"]),
-            wide=tuple(_wide(each) for each in values["wide"]),
-            dropped=dict(values["dropped"]),
-        )
+        """Rebuild what `to_json` wrote; raise ValueError for what it cannot have written."""
+        plan = _adapter().validate_python(values)
+        known = {column.name for column in plan.columns}
+        named = {number.column for number in plan.numbers} | {name for wide in plan.wide for name in wide.columns}
+        if not named <= known:
+            raise ValueError(f"the plan of a table uses columns that it does not describe: {', '.join(named - known)}")
+        if any(each.scaling.how == "quantile" and not each.scaling.points for each in plan.numbers):
+            raise ValueError("the plan of a table scales by quantiles, and has none")
+        return plan
 
 
-def _number(values: Mapping[str, Any]) -> NumberPlan:
-    scaling = Scaling(**{**values["scaling"], "points": tuple(values["scaling"]["points"])})
-    return NumberPlan(**{**values, "scaling": scaling, "edges": tuple(values["edges"])})
-
-
-def _wide(values: Mapping[str, Any]) -> WidePlan:
-    boundaries = {name: tuple(cuts) for name, cuts in values["boundaries"].items()}
-    return WidePlan(**{**values, "columns": tuple(values["columns"]), "boundaries": boundaries})
+@cache
+def _adapter() -> TypeAdapter[TablePlan]:
+    return TypeAdapter(TablePlan)

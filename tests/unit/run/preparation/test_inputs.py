@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from burnish.errors import CheckpointError
 from burnish.run.preparation.inputs import TrainedOn, changed_files, digests_of, recorded_in
 from burnish.spec.values import Profile, RowOrigins, Rows, Splits
 from burnish.storage.checkpoints import Checkpoint
@@ -50,3 +51,21 @@ def test_a_recorded_file_without_a_name_is_passed_over(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "data.json").write_text('{"": "1", " ": "2", "x.csv": "3"}')
     assert recorded_in(Checkpoint(folder, 4), on_change=pytest.fail).digests == {"x.csv": "3"}
+
+
+@pytest.mark.parametrize("facts", ['{"a": NaN}', '{"a": [-Infinity]}', "[]"])
+def test_a_recorded_profile_of_another_shape_is_refused(tmp_path: Path, facts: str) -> None:
+    folder = tmp_path / "checkpoints" / "step-00000004"
+    folder.mkdir(parents=True)
+    (folder / "profile.json").write_text(f'{{"kind": "binary", "facts": {facts}}}')
+    with pytest.raises(CheckpointError, match="does not hold the state of this run"):
+        recorded_in(Checkpoint(folder, 4), on_change=pytest.fail)
+
+
+@pytest.mark.parametrize("error", [KeyError("table"), TypeError("no list"), ValueError("no number")])
+def test_a_recorded_profile_that_its_task_cannot_read_is_refused(tmp_path: Path, error: Exception) -> None:
+    folder = tmp_path / "checkpoints" / "step-00000004"
+    folder.mkdir(parents=True)
+    known = recorded_in(Checkpoint(folder, 4), on_change=pytest.fail)
+    with pytest.raises(CheckpointError, match=r"step-00000004 does not hold the state"), known.reading():
+        raise error

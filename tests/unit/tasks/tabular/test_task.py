@@ -529,3 +529,22 @@ def test_a_column_that_is_no_word_number_or_time_is_not_used_and_no_target(colum
         return  # a target may be any word
     with pytest.raises(DataError, match=r"the column `odd` holds .*, and a target is a single word or number"):
         profiled(table, target="odd")
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "said"),
+    [
+        ("columns", {"kind": "\0"}, "columns.0.kind"),
+        ("columns", {"size": 10**30}, "columns.0.size"),
+        ("numbers", {"column": "elsewhere"}, "columns that it does not describe: elsewhere"),
+        ("numbers", {"part": ["hour"]}, "numbers.0.part"),
+        ("numbers", {"scaling": {"how": "quantile", "points": ["NaN"]}}, "numbers.0.scaling.points.0"),
+        ("numbers", {"scaling": {"how": "quantile"}}, "scales by quantiles, and has none"),
+        ("wide", {"columns": []}, "wide.0.columns"),
+    ],
+)
+def test_a_plan_that_cannot_have_been_written_is_refused(part: str, change: dict[str, Any], said: str) -> None:
+    written = Tabular(target="tip").profile(rows_of(trips())).facts["table"]
+    first, *others = written[part]
+    with pytest.raises(ValueError, match=said.replace(".", r"\.")):
+        TablePlan.from_json({**written, part: [{**first, **change}, *others]})
