@@ -15,7 +15,7 @@ from burnish.metrics.regression import Rmse
 from burnish.metrics.tally import Tally, mean_score
 from burnish.registry import default_registry
 from burnish.report.classes import class_scores, ranking_curves
-from burnish.report.linear import Matrices, Standing, constant, linear
+from burnish.report.linear import Standing, constant, linear
 from burnish.report.predictions import read_predictions
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome, Profile, RowOrigins, Rows
@@ -183,8 +183,8 @@ def test_baselines_learn_from_weighted_rows(kind: str) -> None:
     frame = Standing(kind, said.labels, said.rows, said.truth)
     again = weighed.repeated
     assert constant(said.truth, frame, weighed.weights) == pytest.approx(constant(said.truth[again], frame))
-    found = linear(Matrices(features, features), said.truth, frame=frame, seed=0, weights=weighed.weights)
-    expected = linear(Matrices(features[again], features), said.truth[again], frame=frame, seed=0)
+    found = linear(features, said.truth, frame=frame, seed=0, weights=weighed.weights)(features)
+    expected = linear(features[again], said.truth[again], frame=frame, seed=0)(features)
     assert found == pytest.approx(expected, abs=2e-2 if kind == "multiclass" else 1e-3)
 
 
@@ -192,7 +192,7 @@ def test_a_baseline_does_not_learn_a_class_whose_rows_weigh_nothing() -> None:
     targets = np.arange(NUM_ROWS) % 2
     features = np.random.default_rng(5).normal(size=(NUM_ROWS, 4))
     frame = Standing("binary", LABELS[:2], np.arange(NUM_ROWS), targets)
-    found = linear(Matrices(features, features), targets, frame=frame, seed=0, weights=1.0 - targets)
+    found = linear(features, targets, frame=frame, seed=0, weights=1.0 - targets)(features)
     assert (found[:, 1] == 0).all()
 
 

@@ -1,6 +1,7 @@
 """Scores that a model must beat: the majority or the mean, and a linear model on words."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import numpy as np
 from burnish.errors import DataError, MissingExtra
 from burnish.extras import require
 from burnish.metrics.sums import Array
-from burnish.report.linear import Matrices, Standing, constant, linear, sample
+from burnish.report.linear import Predict, Standing, linear, sample
 from burnish.report.texts import RowTexts
 from burnish.spec.values import Outcome
 
@@ -43,13 +44,15 @@ def baselines(
     rows = np.arange(len(eval_texts)) if eval_rows is None else eval_rows
     frame = Standing(kind=kind, labels=labels, rows=np.asarray(rows), truth=truth)
     targets = np.asarray(train_truth)
-    found = {"mean" if kind == "regression" else "majority": frame.outcome(constant(targets, frame))}
+    found = {"mean" if kind == "regression" else "majority": frame.usual(targets)}
     kept = sample(len(train_texts), most=max_train, seed=seed)
-    words = _words(_chosen(train_texts, kept), eval_texts, note=note)
-    if words is not None:
-        name = "tfidf_ridge" if kind == "regression" else "tfidf_logistic"
-        found[name] = frame.outcome(linear(words, targets[kept], frame=frame, seed=seed))
-    return found
+    learn = partial(linear, targets=targets[kept], frame=frame, seed=seed)
+    try:
+        learned = frame.learned(lambda: _fit(_chosen(train_texts, kept), eval_texts, learn=learn))
+    except (MissingExtra, DataError) as reason:
+        note(f"the TF-IDF baseline was left out: {reason}")
+        return found
+    return {**found, "tfidf_ridge" if kind == "regression" else "tfidf_logistic": learned}
 
 
 def _refuse_uneven(num_texts: int, num_truths: int, *, what: str) -> None:
@@ -61,23 +64,24 @@ def _chosen(texts: Sequence[str], kept: Array) -> list[str]:
     return [*_cut(texts.among(kept) if isinstance(texts, RowTexts) else [texts[at] for at in kept])]
 
 
-def _words(train: Sequence[str], evaluation: Sequence[str], *, note: Callable[[str], None]) -> Matrices | None:
-    try:
-        text = require("sklearn.feature_extraction.text", extra="baselines", why="for the TF-IDF baseline")
-    except MissingExtra as missing:
-        note(f"the TF-IDF baseline was left out: {missing}")
-        return None
+def _fit(train: Sequence[str], asked: Sequence[str], *, learn: Callable[[Any], Predict]) -> Callable[[], Array]:
+    vectorizer, words = _words(train)
+    predict = learn(words)
+    return lambda: predict(vectorizer.transform(_cut(asked)))
+
+
+def _words(train: Sequence[str]) -> tuple[Any, Any]:
+    text = require("sklearn.feature_extraction.text", extra="baselines", why="for the TF-IDF baseline")
     # Words seen once are mostly noise; a tiny set may have no others.
     for min_df in (2, 1):
         vectorizer = text.TfidfVectorizer(
             ngram_range=(1, 2), sublinear_tf=True, min_df=min_df, max_features=MAX_WORDS, dtype=np.float32
         )
         try:
-            return Matrices(vectorizer.fit_transform(train), vectorizer.transform(_cut(evaluation)))
+            return vectorizer, vectorizer.fit_transform(train)
         except ValueError:
             continue
-    note("the TF-IDF baseline was left out: the training texts hold no words of two letters or more")
-    return None
+    raise DataError("the training texts hold no words of two letters or more")
 
 
 def _cut(texts: Iterable[str]) -> Iterator[str]:

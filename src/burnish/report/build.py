@@ -1,7 +1,8 @@
 """Finishes a run's record: baselines beside its scores, and the page that shows it all."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 import pyarrow as pa
@@ -9,6 +10,7 @@ import pyarrow as pa
 from burnish.data.batching.ragged import pick
 from burnish.report.baselines import baselines
 from burnish.report.collect import collect
+from burnish.report.events import read_story
 from burnish.report.linear import sample
 from burnish.report.page import render
 from burnish.report.table_baselines import table_baselines
@@ -18,10 +20,10 @@ from burnish.report.trees_baseline import boosted_trees
 from burnish.run.predicting.scoring import Scorer, scored
 from burnish.run.preparation.prepare import PreparedTask
 from burnish.run.record.directory import RunDirectory, read_json, write_json, write_text
-from burnish.run.record.result import sheet_from_json, sheet_to_json
+from burnish.run.record.result import THIS_RUN, sheet_from_json, sheet_to_json
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Growing
-from burnish.spec.values import Array, Outcome, Score
+from burnish.spec.values import Array, Outcome, Score, Times
 from burnish.tasks.token_classification import TokenClassification
 
 _MOST_SCORED = 20_000
@@ -38,7 +40,11 @@ def compare(
     """Put baselines next to the scores of a run, on the test rows or else on those of validation."""
     tasks = scorer.prepared.parts
     split = next(split for split in ("test", "validation") if _is_known(outcomes.get(split, {}), tasks))
-    add_baselines(directory, score_baselines(scorer, outcomes[split], split=split, note=note))
+    said = _predicted(scorer.parts, outcomes[split], split=split, note=note)
+    fit_seconds = read_story(directory.events).training_seconds
+    own = replace(_total(each.times for each in outcomes[split].values()), fit_seconds=fit_seconds)
+    times = {name: _total(each.times for each in found.values()) for name, found in said.items()}
+    add_baselines(directory, score_baselines(scorer, said), times={THIS_RUN: own, **times})
 
 
 def _is_known(outcomes: Mapping[str, Outcome], tasks: Collection[str]) -> bool:
@@ -46,17 +52,29 @@ def _is_known(outcomes: Mapping[str, Outcome], tasks: Collection[str]) -> bool:
     return all(name in outcomes and outcomes[name].truth is not None for name in tasks)
 
 
-def score_baselines(
-    scorer: Scorer, outcomes: Mapping[str, Outcome], *, split: str, note: Callable[[str], None]
-) -> dict[str, Mapping[str, Score]]:
-    """Score simple models of each task on the rows that the run's own model was scored on, or on thousands of them."""
-    parts = scorer.parts
-    said = {name: _beside(parts[name], outcome, split=split, note=note) for name, outcome in outcomes.items()}
-    baselines = dict.fromkeys(baseline for found in said.values() for baseline in found)
+def score_baselines(scorer: Scorer, said: Mapping[str, Mapping[str, Outcome]]) -> dict[str, Mapping[str, Score]]:
+    """Score what simple models predicted for each task."""
     return {
-        baseline: scored({name: (part.metrics, said.get(name, {}).get(baseline)) for name, part in parts.items()})
-        for baseline in baselines
+        baseline: scored({name: (part.metrics, found.get(name)) for name, part in scorer.parts.items()})
+        for baseline, found in said.items()
     }
+
+
+def _predicted(
+    parts: Mapping[str, Scorer], outcomes: Mapping[str, Outcome], *, split: str, note: Callable[[str], None]
+) -> dict[str, dict[str, Outcome]]:
+    """Give by baseline and task what it predicts for the rows that the run was scored on, or thousands of them."""
+    said: dict[str, dict[str, Outcome]] = {}
+    for name, outcome in outcomes.items():
+        for baseline, found in _beside(parts[name], outcome, split=split, note=note).items():
+            said.setdefault(baseline, {})[name] = found
+    return said
+
+
+def _total(times: Iterable[Times]) -> Times:
+    """Add up the times of several tasks."""
+    pairs = [(each.fit_seconds or 0.0, each.predict_seconds or 0.0) for each in times]
+    return Times(*(round(sum(seconds), 6) for seconds in zip(*pairs, strict=True)))
 
 
 def _beside(scorer: Scorer, outcome: Outcome, *, split: str, note: Callable[[str], None]) -> dict[str, Outcome]:
@@ -104,8 +122,10 @@ def _beside_tags(
 def _beside_choices(
     experiment: Experiment, prepared: PreparedTask, *, outcome: Outcome, split: str, note: Callable[[str], None]
 ) -> dict[str, Outcome]:
+    began = perf_counter()
     usual = np.bincount(prepared.features["train"]["label"].to_numpy()).argmax()
-    return {"majority": replace(outcome, decisions=np.full_like(outcome.decisions, usual), answers=None)}
+    times = Times(perf_counter() - began, 0.0)
+    return {"majority": replace(outcome, decisions=np.full_like(outcome.decisions, usual), answers=None, times=times)}
 
 
 def _beside_nothing(
@@ -121,11 +141,13 @@ _BESIDE = {
 }
 
 
-def add_baselines(directory: RunDirectory, found: Mapping[str, Mapping[str, Score]]) -> None:
-    """Write baselines into scores.json, beside what the run scored."""
+def add_baselines(
+    directory: RunDirectory, found: Mapping[str, Mapping[str, Score]], *, times: Mapping[str, Times]
+) -> None:
+    """Write baselines and times into scores.json, next to what the run scored."""
     sheet = sheet_from_json(read_json(directory.scores))
     if sheet is not None:
-        write_json(directory.scores, sheet_to_json(replace(sheet, baselines=found)))
+        write_json(directory.scores, sheet_to_json(replace(sheet, baselines=found, times=times)))
 
 
 def write_page(directory: RunDirectory) -> None:

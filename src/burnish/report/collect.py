@@ -18,7 +18,7 @@ from burnish.report.table import read_columns, read_slices
 from burnish.run.predicting.predictions import read_outcome
 from burnish.run.record.directory import RunDirectory
 from burnish.spec.parts import ALONE, written_profiles
-from burnish.spec.values import Outcome, Score
+from burnish.spec.values import Outcome, Score, Times
 
 _SPLITS = ("train", "validation", "test")
 _ENDINGS = {
@@ -53,6 +53,7 @@ def collect(run_directory: Path) -> ReportData:
         facts=tuple(_facts(story, ending)),
         splits=splits,
         baselines=_by_split(_section(scores, "baselines")),
+        times=_times(_section(scores, "times")),
         training=story.training,
         evaluations=story.evaluations,
         columns=read_columns(profile, insights),
@@ -169,6 +170,19 @@ def _shown(parts: Mapping[str, Predictions], headline: Headline | None) -> Predi
 
 def _by_split(document: Mapping[str, Any]) -> dict[str, dict[str, Score]]:
     return {str(split): _scores(scores) for split, scores in document.items() if isinstance(scores, Mapping)}
+
+
+def _times(document: Mapping[str, Any]) -> dict[str, Times]:
+    found = {str(name): each for name, each in document.items() if isinstance(each, Mapping)}
+    return {
+        name: Times(_seconds(each.get("fit_seconds")), _seconds(each.get("predict_seconds")))
+        for name, each in found.items()
+    }
+
+
+def _seconds(value: object) -> float | None:
+    seconds = _number(value)
+    return seconds if seconds is not None and 0 <= seconds < math.inf else None
 
 
 def _scores(document: Mapping[str, Any]) -> dict[str, Score]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from burnish.metrics.confidence import Reliability
-from burnish.spec.values import Score
+from burnish.spec.values import Score, Times
 
 
 @dataclass(frozen=True)
@@ -185,6 +185,8 @@ class ReportData:
     facts: tuple[Fact, ...] = ()
     splits: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
     baselines: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
+    times: Mapping[str, Times] = field(default_factory=dict)
+    """By baseline, and of the run itself as `this_run`."""
     training: Training | None = None
     evaluations: tuple[EvaluationCurve, ...] = ()
     confusion: Matrix | None = None

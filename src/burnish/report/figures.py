@@ -57,7 +57,9 @@ def readable(name: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write a span of time: `42 s`, `3 min 20 s`, `2 h 5 min`."""
+    """Write a span of time: `15 ms`, `42 s`, `3 min 20 s`, `2 h 5 min`."""
+    if 0 < seconds < 0.1:
+        return f"{1000 * seconds:.0f} ms" if seconds >= 0.001 else "under 1 ms"
     whole = round(seconds)
     if whole < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{whole} s"

@@ -1,14 +1,28 @@
 """Learns what any model must beat, from rows of numbers: the majority, and a linear model."""
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from importlib import import_module
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from burnish.metrics.sums import Array
-from burnish.spec.values import Outcome
+from burnish.spec.values import Outcome, Times
+
+Predict = Callable[[Any], Array]
+"""A model that was learned: takes examples as rows of numbers, sparse or not, and gives its outputs."""
+
+
+def timed(fit: Callable[[], Callable[[], Array]], now: Callable[[], float] = perf_counter) -> tuple[Array, Times]:
+    """Let a model learn and then predict, and say how long each took."""
+    began = now()
+    predict = fit()
+    learned = now()
+    outputs = predict()
+    return outputs, Times(learned - began, now() - learned)
 
 
 @dataclass(frozen=True)
@@ -32,18 +46,24 @@ class Standing:
             self.kind, self.rows, outputs, self._decide(outputs), self.truth, self.labels, weights=self.weights
         )
 
+    def learned(self, fit: Callable[[], Callable[[], Array]]) -> Outcome:
+        """Let a baseline learn and predict, and decide by its outputs."""
+        outputs, times = timed(fit)
+        return replace(self.outcome(outputs), times=times)
+
+    def usual(self, targets: Array, weights: Array | None = None) -> Outcome:
+        """Predict what `constant` gives, which takes no time once it is known."""
+
+        def fit() -> Callable[[], Array]:
+            outputs = constant(targets, self, weights)
+            return lambda: outputs
+
+        return self.learned(fit)
+
     def _decide(self, outputs: Array) -> Array:
         if self.kind == "regression":
             return outputs
         return (outputs >= 0.5).astype(np.int64) if self.kind == "multilabel" else outputs.argmax(axis=1)
-
-
-@dataclass(frozen=True)
-class Matrices:
-    """Training and evaluation examples as rows of numbers, sparse or not."""
-
-    train: Any
-    evaluation: Any
 
 
 def constant(targets: Array, frame: Standing, weights: Array | None = None) -> Array:
@@ -63,55 +83,59 @@ def sample(size: int, *, most: int, seed: int) -> Array:
     return np.sort(np.random.Generator(np.random.Philox(seed)).choice(size, most, replace=False))
 
 
-def linear(matrices: Matrices, targets: Array, *, frame: Standing, seed: int, weights: Array | None = None) -> Array:
-    """Learn a linear model and give its outputs on the evaluation examples."""
+def linear(train: Any, targets: Array, *, frame: Standing, seed: int, weights: Array | None = None) -> Predict:
+    """Learn a linear model from examples as rows of numbers."""
     if weights is not None and not weights.all():
         kept = np.flatnonzero(weights)
-        matrices = Matrices(matrices.train[kept], matrices.evaluation)
-        targets, weights = targets[kept], weights[kept]
+        train, targets, weights = train[kept], targets[kept], weights[kept]
     if frame.kind == "regression":
-        return _ridge(matrices, targets, weights)
+        return _ridge(train, targets, weights)
     if frame.kind == "multilabel":
-        return np.stack([_probability(matrices, column, weights, seed=seed) for column in targets.T], axis=1)
+        columns = [_probability(train, column, weights, seed=seed) for column in targets.T]
+        return lambda asked: np.stack([each(asked) for each in columns], axis=1)
     if len(np.unique(targets)) == 2:
         present = np.unique(targets)
-        second = _probability(matrices, targets == present[1], weights, seed=seed)
-        return _spread(np.stack([1 - second, second], axis=1), present, size=frame.num_labels)
-    return _several(matrices, targets, weights, size=frame.num_labels)
+        second = _probability(train, targets == present[1], weights, seed=seed)
+        return lambda asked: _spread(_both(second(asked)), present, size=frame.num_labels)
+    return _several(train, targets, weights, size=frame.num_labels)
 
 
-def log_linear(matrices: Matrices, targets: Array, *, weights: Array | None = None) -> Array:
+def log_linear(train: Any, targets: Array, *, weights: Array | None = None) -> Predict:
     """Learn the logarithm of the mean, where a loss is not defined for a prediction below 0."""
     model = import_module("sklearn.linear_model").PoissonRegressor(alpha=1e-3, max_iter=300)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # as above: a baseline need not have converged
-        model.fit(matrices.train, targets, weights)
-    return np.asarray(model.predict(matrices.evaluation), dtype=np.float64)
+        model.fit(train, targets, weights)
+    return lambda asked: np.asarray(model.predict(asked), dtype=np.float64)
 
 
-def _ridge(matrices: Matrices, targets: Array, weights: Array | None) -> Array:
-    model = import_module("sklearn.linear_model").Ridge(solver="lsqr").fit(matrices.train, targets, weights)
-    return np.asarray(model.predict(matrices.evaluation), dtype=np.float64)
+def _ridge(train: Any, targets: Array, weights: Array | None) -> Predict:
+    model = import_module("sklearn.linear_model").Ridge(solver="lsqr").fit(train, targets, weights)
+    return lambda asked: np.asarray(model.predict(asked), dtype=np.float64)
 
 
-def _probability(matrices: Matrices, targets: Array, weights: Array | None, *, seed: int) -> Array:
+def _probability(train: Any, targets: Array, weights: Array | None, *, seed: int) -> Predict:
     is_true = targets.astype(np.int64)
     if len(np.unique(is_true)) < 2:
-        return np.full(matrices.evaluation.shape[0], float(is_true[0]))
+        return lambda asked: np.full(asked.shape[0], float(is_true[0]))
     model = import_module("sklearn.linear_model").LogisticRegression(C=10, solver="liblinear", random_state=seed)
-    model.fit(matrices.train, is_true, weights)
-    return np.asarray(model.predict_proba(matrices.evaluation)[:, 1], dtype=np.float64)
+    model.fit(train, is_true, weights)
+    return lambda asked: np.asarray(model.predict_proba(asked)[:, 1], dtype=np.float64)
 
 
-def _several(matrices: Matrices, targets: Array, weights: Array | None, *, size: int) -> Array:
+def _several(train: Any, targets: Array, weights: Array | None, *, size: int) -> Predict:
     if len(np.unique(targets)) < 2:
-        return _spread(np.ones((matrices.evaluation.shape[0], 1)), np.unique(targets), size=size)
+        return lambda asked: _spread(np.ones((asked.shape[0], 1)), np.unique(targets), size=size)
     # A loose tolerance: the last digits of a baseline are not worth a minute.
     model = import_module("sklearn.linear_model").LogisticRegression(C=10, solver="lbfgs", tol=1e-3, max_iter=50)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(matrices.train, targets, weights)
-    return _spread(model.predict_proba(matrices.evaluation), model.classes_, size=size)
+        model.fit(train, targets, weights)
+    return lambda asked: _spread(model.predict_proba(asked), model.classes_, size=size)
+
+
+def _both(second: Array) -> Array:
+    return np.stack([1 - second, second], axis=1)
 
 
 def _spread(outputs: Array, present: Array, *, size: int) -> Array:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from burnish.report import svg
 from burnish.report.data import CurvePoint, EvaluationCurve, Headline, RankingCurve, ReportData
-from burnish.report.figures import figure, readable, share, shortened
+from burnish.report.figures import duration, figure, readable, share, shortened
 from burnish.report.residuals import residual_chart
 from burnish.spec.values import Score
 
@@ -31,7 +31,7 @@ class _Chart:
 def render(data: ReportData) -> str:
     """Give the whole page; a part whose data is absent is left out."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters.update(figure=figure, readable=readable, share=share, shortened=shortened)
+    environment.filters.update(duration=duration, figure=figure, readable=readable, share=share, shortened=shortened)
     source = resources.files("burnish.report").joinpath("page.html.j2").read_text(encoding="utf-8")
     return environment.from_string(source).render(
         data=data,

@@ -1,6 +1,7 @@
 """What a model over a table must beat: the majority or mean, and a linear model on scaled numbers and one-hots."""
 
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 from burnish.errors import MissingExtra
 from burnish.extras import require
 from burnish.metrics.sums import Array
-from burnish.report.linear import Matrices, Standing, constant, linear, log_linear, sample
+from burnish.report.linear import Standing, linear, log_linear, sample
 from burnish.spec.values import Outcome, Profile
 from burnish.tasks.tabular.compact import Compact
 from burnish.tasks.tabular.encoder import array_of
@@ -28,8 +29,7 @@ def table_baselines(
     standing = Standing(outcome.kind, outcome.labels, outcome.rows, outcome.truth, outcome.weights)
     targets = truths(train, profile)
     weights = array_of(train["weight"]).astype(np.float64) if "weight" in train.column_names else np.ones(len(train))
-    usual = standing.outcome(constant(targets, standing, weights))
-    found = {"mean" if outcome.kind == "regression" else "majority": usual}
+    found = {"mean" if outcome.kind == "regression" else "majority": standing.usual(targets, weights)}
     try:
         require("sklearn.linear_model", extra="baselines", why="for the linear baseline")
     except MissingExtra as missing:
@@ -37,14 +37,15 @@ def table_baselines(
         return found
     kept = sample(len(train), most=MAX_TRAIN, seed=seed)
     plan = TablePlan.from_json(profile.facts["table"])
-    matrices = Matrices(_design(train.take(kept), plan), _design(scored, plan))
+    learn, name = partial(linear, frame=standing, seed=seed), "ridge" if outcome.kind == "regression" else "logistic"
     if profile.kind == "regression" and Measure.of_profile(profile).link == "log":
-        found["log_linear"] = standing.outcome(log_linear(matrices, targets[kept], weights=weights[kept]))
-    else:
-        name = "ridge" if outcome.kind == "regression" else "logistic"
-        outputs = linear(matrices, targets[kept], frame=standing, seed=seed, weights=weights[kept])
-        found[name] = standing.outcome(outputs)
-    return found
+        learn, name = partial(log_linear), "log_linear"
+
+    def fit() -> Callable[[], Array]:
+        predict = learn(_design(train.take(kept), plan), targets[kept], weights=weights[kept])
+        return lambda: predict(_design(scored, plan))
+
+    return {**found, name: standing.learned(fit)}
 
 
 def truths(features: pa.Table, profile: Profile) -> Array:

@@ -1,10 +1,12 @@
 """The score of boosted trees on the features of a run: what a user would pick instead of its network."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from burnish.errors import ConfigError, MissingExtra
+from burnish.report.linear import timed
 from burnish.run.preparation.prepare import PreparedTask
 from burnish.spec.protocols import Task
 from burnish.spec.values import Array, Batch, Head, Outcome
@@ -21,22 +23,23 @@ def boosted_trees(
     train = prepared.batch_of("train", _some(prepared.features["train"].num_rows, seed=seed))
     asked = prepared.batch_of(split)
     try:
-        logits = _logits(head, train, prepared.batch_of("validation"), asked=asked)
+        logits, times = timed(lambda: _fit(head, train, prepared.batch_of("validation"), asked=asked))
     except (MissingExtra, ConfigError) as reason:
         note(f"the baseline of boosted trees was left out: {reason}")
         return None
     kept = {name: asked[name] for name in ("row", "label", "weight") if name in asked}
-    return task.decode({"logits": logits, "part": np.arange(len(logits)), **kept}, prepared.profile)
+    outcome = task.decode({"logits": logits, "part": np.arange(len(logits)), **kept}, prepared.profile)
+    return replace(outcome, times=times)
 
 
-def _logits(head: Head, train: "Batch", validation: "Batch", *, asked: "Batch") -> "Array":
+def _fit(head: Head, train: "Batch", validation: "Batch", *, asked: "Batch") -> "Callable[[], Array]":
     from burnish.models.gbdt import Gbdt
     from burnish.models.tabular.boosted_trees_torch import BoostedTrees
 
     trees = BoostedTrees(Gbdt(), head)
     trees.begin(train)
     trees.fit(validation)
-    return trees.logits(asked)
+    return lambda: trees.logits(asked)
 
 
 def _some(size: int, *, seed: int) -> "Array":

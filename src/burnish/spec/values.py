@@ -198,6 +198,14 @@ class RandomKey:
 
 
 @dataclass(frozen=True)
+class Times:
+    """How long a model took to learn and to predict, where that was measured."""
+
+    fit_seconds: float | None = None
+    predict_seconds: float | None = None
+
+
+@dataclass(frozen=True)
 class Outcome:
     """Outputs beside the truth, one entry a row; `rows` makes the order irrelevant."""
 
@@ -215,6 +223,7 @@ class Outcome:
     """What to show of each row where classes and numbers do not say it; `predicted` is among its columns."""
     weights: Array | None = None
     """How much each row counts in a score, where the data says so; else every row counts 1."""
+    times: Times = field(default=Times(), compare=False)
 
     def part(self, which: Array | slice) -> Outcome:
         """Give the outcome of some of the rows."""

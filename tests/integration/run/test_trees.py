@@ -165,6 +165,7 @@ def test_the_baseline_beats_the_mean_and_keeps_the_rows(monkeypatch: pytest.Monk
     outcome = boosted_trees(prepared(), task, split="test", seed=0)
     assert outcome is not None
     assert list(outcome.rows) == list(range(200))
+    assert outcome.times.fit_seconds > outcome.times.predict_seconds > 0
     assert float(Mse().scores(outcome)["mse"][0]) < 0.6 * np.var(outcome.truth)
 
 

@@ -57,6 +57,8 @@ def test_it_learns_and_leaves_all_its_files(tips: Path) -> None:
     assert scores["scores"]["test"]["roc_auc"]["value"] > 0.9
     assert (scores["headline"], scores["is_lower_better"]) == ("roc_auc", False)  # though log_loss selects
     assert set(scores["baselines"]) >= {"majority", "logistic"}
+    assert set(scores["times"]) == {"this_run", *scores["baselines"]}
+    assert all(each["fit_seconds"] > 0 and each["predict_seconds"] >= 0 for each in scores["times"].values())
     profile = json.loads((tips / "run" / "profile.json").read_text())
     assert set(profile["facts"]["fitted"]) == {"calibration", "threshold"}
     assert profile == json.loads((tips / "run" / "artifact" / "profile.json").read_text())
@@ -66,7 +68,7 @@ def test_it_learns_and_leaves_all_its_files(tips: Path) -> None:
     assert all(each["low"] <= each["mean"] <= each["high"] for each in importance.values())
     assert {each["value"] for each in insights["slices"] if each["column"] == "pay"} >= {"Cash", "Card", "missing"}
     page = (tips / "run" / "report.html").read_text()
-    assert all(words in page for words in ("Permutation importance", "Slices", "<h2>Columns</h2>"))
+    assert all(words in page for words in ("Permutation importance", "Slices", "<h2>Columns</h2>", "Time to fit"))
 
 
 def test_rows_given_one_by_one_get_the_answers_of_training_bit_for_bit(tips: Path) -> None:

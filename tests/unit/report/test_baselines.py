@@ -29,6 +29,7 @@ def test_two_classes() -> None:
     assert found["majority"].decisions.tolist() == [1] * 20
     assert found["majority"].outputs[0].tolist() == [14 / 40, 26 / 40]
     assert Tally([Accuracy()], [found["tfidf_logistic"]]).scores() == {"accuracy": 1.0}
+    assert all(each.times.fit_seconds > 0 and each.times.predict_seconds > 0 for each in found.values())
 
 
 def test_several_classes_of_which_one_is_never_seen() -> None:

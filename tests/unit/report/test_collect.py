@@ -12,6 +12,7 @@ from burnish.report.collect import collect
 from burnish.report.data import CurvePoint, Fact, ReportData
 from burnish.report.events import smooth, thin
 from burnish.report.page import render
+from burnish.spec.values import Times
 
 PLAN = """name: demo/reviews                # demo/reviews.yaml:1
 task:
@@ -68,6 +69,13 @@ def write_predictions(path: Path, **columns) -> None:
     num_rows = len(columns["truth"])
     texts = [f"text {number}" for number in range(num_rows)]
     pq.write_table(pa.table({"row": np.arange(num_rows) + 10, "text": texts, **columns}), path)
+
+
+def test_times_are_read_unless_they_are_none(run: Path) -> None:
+    sheet = json.loads((run / "scores.json").read_text())
+    took = {"this_run": {"fit_seconds": 2, "predict_seconds": "nan"}, "majority": {"fit_seconds": -1}, "mean": 3}
+    (run / "scores.json").write_text(json.dumps({**sheet, "times": took}))
+    assert collect(run).times == {"this_run": Times(2.0), "majority": Times()}
 
 
 def test_everything_in_the_directory_is_told(run: Path) -> None:

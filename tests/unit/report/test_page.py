@@ -29,7 +29,7 @@ from burnish.report.data import (
     Training,
 )
 from burnish.report.page import render
-from burnish.spec.values import Score
+from burnish.spec.values import Score, Times
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report" / "page.html"
 HOSTILE = "\"'><script>alert(1)</script>&"
@@ -47,6 +47,7 @@ def report(word: str = "good") -> ReportData:
         facts=(Fact("Train rows", "1,200"), Fact("Labels", word)),
         splits={"validation": {"accuracy": score}, "test": {"accuracy": score, "f1": Score(0.88), word: weak}},
         baselines={"majority": {"accuracy": weak}, "tfidf_logistic": {"accuracy": Score(0.8, 0.75, 0.85)}},
+        times={"this_run": Times(83.0, 1.25), "majority": Times(0.0004), "tfidf_logistic": Times(2.5, 0.025)},
         training=Training(curve, curve, (CurvePoint(1, 1e-4), CurvePoint(3, 0.0))),
         evaluations=(EvaluationCurve("accuracy", "validation", curve, best_step=2),),
         confusion=Matrix("test", ("bad", word), ((40, 10), (5, 45)), num_labels=2),
@@ -107,6 +108,12 @@ def test_the_first_lines_tell_the_score_its_interval_and_the_distance_to_the_bas
     page = render(report())
     assert "95% interval 0.850 to 0.950" in page
     assert "0.100 better than TF-IDF + logistic regression (0.800)" in page
+
+
+def test_the_scores_end_with_the_times_of_the_run_and_of_each_baseline() -> None:
+    page = render(report())
+    assert "<td>Time to fit</td><td></td><td>1 min 23 s</td><td>under 1 ms</td><td>2.5 s</td></tr>" in page
+    assert "<td>Time to predict</td><td></td><td>1.2 s</td><td></td><td>25 ms</td></tr>" in page
 
 
 def test_an_error_is_better_when_it_is_lower() -> None:

@@ -30,3 +30,4 @@ def test_under_a_log_link_the_linear_baseline_has_one_too_and_beats_the_mean(los
     true = DEVIANCES[loss](y[400:], mean[400:])
     assert found["log_linear"].outputs.min() > 0
     assert said["log_linear"] < true + 0.2 * (said["mean"] - true)
+    assert all(each.times.fit_seconds > 0 and each.times.predict_seconds > 0 for each in found.values())

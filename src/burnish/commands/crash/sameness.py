@@ -16,7 +16,7 @@ from burnish.spec.events import Started
 
 _EVENTS = "events.jsonl"
 _TOLD = ("stepped", "evaluated")
-_CLOCK = ("minutes", "seconds", "time", "attempt")
+_CLOCK = ("minutes", "seconds", "fit_seconds", "predict_seconds", "time", "attempt")
 """What no two runs share, however alike they are."""
 _ABSENT = "nothing"
 _DATA = "data.json"

@@ -1,7 +1,8 @@
 """Scores a split with a learner, task by task."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from time import perf_counter
 from typing import Literal
 
 from burnish.artifact.predictor import views
@@ -14,7 +15,7 @@ from burnish.run.selection import judging, main_metric, metrics_of, selection
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, MEAN, named, parts_of
 from burnish.spec.protocols import Metric
-from burnish.spec.values import Outcome, Score
+from burnish.spec.values import Outcome, Score, Times
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Scorer:
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Outcome:
         """Predict a split of one task, together with the other processes of the run."""
+        began = perf_counter()
         features = self.prepared.features[split]
         lengths = features["length"].to_numpy()
         outputs = infer_all(
@@ -83,7 +85,8 @@ class Scorer:
             fitting=fitting,
             progress=progress,
         )
-        return self.experiment.task.decode(outputs, self.prepared.profile, self.prepared.rows[split].table)
+        outcome = self.experiment.task.decode(outputs, self.prepared.profile, self.prepared.rows[split].table)
+        return replace(outcome, times=Times(predict_seconds=perf_counter() - began))
 
     def scored(self, outcomes: Mapping[str, Outcome], *, intervals: bool = True) -> dict[str, Score]:
         """Score what was said of a split, task by task."""

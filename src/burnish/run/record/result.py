@@ -2,13 +2,15 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from burnish.spec.values import Score
+from burnish.spec.values import Score, Times
 
 Scores = Mapping[str, Score]
+THIS_RUN = "this_run"
+"""What times call the run, next to the names of baselines."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,8 @@ class ScoreSheet:
     baselines: Mapping[str, Scores]
     is_lower_better: bool = False
     """Whether the headline is an error or a loss; not written by old versions."""
+    times: Mapping[str, Times] = field(default_factory=dict)
+    """By baseline, and of the run itself as `this_run`; not written by old versions."""
 
     @property
     def split(self) -> str | None:
@@ -73,6 +77,7 @@ def sheet_to_json(sheet: ScoreSheet) -> dict[str, object]:
         "is_lower_better": sheet.is_lower_better,
         "scores": {split: _scores_to_json(scores) for split, scores in sheet.scores.items()},
         "baselines": {name: _scores_to_json(scores) for name, scores in sheet.baselines.items()},
+        **({"times": {name: asdict(times) for name, times in sheet.times.items()}} if sheet.times else {}),
     }
 
 
@@ -84,6 +89,7 @@ def sheet_from_json(document: object) -> ScoreSheet | None:
             scores={k: _scores_from_json(v) for k, v in document["scores"].items()},  # type: ignore[index]  # as above
             baselines={k: _scores_from_json(v) for k, v in document["baselines"].items()},  # type: ignore[index]  # as above
             is_lower_better=document.get("is_lower_better") is True,  # type: ignore[attr-defined]  # as above
+            times={k: _times(v) for k, v in document.get("times", {}).items()},  # type: ignore[attr-defined]  # as above
         )
     except (TypeError, KeyError, ValueError, AttributeError):
         return None
@@ -111,6 +117,10 @@ def _scores_from_json(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Scor
         )
         for name, each in scores.items()
     }
+
+
+def _times(times: Mapping[str, float | None]) -> Times:
+    return Times(times.get("fit_seconds"), times.get("predict_seconds"))
 
 
 def _number(value: float | None) -> float | str | None:

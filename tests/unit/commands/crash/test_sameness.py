@@ -98,6 +98,13 @@ def test_predictions_and_scores_are_compared_by_content(pair: tuple[RunDirectory
     ]
 
 
+def test_times_are_not_compared(pair: tuple[RunDirectory, RunDirectory]) -> None:
+    for number, run in enumerate(pair):
+        took = {"ridge": {"fit_seconds": 1.5 + number, "predict_seconds": 0.5 + number}}
+        run.scores.write_text(json.dumps({"headline": "accuracy", "times": took}))
+    assert differences(*pair) == []
+
+
 def test_a_file_that_only_one_run_has_is_named(pair: tuple[RunDirectory, RunDirectory]) -> None:
     left, right = pair
     right.scores.unlink()

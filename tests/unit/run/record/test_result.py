@@ -7,17 +7,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.run.record.result import RunResult, ScoreSheet, sheet_from_json, sheet_of, sheet_to_json
-from burnish.spec.values import Score
+from burnish.spec.values import Score, Times
 
 numbers = st.floats(allow_nan=False)
 scores = st.dictionaries(
     st.text(max_size=4), st.builds(Score, numbers, low=st.none() | numbers, high=st.none() | numbers), max_size=3
 )
+seconds = st.none() | st.floats(0, 1e6)
 sheets = st.builds(
     ScoreSheet,
     st.text(max_size=4),
     st.dictionaries(st.text(max_size=4), scores, max_size=3),
     st.dictionaries(st.text(max_size=4), scores, max_size=3),
+    st.booleans(),
+    st.dictionaries(st.text(max_size=4), st.builds(Times, seconds, seconds), max_size=3),
 )
 
 
