@@ -49,7 +49,7 @@ def _training_seconds(events: Sequence[Mapping[str, Any]]) -> float | None:
         time = _float(event.get("time"))
         if event.get("event") in ("started", "stepped", "evaluated") and math.isfinite(time):
             times.setdefault(str(event.get("attempt")), []).append(time)
-    return sum(max(each) - min(each) for each in times.values()) if times else None
+    return round(sum(max(each) - min(each) for each in times.values()), 6) if times else None
 
 
 def smooth(points: Sequence[CurvePoint]) -> tuple[CurvePoint, ...]:
