@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from typing import NoReturn
 
 from burnish.dist.world import LostPeer, World, keep_to_own_cores, place_of, world_from_environment
 from burnish.engine.stop import StopRequest
@@ -143,5 +144,18 @@ def _attempt_number(file: EventsFile) -> int:
     return 1 if last is None else last.attempt + 1
 
 
+def leave(code: int) -> NoReturn:
+    """End this process; as one of several without tearing the interpreter down.
+
+    A thread of gloo may still hold the tensors of the last exchange. If it lets go of them while Python is being torn
+    down, it cannot take Python's lock any more, and the process is aborted although all of its work is done.
+    """
+    if not os.environ.get("RANK"):
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    leave(main(sys.argv[1:]))
