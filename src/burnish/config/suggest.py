@@ -79,7 +79,10 @@ def assignments(entry: Foreign, given: str | None, *, options: Iterable[KnownOpt
     written = entry.translate(given)
     if written is None:
         return list(dict.fromkeys(option.path for option in legal))
-    node = read_value(written, source="")
+    try:
+        node = read_value(written, source="")
+    except BurnishError:  # no YAML, so it fits nowhere; the answer is about the name
+        return list(dict.fromkeys(option.path for option in legal))
     fitting = {option.path for option in legal if option.accepts(node, registry=registry)}
     return list(dict.fromkeys(assignment(each.path, written if each.path in fitting else None) for each in legal))
 

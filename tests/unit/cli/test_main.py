@@ -58,3 +58,9 @@ def test_words_that_are_not_utf8_are_refused_together(word: str, capsys: pytest.
     assert "the command line has 2 problems" in told
     assert f"{word!a} is not UTF-8" in told
     assert f"{'a ' + word!a} is not UTF-8" in told
+
+
+@pytest.mark.parametrize("flag", ["-Infinity={{7*7}}", "--learning-rate={{7*7}}", "--epochs=[1"])
+def test_an_unknown_flag_is_explained_whatever_its_value_is(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["config", "check", "mine.yaml", flag]) == 2
+    assert f"no such option: {flag.partition('=')[0]}" in capsys.readouterr().err
