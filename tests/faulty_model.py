@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 from burnish.models.transformer import Transformer
 from burnish.models.transformers.network_torch import TransformerNetwork
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 from burnish.testing.tiny_torch import tiny_model
 from tests.project import BAD, GOOD, PLAIN
 
@@ -35,7 +35,7 @@ _ANSWERS: list[int] = []
 class Tight(Transformer):
     """Fail for want of memory as the variable says; without it, be a model like any other."""
 
-    def network(self, head: Head, assets: Assets) -> TransformerNetwork:
+    def network(self, head: HeadSpec, assets: Assets) -> TransformerNetwork:
         """Build the network and watch what it is given."""
         network = super().network(head, assets)
         network.register_forward_pre_hook(_hold_to_room)

@@ -15,8 +15,7 @@ LONG_SIGNATURES = {
     "burnish.cli.tokenizer:train",
     "burnish.cli.train:train",
 }
-# What a task asks of a model, and the truncation that keeps the head of a text.
-SHARED_NAMES = {"Head"}
+SHARED_NAMES: set[str] = set()
 SMALL_MODULES = {
     *(f"burnish.cli.{verb}" for verb in ("bench", "list", "new", "search")),  # a file a verb
     "burnish.cli.live",  # rich, which only a terminal needs

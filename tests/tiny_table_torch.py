@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from burnish.spec.component import Component
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 
 class NoFiles:
@@ -24,7 +24,7 @@ class NoFiles:
 class TinyNetwork(nn.Module):
     """A sum of embeddings, wide weights and a hidden layer over the numbers."""
 
-    def __init__(self, head: Head, members: int) -> None:
+    def __init__(self, head: HeadSpec, members: int) -> None:
         super().__init__()
         inputs = head.inputs
         assert inputs is not None
@@ -60,13 +60,13 @@ class TinyTable(Component):
     def assets(self) -> NoFiles:
         return NoFiles()
 
-    def network(self, head: Head, assets: object) -> TinyNetwork:
+    def network(self, head: HeadSpec, assets: object) -> TinyNetwork:
         return TinyNetwork(head, self.members)
 
     def save(self, network: nn.Module, directory: Path) -> None:
         save_file(network.state_dict(), directory / "model.safetensors")
 
-    def load(self, directory: Path, head: Head) -> TinyNetwork:
+    def load(self, directory: Path, head: HeadSpec) -> TinyNetwork:
         network = TinyNetwork(head, self.members)
         network.load_state_dict(load_file(directory / "model.safetensors"))
         return network

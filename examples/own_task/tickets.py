@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from burnish.data.tokens.tokens import TextAssets
     from burnish.spec.protocols import Assets, Encoder
-    from burnish.spec.values import Batch, Head, Profile, RandomKey, RowFault, Rows
+    from burnish.spec.values import Batch, HeadSpec, Profile, RandomKey, RowFault, Rows
 
 
 class Tickets(TextClassification):
@@ -92,13 +92,13 @@ class Reader(Transformer):
         backend.normalizer = normalizers.Sequence([digits, *([backend.normalizer] if backend.normalizer else [])])
         return tokenizer
 
-    def build_config(self, head: Head, assets: TextAssets) -> Any:
+    def build_config(self, head: HeadSpec, assets: TextAssets) -> Any:
         """Keep the first layers alone."""
         config = super().build_config(head, assets)
         config.num_hidden_layers = min(self.layers, config.num_hidden_layers)
         return config
 
-    def build_model(self, config: Any, head: Head) -> tuple[Any, set[str]]:
+    def build_model(self, config: Any, head: HeadSpec) -> tuple[Any, set[str]]:
         """Give the last of the layers new weights; they depend on `runtime.seed` alone."""
         model, fresh = super().build_model(config, head)
         last = model.base_model.encoder.layer[-1]

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from burnish.spec.values import Array, Batch, Head, Term
+from burnish.spec.values import Array, Batch, HeadSpec, Term
 
 PrecisionName = Literal["fp32", "bf16", "fp16"]
 
@@ -40,7 +40,7 @@ class Inference:
 
     network: nn.Module
     precision: Autocast
-    head: Head | None = None
+    head: HeadSpec | None = None
     """What the network ends in; without it, whole answers are kept."""
 
     def infer(self, batch: "Batch") -> "Array":

@@ -15,7 +15,7 @@ from burnish.engine.loss_scale_torch import LossScale
 from burnish.engine.losses_torch import Losses
 from burnish.engine.memory_torch import Memory, fitting
 from burnish.engine.recovery import BadStep, is_bad
-from burnish.spec.values import Array, Batch, Head, Objective, StepResult
+from burnish.spec.values import Array, Batch, HeadSpec, Objective, StepResult
 
 _LABEL = "label"
 
@@ -27,7 +27,7 @@ class Learner:
         self,
         network: nn.Module,
         optimizer: torch.optim.Optimizer,
-        head: Head | Objective,
+        head: HeadSpec | Objective,
         *,
         precision: Autocast,
         seed: int,
@@ -41,7 +41,7 @@ class Learner:
         self.network = network.to(precision.device).train()
         self.optimizer = optimizer
         self._precision = precision
-        self._head = head if isinstance(head, Head) else Head("any", 1, head)
+        self._head = head if isinstance(head, HeadSpec) else HeadSpec("any", 1, head)
         parts = tuple(self._head.parts.values())
         self._losses = Losses(self._head.objective, self._head.terms, precision.device, parts=parts)
         self._scale = LossScale(is_used=precision.name == "fp16")

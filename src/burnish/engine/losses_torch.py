@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from burnish.engine.objectives_torch import Loss
-from burnish.spec.values import Head, Objective, Term
+from burnish.spec.values import HeadSpec, Objective, Term
 
 _LOGITS, _LABEL, _WEIGHT, _SCORED, _GROUP = "logits", "label", "weight", "scored", "group"
 Outputs = Tensor | Mapping[str, Tensor]
@@ -17,7 +17,7 @@ class Losses:
     """The objective of `logits` and any further terms, on one device; where there are groups, those of each."""
 
     def __init__(
-        self, objective: Objective, terms: Sequence[Term], device: torch.device, *, parts: Sequence[Head] = ()
+        self, objective: Objective, terms: Sequence[Term], device: torch.device, *, parts: Sequence[HeadSpec] = ()
     ) -> None:
         grouped = [(number, term) for number, head in enumerate(parts) for term in _terms_of(head)]
         alone = [(0, term) for term in (Term(_LOGITS, _LABEL, objective), *terms)]
@@ -56,7 +56,7 @@ class Losses:
         return [owner == group and term.label in batch for owner, term in zip(self._groups, self._terms, strict=True)]
 
 
-def _terms_of(head: Head) -> list[Term]:
+def _terms_of(head: HeadSpec) -> list[Term]:
     terms = (Term(_LOGITS, _LABEL, head.objective), *head.terms)
     return [replace(term, weight=term.weight * head.weight) for term in terms]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from burnish.models.tabular.table import Layered
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 if TYPE_CHECKING:
     from burnish.models.tabular.deep_torch import DeepNetwork
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Deep(Layered):
     """A multilayer perceptron over embedded categories and numbers."""
 
-    def network(self, head: Head, assets: Assets) -> DeepNetwork:
+    def network(self, head: HeadSpec, assets: Assets) -> DeepNetwork:
         """Build the network; its weights are drawn from torch's generator."""
         from burnish.models.tabular.deep_torch import DeepNetwork
 

@@ -10,7 +10,7 @@ from pydantic import Field, NonNegativeFloat, PositiveInt
 from burnish.models.tabular.table import TableModel
 from burnish.spec.interval import Interval
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 if TYPE_CHECKING:
     from burnish.models.tabular.boosted_trees_torch import BoostedTrees
@@ -47,7 +47,7 @@ class Gbdt(TableModel):
             }
         )
 
-    def network(self, head: Head, assets: Assets) -> BoostedTrees:
+    def network(self, head: HeadSpec, assets: Assets) -> BoostedTrees:
         """Give what trees will be grown in."""
         from burnish.models.tabular.boosted_trees_torch import BoostedTrees
 
@@ -59,7 +59,7 @@ class Gbdt(TableModel):
 
         save_trees(network, directory)
 
-    def load(self, directory: Path, head: Head) -> BoostedTrees:
+    def load(self, directory: Path, head: HeadSpec) -> BoostedTrees:
         """Read back what `save` wrote."""
         from burnish.models.tabular.boosted_trees_torch import load_trees
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from burnish.models.tabular.table import TableModel
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 if TYPE_CHECKING:
     from burnish.models.tabular.linear_torch import LinearNetwork
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 class Linear(TableModel):
     """A linear model over numbers, categories and crosses: fast and easy to interpret."""
 
-    def network(self, head: Head, assets: Assets) -> LinearNetwork:
+    def network(self, head: HeadSpec, assets: Assets) -> LinearNetwork:
         """Build the network; all its weights begin at zero."""
         from burnish.models.tabular.linear_torch import LinearNetwork
 

@@ -8,7 +8,7 @@ from pydantic import PositiveInt
 
 from burnish.models.tabular.table import Dropout, Layered, NumberEmbedding
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 if TYPE_CHECKING:
     from burnish.models.tabular.tab_m_torch import TabMNetwork
@@ -28,7 +28,7 @@ class TabM(Layered):
     layers: PositiveInt = 2
     dropout: Dropout = 0.0
 
-    def network(self, head: Head, assets: Assets) -> TabMNetwork:
+    def network(self, head: HeadSpec, assets: Assets) -> TabMNetwork:
         """Build the network; its weights are drawn from torch's generator."""
         from burnish.models.tabular.tab_m_torch import TabMNetwork
 

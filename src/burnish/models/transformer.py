@@ -13,7 +13,7 @@ from burnish.models.transformers.locate_model import FORMS, HubCopy, check_name,
 from burnish.models.transformers.positions import read_config, usable_positions
 from burnish.spec.component import Component, RunsCode
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 if TYPE_CHECKING:
     from burnish.data.tokens.tokens import TextAssets
@@ -166,13 +166,13 @@ class Transformer(Component):
 
         return load_tokenizer(self)
 
-    def build_config(self, head: Head, assets: TextAssets) -> Any:
+    def build_config(self, head: HeadSpec, assets: TextAssets) -> Any:
         """Make the config of `transformers`, with the head in it; a model of your own may change it."""
         from burnish.models.transformers.config_torch import network_config
 
         return network_config(self, head, assets=assets)
 
-    def build_model(self, config: Any, head: Head) -> tuple[Any, set[str]]:
+    def build_model(self, config: Any, head: HeadSpec) -> tuple[Any, set[str]]:
         """Make the model of `transformers`, with weights, and name its parameters that no file held.
 
         A model of your own may change it; freezing, adapters and dropout come after.
@@ -181,7 +181,7 @@ class Transformer(Component):
 
         return load_model(self, config, head=head)
 
-    def network(self, head: Head, assets: Assets) -> TransformerNetwork:
+    def network(self, head: HeadSpec, assets: Assets) -> TransformerNetwork:
         """Build the network, with weights; what is new in it is drawn from torch's generator."""
         from burnish.models.transformers.transformer_torch import build_network
 
@@ -193,7 +193,7 @@ class Transformer(Component):
 
         save_network(network, directory)
 
-    def load(self, directory: Path, head: Head) -> TransformerNetwork:
+    def load(self, directory: Path, head: HeadSpec) -> TransformerNetwork:
         """Read back what `save` wrote."""
         from burnish.models.transformers.transformer_torch import load_network
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from burnish.models.tabular.table import Layered, NumberEmbedding
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 if TYPE_CHECKING:
     from burnish.models.tabular.deep_torch import WideDeepNetwork
@@ -17,7 +17,7 @@ class WideDeep(Layered):
 
     numbers: NumberEmbedding = NumberEmbedding(kind="piecewise_linear")
 
-    def network(self, head: Head, assets: Assets) -> WideDeepNetwork:
+    def network(self, head: HeadSpec, assets: Assets) -> WideDeepNetwork:
         """Build both parts; the linear one begins at zero."""
         from burnish.models.tabular.deep_torch import WideDeepNetwork
 

@@ -9,7 +9,7 @@ from burnish.errors import ConfigError, MissingExtra
 from burnish.report.linear import timed
 from burnish.run.preparation.prepare import PreparedTask
 from burnish.spec.protocols import Task
-from burnish.spec.values import Array, Batch, Head, Outcome
+from burnish.spec.values import Array, Batch, HeadSpec, Outcome
 
 MAX_TRAIN = 200_000
 """Training rows used at most, so that a baseline takes seconds."""
@@ -32,7 +32,7 @@ def boosted_trees(
     return replace(outcome, times=times)
 
 
-def _fit(head: Head, train: "Batch", validation: "Batch", *, asked: "Batch") -> "Callable[[], Array]":
+def _fit(head: HeadSpec, train: "Batch", validation: "Batch", *, asked: "Batch") -> "Callable[[], Array]":
     from burnish.models.gbdt import Gbdt
     from burnish.models.tabular.boosted_trees_torch import BoostedTrees
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from burnish.spec.events import Event
-from burnish.spec.values import Array, Batch, Head, Outcome, Profile, RandomKey, RowFault, Rows, Score, Splits
+from burnish.spec.values import Array, Batch, HeadSpec, Outcome, Profile, RandomKey, RowFault, Rows, Score, Splits
 
 if TYPE_CHECKING:
     import numpy as np
@@ -76,7 +76,7 @@ class Task(Protocol):
         """Look at the training rows: labels, kind, statistics."""
         ...
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Say what the network must end in."""
         ...
 
@@ -112,7 +112,7 @@ class Joint(Protocol):
         """Give the metrics of a task, where they are not its own."""
         ...
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Say what the network must end in, from the profiles of all tasks in one."""
         ...
 
@@ -261,7 +261,7 @@ class Architecture(Protocol):
         """Load the tokenizer; no weights yet."""
         ...
 
-    def network(self, head: Head, assets: Assets) -> Any:
+    def network(self, head: HeadSpec, assets: Assets) -> Any:
         """Build a `torch.nn.Module` that maps a batch of tensors to logits."""
         ...
 
@@ -269,7 +269,7 @@ class Architecture(Protocol):
         """Write a network's weights and shape into an artifact."""
         ...
 
-    def load(self, directory: Path, head: Head) -> Any:
+    def load(self, directory: Path, head: HeadSpec) -> Any:
         """Rebuild a network from an artifact, whatever it was first made from."""
         ...
 

@@ -158,7 +158,7 @@ class TableInputs:
 
 
 @dataclass(frozen=True)
-class Head:
+class HeadSpec:
     """What a network must end in."""
 
     kind: str
@@ -178,10 +178,10 @@ class Head:
     """What else the builder of this kind must know; JSON values only."""
     weight: float = 1.0
     """What its losses are multiplied by."""
-    parts: Mapping[str, Head] = field(default_factory=dict)
+    parts: Mapping[str, HeadSpec] = field(default_factory=dict)
     """The heads of several groups of batches above one network; `group` in a batch is the number of its head."""
 
-    def of_group(self, group: int) -> Head:
+    def of_group(self, group: int) -> HeadSpec:
         """Give the head that a group of batches is for: itself where there is but one."""
         return list(self.parts.values())[group] if self.parts else self
 

@@ -9,7 +9,7 @@ from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_va
 from burnish.spec.component import Component, Slot
 from burnish.spec.parts import MEAN, SEVERAL, TASK_NAME, profile_of
 from burnish.spec.protocols import Joint, Metric, Task
-from burnish.spec.values import Head, Objective, Profile
+from burnish.spec.values import HeadSpec, Objective, Profile
 from burnish.tasks.defaults import TEXT
 
 Power = Annotated[float, Field(ge=0, le=1)]
@@ -83,13 +83,13 @@ class Multi(Component):
             raise ValueError(f"has no metric in `scores` for {', '.join(bare)}; leave it out for those of the task")
         return self
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for the head of every task."""
         parts = {
             name: replace(task.head(profile_of(profile, name)), weight=self.weights.get(name, 1.0))
             for name, task in self.tasks.items()
         }
-        return Head(SEVERAL, max(part.size for part in parts.values()), Objective("cross_entropy"), parts=parts)
+        return HeadSpec(SEVERAL, max(part.size for part in parts.values()), Objective("cross_entropy"), parts=parts)
 
     def power(self, epoch: int, *, num_epochs: int) -> float:
         """Say to which power the size of a set counts in its share of an epoch's batches."""

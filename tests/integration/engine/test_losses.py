@@ -9,10 +9,10 @@ from burnish.engine.evaluate import infer_all
 from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.losses_torch import Losses
-from burnish.spec.values import Head, Objective, RandomKey, Term
+from burnish.spec.values import HeadSpec, Objective, RandomKey, Term
 
 CPU = Autocast(torch.device("cpu"))
-HEAD = Head("any", 4, Objective("cross_entropy"), terms=(Term("pair", "order", Objective("cross_entropy"), 0.5),))
+HEAD = HeadSpec("any", 4, Objective("cross_entropy"), terms=(Term("pair", "order", Objective("cross_entropy"), 0.5),))
 
 
 class Places(nn.Module):
@@ -110,7 +110,7 @@ def test_the_others_of_a_batch_are_the_wrong_answers():
     random = np.random.default_rng(0)
     vectors = random.normal(size=(5, 8)).astype(np.float32)
     network = Identity()
-    head = Head("embedding", 8, Objective("in_batch"))
+    head = HeadSpec("embedding", 8, Objective("in_batch"))
     pupil = Learner(network, torch.optim.SGD(network.parameters(), lr=0.0), head, precision=CPU, seed=0, clip=None)
     scores = vectors[:, :4] @ vectors[:, 4:].T
     wanted = np.mean([np.log(np.exp(row - row[at]).sum()) for at, row in enumerate(scores)])
@@ -119,7 +119,7 @@ def test_the_others_of_a_batch_are_the_wrong_answers():
 
 
 def test_what_is_a_loss_already_is_averaged_over_what_counts():
-    head = Head("any", 4, Objective("cross_entropy"), terms=(Term("found", "real", Objective("mean"), 2.0),))
+    head = HeadSpec("any", 4, Objective("cross_entropy"), terms=(Term("found", "real", Objective("mean"), 2.0),))
 
     class Given(Places):
         def forward(self, batch):
@@ -139,7 +139,10 @@ def test_what_is_a_loss_already_is_averaged_over_what_counts():
 
 
 def test_a_batch_meets_the_losses_of_its_group_alone() -> None:
-    parts = (Head("any", 2, Objective("cross_entropy"), weight=2.0), Head("any", 1, Objective("mean_squared_error")))
+    parts = (
+        HeadSpec("any", 2, Objective("cross_entropy"), weight=2.0),
+        HeadSpec("any", 1, Objective("mean_squared_error")),
+    )
     losses = Losses(Objective("cross_entropy"), (), CPU.device, parts=parts)
     classes = {"label": torch.tensor([0, 1, 1]), "group": torch.tensor([0, 0, 0])}
     numbers = {"label": torch.tensor([0.5, 1.0]), "group": torch.tensor([1, 1])}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from burnish.spec.values import Head, Objective
+from burnish.spec.values import HeadSpec, Objective
 from burnish.testing.tiny_torch import tiny_model
 
 
@@ -24,5 +24,5 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], str]:
 
 
 @pytest.fixture
-def head() -> Head:
-    return Head("sequence_classification", 3, Objective("cross_entropy"), ("bad", "fair", "good"))
+def head() -> HeadSpec:
+    return HeadSpec("sequence_classification", 3, Objective("cross_entropy"), ("bad", "fair", "good"))

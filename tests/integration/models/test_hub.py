@@ -15,7 +15,7 @@ import torch
 
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -105,7 +105,7 @@ def hub(tiny: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_hub_model_equals_its_folder_and_brings_only_what_is_needed(
-    hub: Hub, head: Head, tiny: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, head: HeadSpec, tiny: Callable[[str], str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = Transformer(name="org/tiny", cache_dir=str(tmp_path / "cache"))
     assets = model.assets()

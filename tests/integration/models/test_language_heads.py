@@ -11,7 +11,7 @@ from burnish.engine.infer_torch import inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
-from burnish.spec.values import Head, Profile, RandomKey
+from burnish.spec.values import HeadSpec, Profile, RandomKey
 from burnish.tasks.language_modeling.task import CausalLm, PermutationLm, Pretraining, ReplacedTokens
 from burnish.testing.tiny_torch import tiny_model
 from tests.language import LINES, table
@@ -65,7 +65,7 @@ def test_a_causal_model_is_taken_whatever_its_dropout_alone_and_beside_others(tm
     model = Transformer(name=str(tiny_model(tmp_path, architecture="gpt2", texts=LINES)), dropout=0.5)
     model = model.model_copy(update={"pretrained": pretrained})
     alone = CausalLm().head(PROFILE)
-    for head in (alone, Head("several", 0, alone.objective, parts={"one": alone, "two": alone})):
+    for head in (alone, HeadSpec("several", 0, alone.objective, parts={"one": alone, "two": alone})):
         layers = model.network(head, model.assets()).model.base_model
         assert layers.training != pretrained  # as it was
 

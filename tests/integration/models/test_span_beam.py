@@ -14,11 +14,11 @@ from burnish.engine.infer_torch import Autocast, Inference, inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.models.transformer import Transformer
 from burnish.models.transformers.span_beam_torch import NO_BEAM
-from burnish.spec.values import Head, Objective, Term
+from burnish.spec.values import HeadSpec, Objective, Term
 from burnish.testing.tiny_torch import tiny_model
 
 OPTIONS = {"start_n_top": 3, "end_n_top": 2, "max_answer": 5}
-HEAD = Head(
+HEAD = HeadSpec(
     "question_answering_beam",
     2,
     Objective("span"),
@@ -169,7 +169,7 @@ def test_transformers_itself_loads_what_an_xlnet_learned(build, tmp_path):
 
 def test_the_encoder_keeps_its_weights(build):
     options, network = build("bert")
-    plain = options.network(Head("question_answering", 2, Objective("span")), options.assets())
+    plain = options.network(HeadSpec("question_answering", 2, Objective("span")), options.assets())
     for name, tensor in plain.model.base_model.state_dict().items():
         torch.testing.assert_close(network.model.base_model.state_dict()[name], tensor)
 

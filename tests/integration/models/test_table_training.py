@@ -15,10 +15,10 @@ from burnish.models.tab_m import TabM
 from burnish.models.tabular.table import NoAssets
 from burnish.models.wide_deep import WideDeep
 from burnish.optim.optimizers import AdaGrad, AdamW, Ftrl, Split
-from burnish.spec.values import Head, Objective, TableInputs
+from burnish.spec.values import HeadSpec, Objective, TableInputs
 
 EDGES = ((-1.5, -0.7, 0.0, 0.7, 1.5),) * 2
-HEAD = Head("tabular", 2, Objective("cross_entropy"), inputs=TableInputs(("a", "b"), EDGES, ("c",), (6,), 20))
+HEAD = HeadSpec("tabular", 2, Objective("cross_entropy"), inputs=TableInputs(("a", "b"), EDGES, ("c",), (6,), 20))
 FAST = AdamW(learning_rate=0.02)
 RUNS = {
     "wide_deep": (WideDeep(hidden=(16,)), Split(wide=Ftrl(l1=1e-4), deep=FAST)),

@@ -30,10 +30,10 @@ from burnish.run.preparation.prepare import PreparedTask
 from burnish.spec.events import Ended, Evaluated, Stepped
 from burnish.spec.experiment import Runtime, TrainPolicy
 from burnish.spec.interval import Interval
-from burnish.spec.values import Head, Objective, Outcome, Profile, TableInputs
+from burnish.spec.values import HeadSpec, Objective, Outcome, Profile, TableInputs
 
 MODEL = Gbdt(rounds=40, evaluate_every=4, patience=3, learning_rate=0.5, least_rows=5, leaves=8)
-HEAD = Head("tabular", 1, Objective("mean_squared_error"), inputs=TableInputs(("a", "b"), ((0.0, 1.0),) * 2))
+HEAD = HeadSpec("tabular", 1, Objective("mean_squared_error"), inputs=TableInputs(("a", "b"), ((0.0, 1.0),) * 2))
 
 
 class Two(Solo):
@@ -52,7 +52,7 @@ class Encoder:
 class Task:
     """Learn a product."""
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         return HEAD
 
     def decode(self, outputs: dict[str, np.ndarray], profile: Profile) -> Outcome:

@@ -21,7 +21,7 @@ from burnish.run.assemble import build_learner
 from burnish.run.record.result import RunResult
 from burnish.spec.parts import ALONE
 from burnish.spec.protocols import CountsLabels
-from burnish.spec.values import Head, Objective
+from burnish.spec.values import HeadSpec, Objective
 from tests.integration.tasks.exam import TaskExam
 from tests.integration.tasks.examined import Examined
 from tests.project import BAD, GOOD, PLAIN
@@ -72,7 +72,7 @@ class LanguageExam(TaskExam):
         assert said.answer["predicted"] == guesses[0]["token"]
 
     def test_fine_tuning_goes_on_from_its_weights(self, examined: Examined, result: RunResult) -> None:
-        head = Head("sequence_classification", 2, Objective("cross_entropy"), ("neg", "pos"))
+        head = HeadSpec("sequence_classification", 2, Objective("cross_entropy"), ("neg", "pos"))
         old, new = (
             model.network(head, model.assets()).model.get_input_embeddings().weight
             for model in (examined.resolved.experiment.model, Transformer(name=str(result.directory)))

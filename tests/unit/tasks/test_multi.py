@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from burnish.data.truncation import Head as KeepHead
+from burnish.data.truncation import Head
 from burnish.metrics.classification import Accuracy
 from burnish.spec.parts import joined_profile
 from burnish.spec.values import Profile
 from burnish.tasks.multi import Multi, Sampling
 from burnish.tasks.text_classification import TextClassification
 
-ONE = TextClassification(truncation=KeepHead())
+ONE = TextClassification(truncation=Head())
 
 
 def test_proportional_and_uniform_are_powers_of_the_size() -> None:

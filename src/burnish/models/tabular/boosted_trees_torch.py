@@ -13,7 +13,7 @@ from burnish.extras import require
 from burnish.models.gbdt import Gbdt
 from burnish.models.tabular.table import inputs_of
 from burnish.models.tabular.table_torch import TableNetwork, check_shape, write_shape
-from burnish.spec.values import Array, Batch, Head, Objective
+from burnish.spec.values import Array, Batch, HeadSpec, Objective
 
 _TREES = "trees.txt"
 _TEXT = "text"
@@ -31,7 +31,7 @@ class BoostedTrees(TableNetwork):
 
     rows_together: int = 1  # a tree looks at each row alone
 
-    def __init__(self, options: Gbdt, head: Head) -> None:
+    def __init__(self, options: Gbdt, head: HeadSpec) -> None:
         super().__init__(head)
         self._options = options
         self._lightgbm = require("lightgbm", extra="trees", why="to grow boosted trees")
@@ -132,7 +132,7 @@ def matrix(batch: "Batch") -> "Array":
     return np.concatenate(parts, axis=1)
 
 
-def _objective(head: Head) -> dict[str, Any]:
+def _objective(head: HeadSpec) -> dict[str, Any]:
     objective = head.objective
     name = _OBJECTIVES.get(objective.name)
     if name is None or objective.label_smoothing:

@@ -10,13 +10,13 @@ from burnish.models.tabular.table import Layered, inputs_of
 from burnish.models.tabular.table_features_torch import FeatureLayers
 from burnish.models.tabular.table_torch import TableNetwork
 from burnish.models.transformers.dropout_torch import LeanDropout
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 
 class DeepNetwork(TableNetwork):
     """Embed, then layers, then logits."""
 
-    def __init__(self, options: Layered, head: Head) -> None:
+    def __init__(self, options: Layered, head: HeadSpec) -> None:
         super().__init__(head)
         self.features = FeatureLayers(options, inputs_of(head))
         widths = (sum(self.features.sizes), *options.widths())
@@ -32,7 +32,7 @@ class DeepNetwork(TableNetwork):
 class WideDeepNetwork(DeepNetwork):
     """Add the logits of a linear part to those of the layers."""
 
-    def __init__(self, options: Layered, head: Head) -> None:
+    def __init__(self, options: Layered, head: HeadSpec) -> None:
         super().__init__(options, head)
         self.wide = Wide(inputs_of(head), size=head.size)
 

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from burnish.models.tabular.table import inputs_of
 from burnish.models.tabular.table_torch import TableNetwork
-from burnish.spec.values import Head, TableInputs
+from burnish.spec.values import HeadSpec, TableInputs
 
 
 class LinearNetwork(TableNetwork):
@@ -15,7 +15,7 @@ class LinearNetwork(TableNetwork):
 
     usual_rate = 2e-2  # one layer bears more than several: at 2e-3, 30 epochs of a small table end short of a ridge
 
-    def __init__(self, head: Head) -> None:
+    def __init__(self, head: HeadSpec) -> None:
         super().__init__(head)
         self.wide = Wide(inputs_of(head), size=head.size)
 

@@ -12,13 +12,13 @@ from burnish.models.tabular.table import inputs_of
 from burnish.models.tabular.table_features_torch import FeatureLayers
 from burnish.models.tabular.table_torch import TableNetwork
 from burnish.models.transformers.dropout_torch import LeanDropout
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 
 class TabMNetwork(TableNetwork):
     """Embed once, then see the row as each member does, then one output a member."""
 
-    def __init__(self, options: TabM, head: Head) -> None:
+    def __init__(self, options: TabM, head: HeadSpec) -> None:
         super().__init__(head)
         self.features = FeatureLayers(options, inputs_of(head))
         widths = (sum(self.features.sizes), *options.widths())

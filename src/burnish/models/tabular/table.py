@@ -11,7 +11,7 @@ from pydantic import Field, PositiveFloat, PositiveInt
 
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Head, TableInputs
+from burnish.spec.values import HeadSpec, TableInputs
 
 if TYPE_CHECKING:
     from burnish.models.tabular.table_torch import TableNetwork
@@ -66,13 +66,13 @@ class TableModel(Component):
 
         save_network(network, directory)
 
-    def load(self, directory: Path, head: Head) -> TableNetwork:
+    def load(self, directory: Path, head: HeadSpec) -> TableNetwork:
         """Read back what `save` wrote."""
         from burnish.models.tabular.table_torch import load_network
 
         return load_network(self.network(head, self.assets()), directory)
 
-    def network(self, head: Head, assets: Assets) -> TableNetwork:
+    def network(self, head: HeadSpec, assets: Assets) -> TableNetwork:
         """Build the network; its weights are drawn from torch's generator."""
         raise NotImplementedError
 
@@ -105,7 +105,7 @@ class Layered(TableModel):
         return tuple(min(_LARGEST_AUTO, math.isqrt(count - 1) + 1) for count in inputs.cardinalities)
 
 
-def inputs_of(head: Head) -> TableInputs:
+def inputs_of(head: HeadSpec) -> TableInputs:
     """Give what a network is fed; only a task over tables may ask for one."""
     assert head.inputs is not None, f"a head of kind {head.kind} does not say what the network is fed"
     return head.inputs

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from burnish.durable import read_json
 from burnish.errors import CheckpointError
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 _WEIGHTS, _SHAPE = "model.safetensors", "shape.json"
 
@@ -26,7 +26,7 @@ class TableNetwork(nn.Module):
     usual_rate: float = 2e-3
     """What `optimizer.learning_rate: auto` takes."""
 
-    def __init__(self, head: Head) -> None:
+    def __init__(self, head: HeadSpec) -> None:
         super().__init__()
         self.head = head
 
@@ -65,12 +65,12 @@ def load_network(network: TableNetwork, directory: Path) -> TableNetwork:
     return network
 
 
-def write_shape(head: Head, directory: Path) -> None:
+def write_shape(head: HeadSpec, directory: Path) -> None:
     """Write down what a network is fed."""
     (directory / _SHAPE).write_text(json.dumps(_shape(head), indent=1), encoding="utf-8")
 
 
-def check_shape(head: Head, directory: Path) -> None:
+def check_shape(head: HeadSpec, directory: Path) -> None:
     """Refuse a folder whose network is fed otherwise than this head says."""
     try:
         shape = dict(read_json(directory / _SHAPE))
@@ -84,6 +84,6 @@ def check_shape(head: Head, directory: Path) -> None:
         )
 
 
-def _shape(head: Head) -> dict[str, Any]:
+def _shape(head: HeadSpec) -> dict[str, Any]:
     assert head.inputs is not None, "a network over a table is fed a table"
     return {"size": head.size, **asdict(head.inputs)}

@@ -10,7 +10,7 @@ from burnish.data.tokens.tokens import TextAssets
 from burnish.models.transformer import Transformer
 from burnish.models.transformers.hf_logging_torch import quiet, refusing
 from burnish.models.transformers.locate_model import config_folder, refusal
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 ProblemType = Literal["single_label_classification", "multi_label_classification", "regression"]
 
@@ -34,7 +34,7 @@ def base_config(options: Transformer) -> PretrainedConfig:
     return _resized(config, wanted) if wanted else config
 
 
-def network_config(options: Transformer, head: Head, *, assets: TextAssets) -> PretrainedConfig:
+def network_config(options: Transformer, head: HeadSpec, *, assets: TextAssets) -> PretrainedConfig:
     """Give the config with head, vocabulary, padding and dropout set."""
     config = base_config(options)
     set_head(config, head)
@@ -44,7 +44,7 @@ def network_config(options: Transformer, head: Head, *, assets: TextAssets) -> P
     return config
 
 
-def set_head(config: PretrainedConfig, head: Head) -> None:
+def set_head(config: PretrainedConfig, head: HeadSpec) -> None:
     """Write the head into a config, so that the folder tells its labels to any reader."""
     if head.kind == "pretraining":
         config.num_labels = 2  # ALBERT judges pairs by so many, and the config may be that of other labels

@@ -14,7 +14,7 @@ from burnish.models.tabular.table import NumberEmbedding, inputs_of
 from burnish.models.tabular.table_features_torch import FeatureLayers
 from burnish.models.transformers.embedding_torch import pooled
 from burnish.models.transformers.network_torch import TransformerNetwork
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 
 class FusionNetwork(TransformerNetwork):
@@ -24,7 +24,7 @@ class FusionNetwork(TransformerNetwork):
     the widths of the layers, and their `dropout`.
     """
 
-    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, head: HeadSpec, *, layer_decay: float | None = None) -> None:
         super().__init__(model, head, layer_decay=layer_decay)
         options = head.options
         self.features = FeatureLayers(Deep(numbers=NumberEmbedding(kind=options["numbers"])), inputs_of(head))

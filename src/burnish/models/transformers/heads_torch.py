@@ -28,7 +28,7 @@ from burnish.models.transformers.permutation_torch import PermutationNetwork
 from burnish.models.transformers.pooled_torch import PooledNetwork
 from burnish.models.transformers.replaced_torch import ReplacedNetwork
 from burnish.models.transformers.span_beam_torch import AutoBeam, BeamNetwork
-from burnish.spec.values import Array, Head
+from burnish.spec.values import Array, HeadSpec
 
 _PROBED = 6
 _TOLERANCE = 1e-5
@@ -37,7 +37,7 @@ _TOLERANCE = 1e-5
 class PlacesNetwork(TransformerNetwork):
     """Answer at the scored places alone, so that a head, be it as wide as a vocabulary, computes nothing in vain."""
 
-    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, head: HeadSpec, *, layer_decay: float | None = None) -> None:
         super().__init__(model, head, layer_decay=layer_decay)
         self._gather = _Gather()
         model.base_model.register_forward_hook(self._gather)
@@ -82,7 +82,7 @@ class GuessingNetwork(PlacesNetwork):
 class CausalNetwork(PlacesNetwork):
     """Guess the token that follows each scored place, by a model that does not see it."""
 
-    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, head: HeadSpec, *, layer_decay: float | None = None) -> None:
         super().__init__(model, head, layer_decay=layer_decay)
         ids = torch.arange(_PROBED)[None] % model.config.vocab_size
         said, said_before_another = self._said(ids), self._said(torch.cat([ids[:, :-1], ids[:, :1]], dim=1))
@@ -109,7 +109,7 @@ class CausalNetwork(PlacesNetwork):
 class PretrainingNetwork(GuessingNetwork):
     """Guess hidden tokens, and tell whether the second text follows the first."""
 
-    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, head: HeadSpec, *, layer_decay: float | None = None) -> None:
         super().__init__(model, head, layer_decay=layer_decay)
         if not any(hasattr(model, name) for name in ("cls", "sop_classifier")):
             raise refusal(
@@ -151,7 +151,7 @@ class Kind:
     network: type[TransformerNetwork]
 
 
-def kind_of(head: Head) -> Kind:
+def kind_of(head: HeadSpec) -> Kind:
     """Give the way to build a head; architectures list the kinds that are here."""
     return _KINDS[head.kind]
 

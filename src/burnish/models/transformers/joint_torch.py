@@ -17,9 +17,9 @@ from burnish.models.transformers.heads_torch import kind_of
 from burnish.models.transformers.layers_torch import names_below
 from burnish.models.transformers.locate_model import refusal
 from burnish.models.transformers.network_torch import TransformerNetwork
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
-Build = Callable[[Head], tuple[PreTrainedModel, set[str]]]
+Build = Callable[[HeadSpec], tuple[PreTrainedModel, set[str]]]
 """Makes the whole model of one head, and names its parameters that no file held."""
 
 
@@ -29,7 +29,7 @@ class JointNetwork(TransformerNetwork):
     def __init__(
         self,
         model: PreTrainedModel,
-        head: Head,
+        head: HeadSpec,
         *,
         networks: Mapping[str, TransformerNetwork],
         layer_decay: float | None = None,
@@ -63,7 +63,7 @@ class Shared:
         """Give the model of the first head."""
         return next(iter(self.tops.values()))
 
-    def network(self, head: Head, options: Transformer) -> JointNetwork:
+    def network(self, head: HeadSpec, options: Transformer) -> JointNetwork:
         """Put heads and layers together."""
         decay = options.layer_decay
         networks: dict[str, TransformerNetwork] = {}
@@ -75,7 +75,7 @@ class Shared:
         return JointNetwork(self.base, head, networks=networks, layer_decay=decay)
 
 
-def share(head: Head, build: Build, *, kinds: tuple[str, ...]) -> Shared:
+def share(head: HeadSpec, build: Build, *, kinds: tuple[str, ...]) -> Shared:
     """Build the model of every head and let all of them read with the layers of the one that has most."""
     for name, part in head.parts.items():
         if part.kind not in kinds:

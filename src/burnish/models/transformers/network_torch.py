@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 
 from burnish.models.transformers import layers_torch
 from burnish.models.transformers.tokenizer_torch import knows_segments
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
 
@@ -19,7 +19,7 @@ _INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inp
 class TransformerNetwork(nn.Module):
     """Map a batch of tensors to logits [n, size], using the entries that the model takes."""
 
-    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, head: HeadSpec, *, layer_decay: float | None = None) -> None:
         super().__init__()
         self.model = model
         self.head = head

@@ -8,13 +8,13 @@ from transformers import PreTrainedModel, XLNetLMHeadModel
 
 from burnish.models.transformers.locate_model import refusal
 from burnish.models.transformers.network_torch import TransformerNetwork
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 
 class PermutationNetwork(TransformerNetwork):
     """Answer at the scored places; `order` [n, length] says which come first, and is -1 at all others."""
 
-    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, head: HeadSpec, *, layer_decay: float | None = None) -> None:
         if not isinstance(model, XLNetLMHeadModel):
             raise refusal(
                 f"model: a {model.config.model_type} model cannot predict tokens in any order, which task "

@@ -10,13 +10,13 @@ from transformers import PreTrainedModel
 from burnish.models.transformers.config_torch import largest_dropout
 from burnish.models.transformers.embedding_torch import pooled
 from burnish.models.transformers.network_torch import TransformerNetwork
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 
 class PooledNetwork(TransformerNetwork):
     """Put a linear layer above the vector of a text; `head.options`: `pooling` is mean or cls."""
 
-    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, head: HeadSpec, *, layer_decay: float | None = None) -> None:
         super().__init__(model, head, layer_decay=layer_decay)
         self.dropout = nn.Dropout(largest_dropout(model.config))
         self.output = nn.Linear(model.config.hidden_size, head.size)

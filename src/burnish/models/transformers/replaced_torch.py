@@ -13,13 +13,13 @@ from transformers import ElectraForMaskedLM, ElectraForPreTraining, PretrainedCo
 from burnish.models.transformers.dropout_torch import use_lean_dropout
 from burnish.models.transformers.locate_model import refusal
 from burnish.models.transformers.network_torch import TransformerNetwork
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 
 class ReplacedNetwork(TransformerNetwork):
     """Give the generator's logits at hidden places, and the loss of telling tokens apart at every place."""
 
-    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, head: HeadSpec, *, layer_decay: float | None = None) -> None:
         if not isinstance(model, ElectraForPreTraining):
             raise refusal(
                 f"model: a {model.config.model_type} model cannot detect replaced tokens, which task replaced_tokens "

@@ -19,7 +19,7 @@ from transformers import (
 )
 
 from burnish.models.transformers.network_torch import TransformerNetwork, accepted_inputs
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 NO_BEAM = -1e30
 """The score of a pair that is no answer: its end stands before its start, or too far behind it."""
@@ -46,7 +46,7 @@ class AutoBeam:
 class BeamNetwork(TransformerNetwork):
     """Score starts, then ends in the light of a start: the true one while it learns, the best few when it answers."""
 
-    def __init__(self, model: PreTrainedModel, head: Head, *, layer_decay: float | None = None) -> None:
+    def __init__(self, model: PreTrainedModel, head: HeadSpec, *, layer_decay: float | None = None) -> None:
         super().__init__(model, head, layer_decay=layer_decay)
         encoder: Any = model.base_model
         self.inputs = accepted_inputs(encoder)

@@ -29,7 +29,7 @@ from burnish.models.transformers.locate_model import refusal, weights_folder
 from burnish.models.transformers.lora_torch import add_adapters, merged
 from burnish.models.transformers.network_torch import TransformerNetwork
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 _CLASSIFIES = "sequence_classification"
 _ABOVE = "above.safetensors"
@@ -37,7 +37,7 @@ _ADAPTER = "adapter_config.json"
 _INDEX = "model.safetensors.index.json"
 
 
-def build_network(options: Transformer, head: Head, *, assets: Assets) -> TransformerNetwork:
+def build_network(options: Transformer, head: HeadSpec, *, assets: Assets) -> TransformerNetwork:
     """Build the network that these options describe; what is new in it is drawn from torch's generator."""
     if not isinstance(assets, TextAssets):
         raise TypeError(f"a transformer reads tokens, and got {type(assets).__name__}")
@@ -59,7 +59,7 @@ def build_network(options: Transformer, head: Head, *, assets: Assets) -> Transf
     return network
 
 
-def _build_joint(options: Transformer, head: Head, *, assets: TextAssets) -> TransformerNetwork:
+def _build_joint(options: Transformer, head: HeadSpec, *, assets: TextAssets) -> TransformerNetwork:
     shared = share(
         head,
         lambda part: options.build_model(options.build_config(part, assets), part),
@@ -80,13 +80,13 @@ def _start(layers: PreTrainedModel, options: Transformer, *, assets: TextAssets)
         look_at_neighbours(layers, mask_id=Vocabulary(assets).role("mask_token"))
 
 
-def _answer_from_first_token(shared: Shared, head: Head) -> None:
+def _answer_from_first_token(shared: Shared, head: HeadSpec) -> None:
     """Spare the last layer what no head reads: only where all of them look at the first token alone."""
     if all(part.kind == _CLASSIFIES for part in head.parts.values()):
         answer_from_first_token(shared.first)
 
 
-def load_model(options: Transformer, config: PretrainedConfig, *, head: Head) -> tuple[PreTrainedModel, set[str]]:
+def load_model(options: Transformer, config: PretrainedConfig, *, head: HeadSpec) -> tuple[PreTrainedModel, set[str]]:
     """Make the model of a config, with weights or random ones, and name the parameters that no file held."""
     auto = kind_of(head).auto
     if options.pretrained:
@@ -108,7 +108,7 @@ def save_network(network: TransformerNetwork, directory: Path) -> None:
         save_file(above, directory / _ABOVE)
 
 
-def load_network(directory: Path, head: Head, *, options: Transformer) -> TransformerNetwork:
+def load_network(directory: Path, head: HeadSpec, *, options: Transformer) -> TransformerNetwork:
     """Read back what `save_network` wrote."""
     if (directory / _ADAPTER).exists() and not options.trust_remote_code:
         raise refusal(f"{directory} holds {_ADAPTER}, which leads to another model; adapters are merged when saved")
@@ -129,8 +129,10 @@ def load_network(directory: Path, head: Head, *, options: Transformer) -> Transf
     return network
 
 
-def _load_joint(directory: Path, config: PretrainedConfig, head: Head, *, options: Transformer) -> TransformerNetwork:
-    def build(part: Head) -> tuple[PreTrainedModel, set[str]]:
+def _load_joint(
+    directory: Path, config: PretrainedConfig, head: HeadSpec, *, options: Transformer
+) -> TransformerNetwork:
+    def build(part: HeadSpec) -> tuple[PreTrainedModel, set[str]]:
         own = copy.deepcopy(config)
         set_head(own, part)
         return _random(options, own, auto=kind_of(part).auto), set()

@@ -7,7 +7,7 @@ from pydantic import PositiveFloat, PositiveInt, SkipValidation, model_validator
 
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
-from burnish.spec.values import Array, Head, Objective, Outcome, Profile, RowFault, Rows
+from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, RowFault, Rows
 from burnish.tasks.defaults import EMBEDDING
 from burnish.tasks.pooling import Pooling
 
@@ -62,10 +62,10 @@ class Retrieval(Component):
         refuse_other_than_text(rows.table, self.training_columns)
         return Profile("retrieval")
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for the embeddings of both texts side by side."""
         options = {"pooling": self.pooling, "normalise": self.normalise, "temperature": self.temperature}
-        return Head("embedding", 1, Objective("in_batch"), options={**options, "output": "embeddings"})
+        return HeadSpec("embedding", 1, Objective("in_batch"), options={**options, "output": "embeddings"})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise and cut each side."""

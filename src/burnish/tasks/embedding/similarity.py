@@ -8,7 +8,7 @@ from pydantic import PositiveInt, SkipValidation, model_validator
 from burnish.errors import DataError
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
-from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.defaults import EMBEDDING
 from burnish.tasks.embedding.retrieval import refuse_windows
 from burnish.tasks.pooling import Pooling
@@ -70,10 +70,10 @@ class Similarity(Component):
             raise DataError(f"all labels in {self.label} are {low:g}; two different ones at least are needed")
         return Profile("regression", facts={**found, "scale": [low, high]})
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for a cosine, on the scale of the labels."""
         options = {"pooling": self.pooling, "normalise": False, "output": "cosine", "scale": profile.facts["scale"]}
-        return Head("embedding", 1, Objective("mean_squared_error"), options=options)
+        return HeadSpec("embedding", 1, Objective("mean_squared_error"), options=options)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise and cut each side."""

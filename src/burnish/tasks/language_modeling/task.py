@@ -9,7 +9,7 @@ from burnish.errors import DataError
 from burnish.metrics.perplexity import GuessAccuracy, PairAccuracy, Perplexity
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
-from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows, Term
+from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows, Term
 from burnish.tasks.defaults import TEXT, fine_tuning
 from burnish.tasks.language_modeling.masking import Masking
 
@@ -100,9 +100,9 @@ class MaskedLm(BlockTask):
 
     masking: Masking = Masking()
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for one logit a token of the vocabulary, at the hidden places."""
-        return Head("masked_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
+        return HeadSpec("masked_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise, cut into blocks and hide."""
@@ -120,9 +120,11 @@ class PermutationLm(BlockTask):
     masking: Masking = Masking(probability=1 / 6, spans="ngram", max_span=5)
     """Which tokens are predicted; nothing replaces them."""
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for one logit a token of the vocabulary, at the guessed places."""
-        return Head("permutation_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
+        return HeadSpec(
+            "permutation_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best}
+        )
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise, cut into blocks and order."""
@@ -146,9 +148,9 @@ class ReplacedTokens(BlockTask):
     replaced_weight: Annotated[float, Field(gt=0)] = 50.0
     """The weight of the detection loss relative to that of filling in."""
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for the generator's logits at the hidden places, and the loss of telling tokens apart at all places."""
-        return Head(
+        return HeadSpec(
             "replaced_tokens",
             0,
             Objective("cross_entropy"),
@@ -184,11 +186,11 @@ class Pretraining(LanguageTask):
         """Say what comes of a row."""
         return "likelihood_of_pairs" if self.pair_weight else "likelihood"
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for one logit a token of the vocabulary at the hidden places, and two a pair."""
         pair = Term("pair", "pair_label", Objective("cross_entropy"), weight=self.pair_weight)
         terms = (pair,) if self.pair_weight else ()
-        return Head("pretraining", 0, Objective("cross_entropy"), terms=terms, answer="likelihood")
+        return HeadSpec("pretraining", 0, Objective("cross_entropy"), terms=terms, answer="likelihood")
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Split into sentences, tokenise, pair and hide."""
@@ -209,9 +211,9 @@ class CausalLm(BlockTask):
     heads: ClassVar[tuple[str, ...]] = ("causal_lm",)
     defaults = fine_tuning("openai-community/gpt2")
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for one logit a token of the vocabulary, wherever a token follows."""
-        return Head("causal_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
+        return HeadSpec("causal_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise and cut into blocks."""

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, PositiveInt, SkipValidation, field_validat
 from burnish.errors import DataError
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
-from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.defaults import TEXT
 
 if TYPE_CHECKING:
@@ -84,9 +84,9 @@ class MultipleChoice(Component):
         facts = {"label_form": form, "first": self.first, "num_choices": num_choices}
         return Profile("choice", tuple(str(self.first + number) for number in range(num_choices)), facts)
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for one logit a choice."""
-        return Head("multiple_choice", 1, Objective("cross_entropy"))
+        return HeadSpec("multiple_choice", 1, Objective("cross_entropy"))
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise and cut each choice with its context."""

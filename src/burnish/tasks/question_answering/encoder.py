@@ -15,7 +15,7 @@ from burnish.data.batching.ragged import Ragged, gather, pick, positions, view
 from burnish.data.columns.template import Template, template_of
 from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import PlacedTokens, TextAssets, tokenize, tokenize_placed
-from burnish.data.truncation import Head as KeepHead
+from burnish.data.truncation import Head
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Array, Batch, RandomKey, RowFault, Rows
@@ -105,7 +105,7 @@ class QuestionEncoder:
     @cached_property
     def _codec(self) -> TextCodec:
         columns = self.columns
-        return TextCodec(self.assets, (columns.question,), columns.context, self.reading.max_length, KeepHead())
+        return TextCodec(self.assets, (columns.question,), columns.context, self.reading.max_length, Head())
 
     @cached_property
     def null_token(self) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from pydantic import NonNegativeInt, PositiveInt, model_validator
 
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
-from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows, Term
+from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows, Term
 from burnish.tasks.defaults import TEXT
 
 if TYPE_CHECKING:
@@ -103,14 +103,14 @@ class QuestionAnswering(Component):
         may_be_open = num_open > 0 if self.no_answer == "auto" else self.no_answer
         return Profile("spans", facts={_MAY_BE_OPEN: may_be_open, "questions": len(counts), "open_questions": num_open})
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for scores of start and end at every token."""
         if self.search == "pairs":
-            return Head(_PLAIN, 2, Objective("span"))
+            return HeadSpec(_PLAIN, 2, Objective("span"))
         options = {"start_n_top": self.start_n_top, "end_n_top": self.end_n_top, "max_answer": self.max_answer}
         terms = (Term("impossible", "impossible", Objective("binary_cross_entropy"), weight=0.5),)
         is_open = bool(profile.facts[_MAY_BE_OPEN])
-        return Head(_BEAM, 2, Objective("span"), terms=terms if is_open else (), options=options)
+        return HeadSpec(_BEAM, 2, Objective("span"), terms=terms if is_open else (), options=options)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise, lay windows and label."""

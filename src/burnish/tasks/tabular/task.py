@@ -9,7 +9,7 @@ from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLo
 from burnish.metrics.regression import R2, GammaDeviance, Mae, Pinball, PoissonDeviance, Rmse
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
-from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, weights_of
 from burnish.tasks.defaults import TABLE
 from burnish.tasks.tabular.options import ColumnOptions, Cross, Derived, Scale
@@ -135,13 +135,13 @@ class Tabular(Component):
 
         return profile(self, rows)
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for one logit a class, or one number, from the features of the plan."""
         from burnish.tasks.tabular.plan import TablePlan
 
         size = 1 if profile.kind == "regression" else max(2, len(profile.labels))
         inputs = TablePlan.from_json(profile.facts["table"]).inputs
-        return Head("tabular", size, self._objective(profile), profile.labels, inputs)
+        return HeadSpec("tabular", size, self._objective(profile), profile.labels, inputs)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Encode columns by the plan in the profile; nothing of a model is needed for that."""

@@ -8,7 +8,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, field_validator, model_
 
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.protocols import Assets, Encoder
-from burnish.spec.values import Head, Profile, Rows
+from burnish.spec.values import HeadSpec, Profile, Rows
 from burnish.tasks.pooling import Pooling
 from burnish.tasks.tabular.options import ColumnOptions, Scale
 from burnish.tasks.text_classification import TextClassification
@@ -88,7 +88,7 @@ class TextAndColumns(TextClassification):
         learned = {_PLAN: replace(plan, wide=()).to_json(), "notes": notes, "order": order}
         return replace(found, facts={**found.facts, **learned})
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for one logit a class, or one number, from text and columns."""
         options = {name: getattr(self, name) for name in ("pooling", "numbers", "dropout")}
         inputs, head = _plan_of(profile).inputs, super().head(profile)

@@ -10,7 +10,7 @@ from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLo
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Rmse, Spearman
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
-from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, refuse_odd_classes, unknown_classes, weights_of
 from burnish.tasks.defaults import CLASSES
 from burnish.tasks.pooling import Pooling
@@ -114,14 +114,14 @@ class TextClassification(Component):
         refuse_odd_classes(kind, classes, column=", ".join(self.label))
         return Profile(kind, tuple(classes), {"label_counts": columns.counts(rows.table, classes)})
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for one logit a class, or one number."""
         size = 1 if profile.kind == "regression" else max(2, len(profile.labels))
         size = len(profile.labels) if profile.kind == "multilabel" else size
         objective = self._objective(profile)
         if self.pooling is None:
-            return Head("sequence_classification", size, objective, profile.labels)
-        return Head("pooled_classification", size, objective, profile.labels, options={"pooling": self.pooling})
+            return HeadSpec("sequence_classification", size, objective, profile.labels)
+        return HeadSpec("pooled_classification", size, objective, profile.labels, options={"pooling": self.pooling})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Tokenise, cut and label."""

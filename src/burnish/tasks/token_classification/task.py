@@ -7,7 +7,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
-from burnish.spec.values import Array, Head, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, weights_of
 from burnish.tasks.defaults import TEXT
 
@@ -72,14 +72,14 @@ class TokenClassification(Component):
 
         return profile_of(self, rows)
 
-    def head(self, profile: Profile) -> Head:
+    def head(self, profile: Profile) -> HeadSpec:
         """Ask for one logit a tag at every word."""
         objective = Objective(
             "cross_entropy",
             class_weights=weights_of(self.class_weights, profile),
             label_smoothing=self.label_smoothing,
         )
-        return Head("token_classification", len(profile.labels), objective, profile.labels)
+        return HeadSpec("token_classification", len(profile.labels), objective, profile.labels)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Cut words into tokens, sentences into windows, and label."""

@@ -17,18 +17,18 @@ from burnish.models.tabular.table import NoAssets
 from burnish.spec.experiment import TrainPolicy
 from burnish.spec.interval import Interval
 from burnish.spec.protocols import Growing
-from burnish.spec.values import Head, Objective, TableInputs
+from burnish.spec.values import HeadSpec, Objective, TableInputs
 
 CPU = Autocast(torch.device("cpu"))
 INPUTS = TableInputs(("a", "b"), ((0.0, 1.0),) * 2, ("c",), (9,))
 OPTIONS = Gbdt(learning_rate=0.3, leaves=6, least_rows=5)
 HEADS = {
-    "two classes": Head("tabular", 2, Objective("cross_entropy"), inputs=INPUTS),
-    "three classes": Head("tabular", 3, Objective("cross_entropy", class_weights=(1.0, 2.0, 3.0)), inputs=INPUTS),
-    "numbers": Head("tabular", 1, Objective("mean_squared_error"), inputs=INPUTS),
-    "counts": Head("tabular", 1, Objective("poisson"), inputs=INPUTS),
-    "amounts": Head("tabular", 1, Objective("gamma"), inputs=INPUTS),
-    "high quantile": Head("tabular", 1, Objective("quantile", quantile=0.9), inputs=INPUTS),
+    "two classes": HeadSpec("tabular", 2, Objective("cross_entropy"), inputs=INPUTS),
+    "three classes": HeadSpec("tabular", 3, Objective("cross_entropy", class_weights=(1.0, 2.0, 3.0)), inputs=INPUTS),
+    "numbers": HeadSpec("tabular", 1, Objective("mean_squared_error"), inputs=INPUTS),
+    "counts": HeadSpec("tabular", 1, Objective("poisson"), inputs=INPUTS),
+    "amounts": HeadSpec("tabular", 1, Objective("gamma"), inputs=INPUTS),
+    "high quantile": HeadSpec("tabular", 1, Objective("quantile", quantile=0.9), inputs=INPUTS),
 }
 
 
@@ -81,7 +81,7 @@ def test_saved_trees_answer_with_the_same_bits(name: str, tmp_path: Path) -> Non
     OPTIONS.save(network, tmp_path)
     back = BoostingLearner(OPTIONS.load(tmp_path, HEADS[name]), dict, precision=CPU, learning_rate=1.0)
     assert np.array_equal(back.infer(rows(name)), logits)
-    other = Head("tabular", HEADS[name].size, HEADS[name].objective, inputs=TableInputs(("a", "z")))
+    other = HeadSpec("tabular", HEADS[name].size, HEADS[name].objective, inputs=TableInputs(("a", "z")))
     with pytest.raises(CheckpointError, match="fed otherwise"):
         OPTIONS.load(tmp_path, other)
 
@@ -128,7 +128,7 @@ def test_torn_trees_are_refused(tmp_path: Path) -> None:
 )
 def test_a_loss_that_trees_do_not_know_is_refused(objective: Objective, words: str) -> None:
     with pytest.raises(ConfigError, match=words):
-        OPTIONS.network(Head("tabular", 2, objective, inputs=INPUTS), NoAssets())
+        OPTIONS.network(HeadSpec("tabular", 2, objective, inputs=INPUTS), NoAssets())
 
 
 def test_a_step_is_a_round_and_the_models_own_options_say_how_many() -> None:

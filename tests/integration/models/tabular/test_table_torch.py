@@ -18,7 +18,7 @@ from burnish.models.tabular.deep_torch import RowNorm
 from burnish.models.tabular.table import NoAssets, NumberEmbedding
 from burnish.models.tabular.table_features_torch import Categories, Periodic, PiecewiseLinear
 from burnish.models.wide_deep import WideDeep
-from burnish.spec.values import Head, Objective, TableInputs
+from burnish.spec.values import HeadSpec, Objective, TableInputs
 
 EDGES = ((-1.5, -0.5, 0.0, 2.0), (0.0, 1.0), (-1.0, 0.25, 0.5))
 INPUTS = TableInputs(("a", "b", "c"), EDGES, ("d", "e"), (4, 9), wide_size=30)
@@ -35,8 +35,8 @@ MODELS = {
 }
 
 
-def head(size: int = 2, inputs: TableInputs = INPUTS) -> Head:
-    return Head("tabular", size, Objective("cross_entropy"), inputs=inputs)
+def head(size: int = 2, inputs: TableInputs = INPUTS) -> HeadSpec:
+    return HeadSpec("tabular", size, Objective("cross_entropy"), inputs=inputs)
 
 
 def batch(count: int, inputs: TableInputs = INPUTS) -> dict[str, Tensor]:

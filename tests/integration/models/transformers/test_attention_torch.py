@@ -8,13 +8,13 @@ from transformers import PreTrainedModel
 
 from burnish.models.transformer import Transformer
 from burnish.models.transformers.attention_torch import LEAN
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 
 Tiny = Callable[[str], str]
 WITH_FUSED = ["bert", "distilbert", "electra", "gpt2", "roberta"]
 
 
-def _model(tiny: Tiny, head: Head, *, family: str, attention: str, dropout: float) -> PreTrainedModel:
+def _model(tiny: Tiny, head: HeadSpec, *, family: str, attention: str, dropout: float) -> PreTrainedModel:
     torch.manual_seed(0)
     options = Transformer(name=tiny(family), attention=attention, dropout=0.0, attention_dropout=dropout)
     model: PreTrainedModel = options.network(head, options.assets()).model
@@ -30,7 +30,7 @@ def _batch() -> dict[str, torch.Tensor]:
 
 @pytest.mark.parametrize("family", WITH_FUSED)
 def test_it_is_chosen_on_a_cpu_and_gives_the_logits_and_gradients_of_plain_attention(
-    tiny: Tiny, head: Head, family: str
+    tiny: Tiny, head: HeadSpec, family: str
 ) -> None:
     lean = _model(tiny, head, family=family, attention="auto", dropout=1e-9).train()
     plain = _model(tiny, head, family=family, attention="eager", dropout=0.0).train()
@@ -46,7 +46,7 @@ def test_it_is_chosen_on_a_cpu_and_gives_the_logits_and_gradients_of_plain_atten
 
 
 @pytest.mark.parametrize("family", WITH_FUSED)
-def test_evaluation_is_the_fused_kernels(tiny: Tiny, head: Head, family: str) -> None:
+def test_evaluation_is_the_fused_kernels(tiny: Tiny, head: HeadSpec, family: str) -> None:
     lean = _model(tiny, head, family=family, attention="auto", dropout=0.5).eval()
     fused = _model(tiny, head, family=family, attention="sdpa", dropout=0.5).eval()
     fused.load_state_dict(lean.state_dict())
@@ -54,7 +54,7 @@ def test_evaluation_is_the_fused_kernels(tiny: Tiny, head: Head, family: str) ->
         torch.testing.assert_close(lean(**_batch()).logits, fused(**_batch()).logits, atol=1e-6, rtol=1e-6)
 
 
-def test_training_drops_attention_at_random_and_repeatably(tiny: Tiny, head: Head) -> None:
+def test_training_drops_attention_at_random_and_repeatably(tiny: Tiny, head: HeadSpec) -> None:
     model = _model(tiny, head, family="bert", attention="auto", dropout=0.5).train()
     outs = []
     for seed in (1, 1, 2):
@@ -64,7 +64,7 @@ def test_training_drops_attention_at_random_and_repeatably(tiny: Tiny, head: Hea
     assert not torch.equal(outs[0], outs[2])
 
 
-def test_the_mean_over_draws_is_near_the_attention_without_dropout(tiny: Tiny, head: Head) -> None:
+def test_the_mean_over_draws_is_near_the_attention_without_dropout(tiny: Tiny, head: HeadSpec) -> None:
     from burnish.models.transformers.attention_torch import lean_attention
 
     torch.manual_seed(0)
@@ -78,11 +78,11 @@ def test_the_mean_over_draws_is_near_the_attention_without_dropout(tiny: Tiny, h
 
 
 @pytest.mark.parametrize("family", ["xlnet", "deberta-v2"])
-def test_a_model_without_the_fused_kernel_keeps_its_own(tiny: Tiny, head: Head, family: str) -> None:
+def test_a_model_without_the_fused_kernel_keeps_its_own(tiny: Tiny, head: HeadSpec, family: str) -> None:
     options = Transformer(name=tiny(family))
     assert options.network(head, options.assets()).model.config._attn_implementation == "eager"
 
 
-def test_what_was_asked_for_is_taken(tiny: Tiny, head: Head) -> None:
+def test_what_was_asked_for_is_taken(tiny: Tiny, head: HeadSpec) -> None:
     for asked in ("eager", "sdpa"):
         assert _model(tiny, head, family="bert", attention=asked, dropout=0.1).config._attn_implementation == asked

@@ -9,14 +9,14 @@ import torch
 from burnish.models.transformer import Lora, Transformer
 from burnish.models.transformers.cls_only_last_layer_torch import answer_from_first_token
 from burnish.models.transformers.network_torch import TransformerNetwork
-from burnish.spec.values import Head, Objective
+from burnish.spec.values import HeadSpec, Objective
 
 Tiny = Callable[[str], str]
 OF_BERTS_KIND = ["bert", "electra", "roberta"]
 OTHERS = ["albert", "deberta-v2", "distilbert", "gpt2", "xlnet"]
 
 
-def _network(name: str, head: Head, **options: object) -> TransformerNetwork:
+def _network(name: str, head: HeadSpec, **options: object) -> TransformerNetwork:
     torch.manual_seed(0)
     model = Transformer(name=name, dropout=0.0, **options)  # type: ignore[arg-type]  # options of several types
     return model.network(head, model.assets())
@@ -36,7 +36,7 @@ def _is_short(network: TransformerNetwork) -> bool:
 
 
 @pytest.mark.parametrize("family", OF_BERTS_KIND)
-def test_logits_and_gradients_are_those_of_the_whole_layer(tiny: Tiny, head: Head, family: str) -> None:
+def test_logits_and_gradients_are_those_of_the_whole_layer(tiny: Tiny, head: HeadSpec, family: str) -> None:
     short, whole = (_network(tiny(family), head, attention=kind).train() for kind in ("auto", "eager"))
     assert _is_short(short)
     assert not _is_short(whole)
@@ -50,11 +50,11 @@ def test_logits_and_gradients_are_those_of_the_whole_layer(tiny: Tiny, head: Hea
 
 
 @pytest.mark.parametrize("family", OTHERS)
-def test_a_model_that_is_built_otherwise_is_left_alone(tiny: Tiny, head: Head, family: str) -> None:
+def test_a_model_that_is_built_otherwise_is_left_alone(tiny: Tiny, head: HeadSpec, family: str) -> None:
     assert not _is_short(_network(tiny(family), head))
 
 
-def test_a_head_that_reads_every_token_is_noticed_and_left_alone(tiny: Tiny, head: Head) -> None:
+def test_a_head_that_reads_every_token_is_noticed_and_left_alone(tiny: Tiny, head: HeadSpec) -> None:
     model = _network(tiny("bert"), head, attention="eager").model
     model.set_attn_implementation("sdpa")
     pooler = model.bert.pooler
@@ -65,11 +65,11 @@ def test_a_head_that_reads_every_token_is_noticed_and_left_alone(tiny: Tiny, hea
 
 @pytest.mark.parametrize("kind", ["token_classification", "question_answering", "multiple_choice", "masked_lm"])
 def test_other_heads_get_every_token(tiny: Tiny, kind: str) -> None:
-    head = Head(kind, 2, Objective("cross_entropy"), ("no", "yes"))
+    head = HeadSpec(kind, 2, Objective("cross_entropy"), ("no", "yes"))
     assert not _is_short(_network(tiny("bert"), head))
 
 
-def test_names_of_weights_stay_and_adapters_learn(tiny: Tiny, head: Head, tmp_path: Path) -> None:
+def test_names_of_weights_stay_and_adapters_learn(tiny: Tiny, head: HeadSpec, tmp_path: Path) -> None:
     plain, adapted = _network(tiny("bert"), head, attention="eager"), _network(tiny("bert"), head, lora=Lora(rank=2))
     assert list(_network(tiny("bert"), head).state_dict()) == list(plain.state_dict())
     adapted(_batch()).square().sum().backward()

@@ -10,7 +10,7 @@ from burnish.engine.infer_torch import inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
-from burnish.spec.values import Head, Objective
+from burnish.spec.values import HeadSpec, Objective
 from burnish.testing.tiny_torch import tiny_model
 
 IN_BATCH = {"pooling": "mean", "normalise": True, "temperature": 0.05, "output": "embeddings"}
@@ -41,7 +41,7 @@ def batch_of(*, n=5, length=9, seed=0):
 
 def built(folder, options, objective="in_batch"):
     model = Transformer(name=str(folder))
-    head = Head("embedding", 1, Objective(objective), options=options)
+    head = HeadSpec("embedding", 1, Objective(objective), options=options)
     return model.network(head, model.assets()).eval(), head
 
 

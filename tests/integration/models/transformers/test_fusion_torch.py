@@ -7,12 +7,12 @@ from transformers import AutoModel
 
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
-from burnish.spec.values import Head, Objective, TableInputs
+from burnish.spec.values import HeadSpec, Objective, TableInputs
 from burnish.testing.tiny_torch import tiny_model
 
 INPUTS = TableInputs(("price", "age"), ((0.0, 1.0), (-1.0, 0.0, 2.0)), ("place",), (4,))
 OPTIONS = {"pooling": "mean", "numbers": "none", "hidden": [6], "dropout": 0.1}
-HEAD = Head("text_and_columns", 3, Objective("cross_entropy"), inputs=INPUTS, options=OPTIONS)
+HEAD = HeadSpec("text_and_columns", 3, Objective("cross_entropy"), inputs=INPUTS, options=OPTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_logits_are_those_of_a_plain_computation(model):
 
 @pytest.mark.parametrize("numbers", ["none", "piecewise_linear", "periodic"])
 def test_every_part_learns_and_the_layers_above_at_the_full_rate(model, numbers):
-    head = Head("text_and_columns", 3, HEAD.objective, inputs=INPUTS, options={**OPTIONS, "numbers": numbers})
+    head = HeadSpec("text_and_columns", 3, HEAD.objective, inputs=INPUTS, options={**OPTIONS, "numbers": numbers})
     network = model.model_copy(update={"layer_decay": 0.5}).network(head, model.assets()).train()
     network(batch_of()).sum().backward()
     above = {name: p for name, p in network.named_parameters() if not name.startswith("model.")}
@@ -73,7 +73,7 @@ def test_what_is_saved_comes_back_and_the_encoder_alone_is_a_plain_folder(model,
 
 def test_layers_that_are_missing_or_of_another_network_are_refused(model, tmp_path):
     model.save(network_of(model), tmp_path)
-    other = Head("text_and_columns", 2, HEAD.objective, inputs=INPUTS, options=OPTIONS)
+    other = HeadSpec("text_and_columns", 2, HEAD.objective, inputs=INPUTS, options=OPTIONS)
     with pytest.raises(ConfigError, match=r"above\.safetensors is of another network: output\.bias"):
         model.load(tmp_path, other)
     (tmp_path / "above.safetensors").unlink()

@@ -7,7 +7,7 @@ import torch
 from burnish.engine.infer_torch import Autocast, Inference, inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.models.transformer import Transformer
-from burnish.spec.values import Head, Objective
+from burnish.spec.values import HeadSpec, Objective
 from burnish.testing.tiny_torch import tiny_model
 
 CPU = Autocast(torch.device("cpu"))
@@ -19,7 +19,7 @@ IGNORED = -100
 def build(tmp_path_factory):
     def make(architecture, kind, *, size=3, objective="cross_entropy", **more):
         model = Transformer(name=str(tiny_model(tmp_path_factory.mktemp(architecture), architecture=architecture)))
-        head = Head(kind, size, Objective(objective), **more)
+        head = HeadSpec(kind, size, Objective(objective), **more)
         torch.manual_seed(0)
         return model.network(head, model.assets()).eval(), head
 

@@ -14,29 +14,31 @@ from burnish.errors import ConfigError
 from burnish.models.transformer import Lora, Transformer
 from burnish.models.transformers.layers_torch import names_below
 from burnish.models.transformers.transformer_torch import load_network, save_network
-from burnish.spec.values import Head, Objective
+from burnish.spec.values import HeadSpec, Objective
 
 BEAM = {"start_n_top": 2, "end_n_top": 2, "max_answer": 3}
 VECTORS = {"pooling": "mean", "normalise": True, "temperature": 0.1, "output": "embeddings"}
-SORT = Head("sequence_classification", 3, Objective("cross_entropy"), ("a", "b", "c"))
+SORT = HeadSpec("sequence_classification", 3, Objective("cross_entropy"), ("a", "b", "c"))
 PARTS = {
     "sort": SORT,
-    "means": Head("pooled_classification", 3, Objective("cross_entropy"), ("a", "b", "c"), options={"pooling": "mean"}),
-    "embed": Head("token_classification", 2, Objective("cross_entropy"), ("O", "B-X")),
-    "keys": Head("multiple_choice", 1, Objective("cross_entropy")),
-    "spans": Head("question_answering", 2, Objective("span")),
-    "beam": Head("question_answering_beam", 2, Objective("span"), options=BEAM),
-    "vectors": Head("embedding", 1, Objective("in_batch"), options=VECTORS),
+    "means": HeadSpec(
+        "pooled_classification", 3, Objective("cross_entropy"), ("a", "b", "c"), options={"pooling": "mean"}
+    ),
+    "embed": HeadSpec("token_classification", 2, Objective("cross_entropy"), ("O", "B-X")),
+    "keys": HeadSpec("multiple_choice", 1, Objective("cross_entropy")),
+    "spans": HeadSpec("question_answering", 2, Objective("span")),
+    "beam": HeadSpec("question_answering_beam", 2, Objective("span"), options=BEAM),
+    "vectors": HeadSpec("embedding", 1, Objective("in_batch"), options=VECTORS),
 }
 """Called as something that a mapping of modules already has, and as something that sounds like an embedding."""
 
 
-def joined(**parts: Head) -> Head:
-    return Head("several", 3, Objective("cross_entropy"), parts=parts)
+def joined(**parts: HeadSpec) -> HeadSpec:
+    return HeadSpec("several", 3, Objective("cross_entropy"), parts=parts)
 
 
-def language(kind: str) -> Head:
-    return Head(kind, 0, Objective("cross_entropy"), answer="likelihood")
+def language(kind: str) -> HeadSpec:
+    return HeadSpec(kind, 0, Objective("cross_entropy"), answer="likelihood")
 
 
 WORDS = language("masked_lm")
@@ -51,7 +53,7 @@ HEADS = {
 }
 
 
-def batches(head: Head) -> list[dict[str, Tensor]]:
+def batches(head: HeadSpec) -> list[dict[str, Tensor]]:
     """Give a batch for each part of a head."""
     random = torch.Generator().manual_seed(0)
     ids = torch.randint(5, 40, (3, 7), generator=random)
@@ -71,7 +73,7 @@ def batches(head: Head) -> list[dict[str, Tensor]]:
     return [{**batch, "group": torch.full((3,), number)} for number, batch in enumerate(each)]
 
 
-def network_of(folder: str, head: Head, **options: Any) -> Any:
+def network_of(folder: str, head: HeadSpec, **options: Any) -> Any:
     model = Transformer(name=folder, **options)
     torch.manual_seed(0)
     return model.network(head, model.assets()).eval()

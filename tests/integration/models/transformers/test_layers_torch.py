@@ -17,14 +17,14 @@ from burnish.errors import ConfigError, MissingExtra
 from burnish.models.transformer import Transformer
 from burnish.models.transformers.layers_torch import find_layers, parameter_depths, parameter_groups, usual_rate
 from burnish.optim.optimizers import AdamW
-from burnish.spec.values import Head
+from burnish.spec.values import HeadSpec
 from burnish.testing.tiny_torch import FAMILIES
 
 Tiny = Callable[[str], str]
 BATCH = {"input_ids": torch.tensor([[2, 9, 10, 3]]), "attention_mask": torch.ones(1, 4, dtype=torch.long)}
 
 
-def _network(head: Head, **options: Any) -> Any:
+def _network(head: HeadSpec, **options: Any) -> Any:
     torch.manual_seed(0)
     model = Transformer(**options)
     return model.network(head, model.assets())
@@ -40,7 +40,7 @@ def _changed_by_a_step(network: Any) -> set[str]:
 
 
 @pytest.mark.parametrize("architecture", sorted(set(FAMILIES) - {"albert"}))
-def test_frozen_parts_do_not_change(tiny: Tiny, head: Head, architecture: str) -> None:
+def test_frozen_parts_do_not_change(tiny: Tiny, head: HeadSpec, architecture: str) -> None:
     network = _network(head, name=tiny(architecture), freeze={"embeddings": True, "layers": 1})
     changed = _changed_by_a_step(network)
     assert not [name for name in changed if "emb" in name or ".wte" in name or ".wpe" in name]
@@ -48,7 +48,7 @@ def test_frozen_parts_do_not_change(tiny: Tiny, head: Head, architecture: str) -
     assert [name for name in changed if ".layer.1." in name or ".h.1." in name]
 
 
-def test_more_frozen_layers_than_there_are_is_refused(tiny: Tiny, head: Head) -> None:
+def test_more_frozen_layers_than_there_are_is_refused(tiny: Tiny, head: HeadSpec) -> None:
     with pytest.raises(ConfigError, match=r"model.freeze.layers must be at most 2, the layers of this model, got 5"):
         _network(head, name=tiny("bert"), freeze={"layers": 5})
 
@@ -60,7 +60,7 @@ def _rates(network: Any, **options: Any) -> dict[str, float]:
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "distilbert", "electra", "deberta-v2", "xlnet", "gpt2"])
-def test_each_layer_learns_at_a_share_of_the_rate_above_it(tiny: Tiny, head: Head, architecture: str) -> None:
+def test_each_layer_learns_at_a_share_of_the_rate_above_it(tiny: Tiny, head: HeadSpec, architecture: str) -> None:
     rates = _rates(_network(head, name=tiny(architecture)), layer_decay=0.5)
     for name, rate in rates.items():
         if ".layer.0." in name or ".h.0." in name:
@@ -74,24 +74,24 @@ def test_each_layer_learns_at_a_share_of_the_rate_above_it(tiny: Tiny, head: Hea
     assert set(rates.values()) == {0.125, 0.25, 0.5, 1.0}
 
 
-def test_shared_layers_learn_as_one(tiny: Tiny, head: Head) -> None:
+def test_shared_layers_learn_as_one(tiny: Tiny, head: HeadSpec) -> None:
     rates = _rates(_network(head, name=tiny("albert")), layer_decay=0.5)
     assert {rate for name, rate in rates.items() if "albert_layer_groups" in name} == {0.5}
     assert rates["model.classifier.weight"] == 1.0
 
 
-def test_without_layer_decay_all_learn_at_one_rate(tiny: Tiny, head: Head) -> None:
+def test_without_layer_decay_all_learn_at_one_rate(tiny: Tiny, head: HeadSpec) -> None:
     assert set(_rates(_network(head, name=tiny("bert"))).values()) == {1.0}
 
 
-def test_the_models_own_layer_decay_reaches_the_groups(tiny: Tiny, head: Head) -> None:
+def test_the_models_own_layer_decay_reaches_the_groups(tiny: Tiny, head: HeadSpec) -> None:
     network = _network(head, name=tiny("bert"), layer_decay=0.9)
     groups = network.parameter_groups(learning_rate=1e-3, weight_decay=0.0)
     assert {round(group["lr"], 9) for group in groups} == {1e-3, 9e-4, 8.1e-4, 7.29e-4}
 
 
 @pytest.mark.parametrize("architecture", sorted(FAMILIES))
-def test_biases_and_norms_do_not_decay_and_all_else_does(tiny: Tiny, head: Head, architecture: str) -> None:
+def test_biases_and_norms_do_not_decay_and_all_else_does(tiny: Tiny, head: HeadSpec, architecture: str) -> None:
     network = _network(head, name=tiny(architecture))
     norms = {
         f"{path}.{name}"
@@ -149,7 +149,7 @@ def test_norms_of_any_class_and_vectors_do_not_decay_and_frozen_parameters_are_l
     ],
 )
 def test_lora_trains_adapters_and_the_head_alone(
-    tiny: Tiny, head: Head, architecture: str, head_names: set[str]
+    tiny: Tiny, head: HeadSpec, architecture: str, head_names: set[str]
 ) -> None:
     pytest.importorskip("peft")
     network = _network(head, name=tiny(architecture), lora={"rank": 2})
@@ -160,7 +160,7 @@ def test_lora_trains_adapters_and_the_head_alone(
 
 @pytest.mark.parametrize("architecture", ["bert", "gpt2"])
 def test_saved_adapters_are_merged_into_a_plain_folder(
-    tiny: Tiny, head: Head, architecture: str, tmp_path: Path
+    tiny: Tiny, head: HeadSpec, architecture: str, tmp_path: Path
 ) -> None:
     pytest.importorskip("peft")
     model = Transformer(name=tiny(architecture), lora={"rank": 2, "dropout": 0.1})
@@ -177,7 +177,7 @@ def test_saved_adapters_are_merged_into_a_plain_folder(
     assert not [name for name in load_file(tmp_path / "model.safetensors") if "lora" in name]
 
 
-def test_targets_that_are_not_there_are_refused(tiny: Tiny, head: Head) -> None:
+def test_targets_that_are_not_there_are_refused(tiny: Tiny, head: HeadSpec) -> None:
     pytest.importorskip("peft")
     with pytest.raises(
         ConfigError, match=r"model.lora.targets: there is no layer q_proj in a bert model; name some of"
@@ -185,7 +185,9 @@ def test_targets_that_are_not_there_are_refused(tiny: Tiny, head: Head) -> None:
         _network(head, name=tiny("bert"), lora={"targets": ["q_proj"]})
 
 
-def test_lora_without_its_extra_says_how_to_install_it(tiny: Tiny, head: Head, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lora_without_its_extra_says_how_to_install_it(
+    tiny: Tiny, head: HeadSpec, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "peft", None)
     with pytest.raises(MissingExtra, match=r"pip install 'burnish\[lora\]'"):
         _network(head, name=tiny("bert"), lora={})
@@ -266,7 +268,7 @@ def test_small_models_take_higher_rates_and_words_do_not_count(shape: dict[str, 
     assert usual_rate(model) == rate
 
 
-def test_what_learns_counts_for_the_rate_and_not_what_is_frozen(tiny: Tiny, head: Head) -> None:
+def test_what_learns_counts_for_the_rate_and_not_what_is_frozen(tiny: Tiny, head: HeadSpec) -> None:
     with torch.device("meta"):
         model = AutoModelForSequenceClassification.from_config(CONFIG_MAPPING["bert"]())
     for name, param in model.named_parameters():

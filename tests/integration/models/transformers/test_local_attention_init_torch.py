@@ -9,12 +9,12 @@ import torch
 
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
-from burnish.spec.values import Head, Objective, Profile
+from burnish.spec.values import HeadSpec, Objective, Profile
 from burnish.tasks.language_modeling.task import MaskedLm
 from tests.language import LINES, table
 
 Tiny = Callable[[str], str]
-MASKED = Head("masked_lm", 0, Objective("cross_entropy"), answer="likelihood")
+MASKED = HeadSpec("masked_lm", 0, Objective("cross_entropy"), answer="likelihood")
 SIZE = {
     "hidden_size": 64,
     "num_hidden_layers": 2,
@@ -46,7 +46,7 @@ def test_heads_of_the_lower_layers_look_one_and_then_two_places_away(tiny: Tiny,
 
 @pytest.mark.parametrize("architecture", ["gpt2", "distilbert", "electra"])
 def test_models_built_otherwise_are_refused(tiny: Tiny, architecture: str) -> None:
-    head = Head("sequence_classification", 2, Objective("cross_entropy"), ("no", "yes"))
+    head = HeadSpec("sequence_classification", 2, Objective("cross_entropy"), ("no", "yes"))
     model = Transformer(pretrained=False, name=tiny(architecture), start="neighbours")
     with pytest.raises(ConfigError, match=f"model.start: .* this {architecture} is not"):
         model.network(head, model.assets())

@@ -15,7 +15,7 @@ from burnish.data.tokens.tokens import TextAssets
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer
 from burnish.models.transformers.positions import usable_positions
-from burnish.spec.values import Head, Objective
+from burnish.spec.values import HeadSpec, Objective
 from burnish.testing.tiny_torch import FAMILIES, tiny_model
 
 TEXTS = ("A good film!", "the story is cold, and boring to the end")
@@ -42,7 +42,7 @@ def _padded(assets: TextAssets, texts: tuple[str, ...] = TEXTS) -> Mapping[str, 
     return batch
 
 
-def _network(model: Transformer, head: Head, *, seed: int = 0) -> Any:
+def _network(model: Transformer, head: HeadSpec, *, seed: int = 0) -> Any:
     torch.manual_seed(seed)
     return model.network(head, model.assets()).eval()
 
@@ -60,7 +60,7 @@ def test_tokens_are_those_of_transformers(tiny: Tiny, architecture: str) -> None
 
 @pytest.mark.parametrize("architecture", EVERY)
 def test_logits_are_those_of_transformers_and_survive_saving(
-    tiny: Tiny, head: Head, architecture: str, tmp_path: Path
+    tiny: Tiny, head: HeadSpec, architecture: str, tmp_path: Path
 ) -> None:
     model = Transformer(name=tiny(architecture))
     assets, network = model.assets(), _network(model, head)
@@ -76,7 +76,7 @@ def test_logits_are_those_of_transformers_and_survive_saving(
 
 
 @pytest.mark.parametrize("architecture", EVERY)
-def test_the_longest_input_fits_and_one_more_does_not(tiny: Tiny, head: Head, architecture: str) -> None:
+def test_the_longest_input_fits_and_one_more_does_not(tiny: Tiny, head: HeadSpec, architecture: str) -> None:
     model = Transformer(name=tiny(architecture))
     limit = model.assets().max_positions
     assert limit == model.max_positions()
@@ -103,7 +103,7 @@ def test_positions_that_begin_after_the_pad_id_are_not_counted(model_type: str) 
         network(input_ids=torch.full((1, limit + 1), 7))
 
 
-def test_new_weights_follow_torchs_generator_alone(tiny: Tiny, head: Head) -> None:
+def test_new_weights_follow_torchs_generator_alone(tiny: Tiny, head: HeadSpec) -> None:
     model = Transformer(name=tiny("bert"))
     first, second, other = (_network(model, head, seed=seed).state_dict() for seed in (1, 1, 2))
     assert all(torch.equal(first[name], second[name]) for name in first)
@@ -111,13 +111,13 @@ def test_new_weights_follow_torchs_generator_alone(tiny: Tiny, head: Head) -> No
     assert changed == {"model.classifier.weight"}
 
 
-def test_pretrained_weights_are_those_of_the_file(tiny: Tiny, head: Head) -> None:
+def test_pretrained_weights_are_those_of_the_file(tiny: Tiny, head: HeadSpec) -> None:
     stored = load_file(Path(tiny("bert"), "model.safetensors"))
     network = _network(Transformer(name=tiny("bert")), head).state_dict()
     assert all(torch.equal(network[f"model.bert.{name}"], value) for name, value in stored.items())
 
 
-def test_nothing_is_written_to_the_console(tiny: Tiny, head: Head, tmp_path: Path, capfd: Any) -> None:
+def test_nothing_is_written_to_the_console(tiny: Tiny, head: HeadSpec, tmp_path: Path, capfd: Any) -> None:
     model = Transformer(name=tiny("roberta"))
     model.save(_network(model, head), tmp_path)
     model.load(tmp_path, head)
@@ -126,7 +126,7 @@ def test_nothing_is_written_to_the_console(tiny: Tiny, head: Head, tmp_path: Pat
 
 def test_labels_and_kind_stand_in_the_saved_config(tiny: Tiny, tmp_path: Path) -> None:
     model = Transformer(name=tiny("bert"))
-    head = Head("sequence_classification", 2, Objective("binary_cross_entropy"), ("warm", "funny"))
+    head = HeadSpec("sequence_classification", 2, Objective("binary_cross_entropy"), ("warm", "funny"))
     model.save(_network(model, head), tmp_path)
     config = AutoModelForSequenceClassification.from_pretrained(tmp_path).config
     assert config.id2label == {0: "warm", 1: "funny"}
@@ -134,16 +134,16 @@ def test_labels_and_kind_stand_in_the_saved_config(tiny: Tiny, tmp_path: Path) -
     assert str(tiny("bert")) not in (tmp_path / "config.json").read_text()
 
 
-def test_a_head_for_other_labels_is_replaced(tiny: Tiny, head: Head, tmp_path: Path) -> None:
+def test_a_head_for_other_labels_is_replaced(tiny: Tiny, head: HeadSpec, tmp_path: Path) -> None:
     model = Transformer(name=tiny("bert"))
     model.save(_network(model, head), tmp_path / "three")
     model.assets().save(tmp_path / "three")
-    two = Head("sequence_classification", 2, Objective("cross_entropy"), ("no", "yes"))
+    two = HeadSpec("sequence_classification", 2, Objective("cross_entropy"), ("no", "yes"))
     assert _network(Transformer(name=str(tmp_path / "three")), two).model.classifier.out_features == 2
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "distilbert", "xlnet", "gpt2"])
-def test_random_weights_take_the_size_that_was_asked_for(tiny: Tiny, head: Head, architecture: str) -> None:
+def test_random_weights_take_the_size_that_was_asked_for(tiny: Tiny, head: HeadSpec, architecture: str) -> None:
     size = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 4, "intermediate_size": 24}
     model = Transformer(tokenizer=tiny("bert"), architecture=architecture, pretrained=False, size=size)
     assets, network = model.assets(), _network(model, head)
@@ -153,7 +153,7 @@ def test_random_weights_take_the_size_that_was_asked_for(tiny: Tiny, head: Head,
     assert network(_padded(assets)).shape == (2, 3)
 
 
-def test_dropout_is_replaced_under_every_name(tiny: Tiny, head: Head) -> None:
+def test_dropout_is_replaced_under_every_name(tiny: Tiny, head: HeadSpec) -> None:
     def dropouts(**options: Any) -> set[float]:
         network = _network(Transformer(name=tiny("distilbert"), **options), head)
         return {module.p for module in network.modules() if isinstance(module, torch.nn.Dropout)}
@@ -163,7 +163,7 @@ def test_dropout_is_replaced_under_every_name(tiny: Tiny, head: Head) -> None:
     assert (config.resid_pdrop, config.embd_pdrop, config.attn_pdrop) == (0.25, 0.25, 0.5)
 
 
-def test_the_attention_that_was_asked_for_is_used(tiny: Tiny, head: Head) -> None:
+def test_the_attention_that_was_asked_for_is_used(tiny: Tiny, head: HeadSpec) -> None:
     for attention in ("eager", "sdpa"):
         network = _network(Transformer(name=tiny("bert"), attention=attention), head)
         assert network.model.config._attn_implementation == attention
@@ -176,7 +176,7 @@ def _copy(source: str, target: Path, *, without: str) -> str:
     return str(target)
 
 
-def _refusal(model: Transformer, head: Head) -> str:
+def _refusal(model: Transformer, head: HeadSpec) -> str:
     with pytest.raises(ConfigError) as caught:
         model.network(head, model.assets())
     (problem,) = caught.value.problems
@@ -193,13 +193,15 @@ def _refusal(model: Transformer, head: Head) -> str:
     ],
 )
 def test_a_folder_that_lacks_a_part_is_refused(
-    tiny: Tiny, head: Head, tmp_path: Path, without: str, sentence: str
+    tiny: Tiny, head: HeadSpec, tmp_path: Path, without: str, sentence: str
 ) -> None:
     folder = _copy(tiny("bert"), tmp_path / "m", without=without)
     assert sentence in _refusal(Transformer(name=folder), head)
 
 
-def test_a_folder_with_pickled_weights_is_refused_until_it_is_trusted(tiny: Tiny, head: Head, tmp_path: Path) -> None:
+def test_a_folder_with_pickled_weights_is_refused_until_it_is_trusted(
+    tiny: Tiny, head: HeadSpec, tmp_path: Path
+) -> None:
     folder = _copy(tiny("bert"), tmp_path / "m", without="model.safetensors")
     torch.save(load_file(Path(tiny("bert"), "model.safetensors")), Path(folder, "pytorch_model.bin"))
     assert "has only pickled weights" in _refusal(Transformer(name=folder), head)
@@ -208,7 +210,7 @@ def test_a_folder_with_pickled_weights_is_refused_until_it_is_trusted(tiny: Tiny
     assert all(torch.equal(trusted[name], safe[name]) for name in safe)
 
 
-def test_an_index_cannot_smuggle_a_pickle_in(tiny: Tiny, head: Head, tmp_path: Path) -> None:
+def test_an_index_cannot_smuggle_a_pickle_in(tiny: Tiny, head: HeadSpec, tmp_path: Path) -> None:
     folder = Path(_copy(tiny("bert"), tmp_path / "m", without="model.safetensors"))
     weights = load_file(Path(tiny("bert"), "model.safetensors"))
     torch.save(weights, folder / "weights.json")
@@ -218,7 +220,7 @@ def test_an_index_cannot_smuggle_a_pickle_in(tiny: Tiny, head: Head, tmp_path: P
 
 
 @pytest.mark.parametrize("key", ["auto_map", "adapter"])
-def test_what_a_saved_model_never_has_is_not_followed(tiny: Tiny, head: Head, tmp_path: Path, key: str) -> None:
+def test_what_a_saved_model_never_has_is_not_followed(tiny: Tiny, head: HeadSpec, tmp_path: Path, key: str) -> None:
     model = Transformer(name=tiny("bert"))
     model.save(_network(model, head), tmp_path)
     trace = tmp_path / "EXECUTED"
@@ -233,25 +235,25 @@ def test_what_a_saved_model_never_has_is_not_followed(tiny: Tiny, head: Head, tm
     assert not trace.exists()
 
 
-def test_torn_weights_are_refused(tiny: Tiny, head: Head, tmp_path: Path) -> None:
+def test_torn_weights_are_refused(tiny: Tiny, head: HeadSpec, tmp_path: Path) -> None:
     folder = _copy(tiny("bert"), tmp_path / "m", without="nothing")
     weights = Path(folder, "model.safetensors")
     weights.write_bytes(weights.read_bytes()[:1000])
     assert "could not be loaded" in _refusal(Transformer(name=folder), head)
 
 
-def test_weights_that_do_not_fit_the_config_are_refused(tiny: Tiny, head: Head, tmp_path: Path) -> None:
+def test_weights_that_do_not_fit_the_config_are_refused(tiny: Tiny, head: HeadSpec, tmp_path: Path) -> None:
     other = tiny_model(tmp_path, hidden=16)
     message = _refusal(Transformer(name=tiny("bert"), config=str(other)), head)
     assert "do not fit a bert model of this config" in message
 
 
-def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(tiny: Tiny, head: Head, tmp_path: Path) -> None:
+def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(tiny: Tiny, head: HeadSpec, tmp_path: Path) -> None:
     small = tiny_model(tmp_path, texts=["one"])
     assert "tokens and the model only" in _refusal(Transformer(name=str(small), tokenizer=tiny("bert")), head)
 
 
-def test_an_unknown_architecture_is_refused_with_a_suggestion(tiny: Tiny, head: Head) -> None:
+def test_an_unknown_architecture_is_refused_with_a_suggestion(tiny: Tiny, head: HeadSpec) -> None:
     model = Transformer(tokenizer=tiny("bert"), pretrained=False, architecture="robertta")
     with pytest.raises(ConfigError, match="did you mean roberta"):
         model.assets()
