@@ -4,8 +4,8 @@ import pytest
 
 from bench.structure import Structure, measure
 
-MAX_LINES = 43_200
-MAX_MODULES = 390
+MAX_LINES = 43_400
+MAX_MODULES = 392
 MAX_MODULES_IN_A_FOLDER = 30
 
 # A command's options are its parameters, each with its help.
@@ -17,7 +17,7 @@ LONG_SIGNATURES = {
 }
 SHARED_NAMES: set[str] = set()
 SMALL_MODULES = {
-    *(f"burnish.cli.{verb}" for verb in ("bench", "list", "new", "search")),  # a file a verb
+    *(f"burnish.cli.{verb}" for verb in ("bench", "check", "list", "new", "search")),  # a file a verb
     "burnish.cli.live",  # rich, which only a terminal needs
     "burnish.commands.list",  # `cli` prints what `commands` finds
     "burnish.commands.resume",  # an address that users import

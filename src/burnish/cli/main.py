@@ -16,6 +16,7 @@ from burnish import __version__
 from burnish.cli import (
     bench,
     cache,
+    check,
     config,
     drill,
     evaluate,
@@ -59,6 +60,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("search", short_help="Find the passages nearest to a text.")(search.search)
 app.add_typer(runs.app, name="runs")
+app.command("check", short_help="Check that a run is good enough to be used.")(check.check)
 app.command("resume", short_help="Resume an interrupted run.")(train.resume)
 app.command("rerun")(rerun.rerun)
 app.command("drill", short_help="Rehearse a crash and check that resuming is exact.")(drill.drill)

@@ -41,6 +41,13 @@ class Comparison:
         """Tell whether the data show a difference at the 5% level."""
         return self.p_value < SIGNIFICANT
 
+    @property
+    def better(self) -> str | None:
+        """The name of the one that the data show to be better; None where they show no difference."""
+        if math.isnan(self.difference) or not self.is_shown:
+            return None
+        return self.names[1] if (self.difference > 0) == self.is_higher_better else self.names[0]
+
     def sentence(self) -> str:
         """Say what the comparison shows."""
         if math.isnan(self.difference):
@@ -51,8 +58,7 @@ class Comparison:
                 f"({self._evidence(1)})"
             )
         sign = 1 if self.difference > 0 else -1
-        winner = self.names[1] if (sign > 0) == self.is_higher_better else self.names[0]
-        return f"{winner} is better by {self._amount(abs(self.difference))} ({self._evidence(sign)})"
+        return f"{self.better} is better by {self._amount(abs(self.difference))} ({self._evidence(sign)})"
 
     def _amount(self, value: float) -> str:
         return f"{_number(value, is_share=self.is_share)}{' points' if self.is_share else ''}"

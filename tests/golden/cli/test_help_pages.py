@@ -30,6 +30,7 @@ PAGES = [
     "runs show",
     "runs compare",
     "runs tail",
+    "check",
     "resume",
     "rerun",
     "drill",

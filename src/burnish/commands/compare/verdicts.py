@@ -34,6 +34,8 @@ class Verdict:
     """None when the two could not be tested; the sentence says why."""
     task: str = ALONE
     """Of which of several tasks; of all of them together, none."""
+    better: str | None = None
+    """The recipe that is shown to be better; None where no difference is shown."""
 
 
 def verdicts(
@@ -134,7 +136,8 @@ def _of_the_mean(pair: Pair, told: "Sequence[Told]", *, split: str) -> Iterator[
         tested = compare_means(told, score=MEAN, names=names)
     except BurnishError:
         return  # which task it is, and why, its own verdict says
-    yield Verdict(names, split, f"{MEAN} on {split}: {tested.sentence()} ({tested.test})", tested.p_value)
+    sentence = f"{MEAN} on {split}: {tested.sentence()} ({tested.test})"
+    yield Verdict(names, split, sentence, tested.p_value, better=tested.better)
 
 
 def _verdict(pair: Pair, told: "Told", *, split: str, task: str) -> Verdict:
@@ -150,7 +153,7 @@ def _verdict(pair: Pair, told: "Told", *, split: str, task: str) -> Verdict:
     except BurnishError as error:
         return _fault(pair, split=split, task=task, error=error)
     sentence = f"{named(task, told.score)} on {split}: {tested.sentence()} ({tested.test})"
-    return Verdict(names, split, sentence, tested.p_value, task)
+    return Verdict(names, split, sentence, tested.p_value, task, tested.better)
 
 
 def _fault(pair: Pair, *, split: str, task: str, error: BurnishError) -> Verdict:
