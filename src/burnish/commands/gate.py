@@ -76,8 +76,8 @@ def check(
 ) -> GateResult:
     """Judge a run; what cannot be judged is not met.
 
-    A requirement compares the near end of a score's 95% interval with its bound, or with `by="value"` the value. A run is
-    worse than a champion where the paired test shows it at p < 0.05.
+    A requirement compares the near end of a score's 95% interval with its bound, or with `by="value"` the value. A run
+    is worse than a champion where the paired test shows it at p < 0.05.
     """
     if not require and not no_worse_than:
         raise ConfigError(
