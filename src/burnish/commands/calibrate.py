@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from burnish.config import Given
+from burnish.config.nodes import Branch
 from burnish.dist.world import available_cores
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import read_plan
@@ -67,9 +69,9 @@ def _taken(choice: OpenOption, seconds: dict[str, float]) -> str:
 
 
 def time_step(
-    experiment: str,
+    experiment: str | Path | Given,
     configs: Sequence[Path],
-    overrides: Sequence[str],
+    overrides: Sequence[str | Branch],
     watch: Callable[[Event], None],
     tried: Sequence[str],
 ) -> float:

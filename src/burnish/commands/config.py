@@ -2,14 +2,15 @@
 
 import re
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from burnish.config import OptionDifference, Resolved, Unsound, load, render
+from burnish.config import Given, OptionDifference, Resolved, Unsound, load, render
 from burnish.config import diff as differences
 from burnish.config import schema as write_schema
 from burnish.config.emit import written
 from burnish.config.foreign import find_foreign
-from burnish.config.nodes import dotted
+from burnish.config.nodes import Branch, dotted
 from burnish.config.render import document, leaves
 from burnish.errors import ConfigError, Problem
 from burnish.nearest import nearest
@@ -59,11 +60,11 @@ def schema(*, registry: Registry | None = None) -> dict[str, Any]:
 
 
 def check(
-    name: str,
+    name: str | Path | Given,
     *,
     configs: Sequence[str] = (),
     measured: Sequence[str] = (),
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str | Branch] = (),
     registry: Registry | None = None,
     trust_code: bool | None = None,
     has_inputs: bool = False,
@@ -74,7 +75,12 @@ def check(
     """
     try:
         resolved = load(
-            name, configs=configs, measured=measured, overrides=overrides, registry=registry, trust_code=trust_code
+            name if isinstance(name, Given) else str(name),
+            configs=configs,
+            measured=measured,
+            overrides=overrides,
+            registry=registry,
+            trust_code=trust_code,
         )
     except Unsound as error:
         raise ConfigError([*error.problems, *problems(error.part, missing=error.missing)]) from error

@@ -41,6 +41,23 @@ def new(
     force: bool = False,
 ) -> NewConfig:
     """Look at a data file, propose a task, and write an experiment that trains it; never over a file unless forced."""
+    target = out or Path(f"{_stem(str(path))}.yaml")
+    written = draft(path, target=target, text=text, label=label, encoding=encoding)
+    if target.exists() and not force:
+        raise BurnishError(f"{target} exists; write elsewhere with --out FILE or replace it with --force")
+    _write(written.text, target)
+    return written
+
+
+def draft(
+    path: str | Path,
+    *,
+    target: Path,
+    text: str | None = None,
+    label: str | None = None,
+    encoding: str | None = None,
+) -> NewConfig:
+    """Do as `new`, but write nothing: `target` is only what the experiment is named after."""
     from burnish.data.inspection.inspect import look, siblings  # pyarrow comes with them
     from burnish.data.inspection.propose import has_text, propose
     from burnish.data.readers.recognise import recognise
@@ -49,9 +66,6 @@ def new(
         raise ConfigError(
             [Problem(f"{path} is an experiment, not data. Train it: `burnish train {path}`")], subject="the request"
         )
-    target = out or Path(f"{_stem(str(path))}.yaml")
-    if target.exists() and not force:
-        raise BurnishError(f"{target} exists; write elsewhere with --out FILE or replace it with --force")
     beside = siblings(str(path))
     main = beside.get("train", str(path))
     beside = beside if "train" in beside else {}
@@ -66,7 +80,6 @@ def new(
         written, notes = _table(found, target, label=label)
     else:
         written, notes = _texts(propose(facts, text=text, label=label), found, target)
-    _write(written, target)
     return NewConfig(written, target, (*notes, *dialect_notes(facts)))
 
 

@@ -11,6 +11,8 @@ from typing import Any
 
 from burnish.commands.config import check
 from burnish.commands.forecaster import STEPS_ONLY
+from burnish.config import Given
+from burnish.config.nodes import Branch
 from burnish.errors import BurnishError, LaunchError
 from burnish.launch.local import run_worker
 from burnish.run.record.directory import RunDirectory, default_directory
@@ -24,10 +26,10 @@ _FORECASTER = "burnish.commands.forecaster"
 
 
 def plan(
-    experiment: str | Path,
+    experiment: str | Path | Given,
     *,
     configs: Sequence[Path] = (),
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str | Branch] = (),
     directory: Path | None = None,
     is_steps_only: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
@@ -37,7 +39,7 @@ def plan(
     With `is_steps_only`, what follows the last step is not timed.
     """
     files = [str(path) for path in configs]
-    resolved = check(str(experiment), configs=files, overrides=overrides, has_inputs=True)
+    resolved = check(experiment, configs=files, overrides=overrides, has_inputs=True)
     place = directory or default_directory(str(experiment))
     heard: list[Mapping[str, Any]] = []
     with tempfile.TemporaryDirectory(prefix="burnish-plan-") as folder:

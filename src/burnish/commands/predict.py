@@ -11,13 +11,13 @@ from burnish.artifact.locate import find_artifact
 from burnish.data.sources.address import find
 from burnish.errors import DataError
 from burnish.spec.protocols import NotesDefaults, ReadsRows
-from burnish.spec.values import Outcome
+from burnish.spec.values import Outcome, Rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.artifact.answering import Answered, BadRows
-    from burnish.artifact.predictor import Prediction
+    from burnish.artifact.predictor import Prediction, Predictor
     from burnish.data.codecs.names import FormatName
 
 MAX_PAYLOAD_BYTES = 1 << 30
@@ -71,23 +71,36 @@ def predict_file(
     find(source, option="the input")  # refuses a file that is not there before the model is loaded
     from burnish.artifact.predictor import Predictor
     from burnish.artifact.tables import refuse_breaks
-    from burnish.data.codecs.columns import columns_of
     from burnish.data.readers.read_one import read_file
 
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
-    is_needed = any(spec.must_be_given for spec in columns_of(predictor.task, predictor.profile))
-    absent: Literal["error", "default"] = "error" if is_needed else "default"
-    rows = read_file(source, columns=predictor.input_columns, like=predictor.experiment.data, absent=absent)
+    rows = read_file(
+        source, columns=predictor.input_columns, like=predictor.experiment.data, absent=absent_columns(predictor)
+    )
     if out is not None and out.suffix == ".tsv":
         refuse_breaks(rows.table)  # now, not after an hour of predicting
-    there = [name for name in predictor.input_columns if name in rows.table.column_names]
-    asked = rows.table.select(there)  # labels, if there are any, may be of another model
-    outcome = predictor.outcome(asked, held=rows.held, progress=progress)
+    outcome = predict_rows(predictor, rows, progress=progress)
     notes = predictor.encoder.notes(rows) if isinstance(predictor.encoder, NotesDefaults) else ()
     table = _beside(rows.table, outcome)
     if out is not None:
         _write(table, out)
     return PredictedFile(table, tuple(table.column_names[rows.table.num_columns :]), tuple(notes))
+
+
+def absent_columns(predictor: "Predictor") -> Literal["error", "default"]:
+    """Decide whether rows may lack some of the model's columns: where a default can take the place of all of them."""
+    from burnish.data.codecs.columns import columns_of
+
+    is_needed = any(spec.must_be_given for spec in columns_of(predictor.task, predictor.profile))
+    return "error" if is_needed else "default"
+
+
+def predict_rows(
+    predictor: "Predictor", rows: Rows, *, progress: Callable[[int, int], None] = lambda done, total: None
+) -> Outcome:
+    """Predict rows that were read, from the model's own columns alone: labels, if any, may be of another model."""
+    there = [name for name in predictor.input_columns if name in rows.table.column_names]
+    return predictor.outcome(rows.table.select(there), held=rows.held, progress=progress)
 
 
 def predict_payload(

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from burnish.commands.calibrate import settle_choices, time_step
 from burnish.commands.config import check
-from burnish.config import Resolved, fingerprint
+from burnish.config import Given, Resolved, fingerprint
+from burnish.config.nodes import Branch
 from burnish.engine.stop import REASON_OF_SIGNAL
 from burnish.errors import BurnishError, CheckpointError
 from burnish.launch.local import run_worker
@@ -41,10 +42,10 @@ _MOST_SECONDS = 1e12
 
 
 def train(
-    experiment: str | Path,
+    experiment: str | Path | Given,
     *,
     configs: Sequence[Path] = (),
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str | Branch] = (),
     directory: Path | None = None,
     replace: bool = False,
     processes: int = 1,
@@ -59,18 +60,18 @@ def train(
     With `is_calibrated`, what the experiment leaves to the machine is measured first, and recorded in the plan.
     A config of the user's own may name any code; the plan of another run needs `trust_code`.
     """
-    if not isinstance(experiment, str | Path):
+    if not isinstance(experiment, str | Path | Given):
         raise BurnishError(
-            f"train takes the name or the YAML file of an experiment, got a {type(experiment).__name__}; write rows to "
-            'a file, like df.to_csv("rows.csv", index=False), and `burnish new rows.csv` writes an experiment for it'
+            f"train takes the name or the YAML file of an experiment, got a {type(experiment).__name__}; "
+            'rows are trained by `burnish.train(df, target="price")`'
         )
-    ask = partial(check, str(experiment), configs=[str(path) for path in configs], overrides=overrides)
+    ask = partial(check, experiment, configs=[str(path) for path in configs], overrides=overrides)
     run = RunDirectory(directory or default_directory(str(experiment)))
     refuse_unfit(run)  # before a lock is put there
     # A run that has ended is only read, and needs its data no longer.
     resolved = ask(trust_code=trust_code, has_inputs=result_of(run).reason not in COMPLETE)
     if is_calibrated:
-        measure = partial(time_step, str(experiment), configs, overrides, watch)
+        measure = partial(time_step, experiment, configs, overrides, watch)
         measured = settle_choices(resolved.experiment, run, measure)
         watch(Noted(0, f"chosen on this machine: {', '.join(measured) or 'nothing was left on auto'}"))
         resolved = ask(measured=measured, trust_code=trust_code)

@@ -1,5 +1,6 @@
 """From layers of YAML to a checked experiment that knows where each value came from, and back."""
 
+from burnish.config.given import Given, from_values
 from burnish.config.locate import ExperimentListing, Located, experiments, locate
 from burnish.config.origins import DEFAULT, Origin
 from burnish.config.render import OptionDifference, diff, fingerprint, render
@@ -9,6 +10,7 @@ from burnish.config.schema import schema
 __all__ = [
     "DEFAULT",
     "ExperimentListing",
+    "Given",
     "Located",
     "OptionDifference",
     "Origin",
@@ -17,6 +19,7 @@ __all__ = [
     "diff",
     "experiments",
     "fingerprint",
+    "from_values",
     "load",
     "locate",
     "render",

@@ -7,6 +7,7 @@ from typing import Any
 
 from burnish.config.decode import Incomplete, decode
 from burnish.config.defaults import defaults_layer
+from burnish.config.given import Given
 from burnish.config.locate import locate
 from burnish.config.merge import merge
 from burnish.config.nodes import Branch, Leaf, dotted, find, undotted
@@ -58,22 +59,23 @@ class Unsound(ConfigError):
 
 
 def load(
-    name: str,
+    name: str | Given,
     *,
     configs: Sequence[str] = (),
     measured: Sequence[str] = (),
-    overrides: Sequence[str] = (),
+    overrides: Sequence[str | Branch] = (),
     registry: Registry | None = None,
     trust_code: bool | None = None,
 ) -> Resolved:
-    """Resolve an experiment by name or path; raise one ConfigError with every problem.
+    """Resolve an experiment by name or path, or one given as values; raise one ConfigError with every problem.
 
     What a run or an artifact recorded is refused if it leads to code, unless this user trained with it or says
     `trust_code`; None where there is no way to say so.
     """
     registry = registry or default_registry()
     stack = layers(name, configs=configs, measured=measured, overrides=overrides, registry=registry)
-    files = [locate(name, registry=registry).path, *map(Path, configs)]
+    files = [] if isinstance(name, Given) else [locate(name, registry=registry).path]
+    files += map(Path, configs)
     strange = [] if trust_code else [path for path in files if not is_trusted(path)]
     try:
         return resolve(stack, registry=registry.guarded() if strange else registry)

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from burnish.config.foreign import find_foreign
+from burnish.config.given import Given
 from burnish.config.locate import locate
 from burnish.config.nodes import Branch, Leaf, Node, brief, one_line, spread
 from burnish.config.origins import Origin
@@ -21,7 +22,12 @@ _NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.\[\]]*=)")
 
 
 def layers(
-    name: str, *, configs: Sequence[str], overrides: Sequence[str], registry: Registry, measured: Sequence[str] = ()
+    name: str | Given,
+    *,
+    configs: Sequence[str],
+    overrides: Sequence[str | Branch],
+    registry: Registry,
+    measured: Sequence[str] = (),
 ) -> list[Branch]:
     """Read every layer, lowest first; raise one ConfigError for all that cannot be read."""
     problems: list[Problem] = []
@@ -40,8 +46,10 @@ def layers(
     return read
 
 
-def experiment(name: str, *, registry: Registry) -> list[Branch]:
-    """Read a named experiment; below it lies the name it has from its file."""
+def experiment(name: str | Given, *, registry: Registry) -> Sequence[Branch]:
+    """Read a named experiment; below it lies the name it has from its file. One that was given has its layers."""
+    if isinstance(name, Given):
+        return name.layers
     located = locate(name, registry=registry)
     origin = Origin(f"the name of {located.source}", value=located.name)
     named = Branch({"name": Leaf(located.name, origin)}, origin)
@@ -91,8 +99,8 @@ def _file(path: str) -> list[Branch]:
     return [read_file(Path(path), source=path)]
 
 
-def _override(text: str, *, said: str) -> list[Branch]:
-    return [override(text, said=said)]
+def _override(given: str | Branch, *, said: str) -> list[Branch]:
+    return [given if isinstance(given, Branch) else override(given, said=said)]
 
 
 def read_value(text: str, *, source: str) -> Node:

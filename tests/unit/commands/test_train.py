@@ -95,5 +95,5 @@ def test_a_config_whose_name_is_not_utf_8_is_told_of_in_the_plan(tmp_path: Path)
 
 
 def test_a_data_frame_is_refused_with_what_to_do() -> None:
-    with pytest.raises(BurnishError, match=r"got a DataFrame; write rows to a file, like df\.to_csv"):
+    with pytest.raises(BurnishError, match=r"got a DataFrame; rows are trained by `burnish\.train\(df"):
         module.train(pd.DataFrame({"text": ["a"]}))  # type: ignore[arg-type]  # as people try

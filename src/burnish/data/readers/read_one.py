@@ -1,13 +1,16 @@
-"""Reads one file as it stands, to be scored or predicted."""
+"""Reads one file, or takes one table, as it is, to be scored or predicted."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from typing import Literal
 
+import pyarrow as pa
+
 from burnish.data.files import Files
 from burnish.data.inspection.faults import judge
 from burnish.data.readers.read import ReadFile, read
-from burnish.data.rows import demand, join
+from burnish.data.readers.read_columnar import refuse_twins
+from burnish.data.rows import demand, from_file, join
 from burnish.data.sources.address import DataFile, find
 from burnish.errors import DataError
 from burnish.spec.values import Rows
@@ -33,6 +36,14 @@ def read_file(
         except DataError as error:
             refusals.append(error)
     raise refusals[-1] if isinstance(like, Files) and _has_own_columns(like) else refusals[0]
+
+
+def rows_of(
+    table: pa.Table, *, name: str, columns: Sequence[str], absent: Literal["error", "default"] = "error"
+) -> Rows:
+    """Do as `read_file` with a table in memory, which messages call by `name`."""
+    refuse_twins(table.column_names, name=name)
+    return _checked(from_file(table, name=name, first_line=0), columns=columns, absent=absent)
 
 
 def _ways(name: str, like: object) -> Iterator[Files]:
@@ -70,10 +81,14 @@ def _has_own_columns(options: Files) -> bool:
 def _rows(found: Sequence[DataFile], options: Files, *, columns: Sequence[str], absent: str) -> Rows:
     readings: list[ReadFile] = [read(file, options) for file in found]
     bad = [row for reading in readings for row in reading.bad]
-    rows = join([reading.rows for reading in readings])
+    rows = _checked(join([reading.rows for reading in readings]), columns=columns, absent=absent)
+    judge(bad, total=len(rows) + len(bad), policy="error", share=0.0, quarantine=None, split=options.train[0])
+    return rows
+
+
+def _checked(rows: Rows, *, columns: Sequence[str], absent: str) -> Rows:
     needed = columns if absent == "error" else _needed(columns, rows.table.column_names)
     demand(rows, needed, why="the model", has_options=False)
-    judge(bad, total=len(rows) + len(bad), policy="error", share=0.0, quarantine=None, split=options.train[0])
     return rows
 
 

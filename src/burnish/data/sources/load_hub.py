@@ -99,12 +99,17 @@ def _is_carved(name: str, options: Hub) -> bool:
 
 
 def _rows(found: Any, options: Hub) -> Rows:  # a datasets.Dataset, whose package is optional
+    return from_file(named_classes(found), name=f"{options.name} [{found.split}]", first_line=0)
+
+
+def named_classes(found: Any) -> pa.Table:  # of a datasets.Dataset, whose package is optional
+    """Give the table of a data set with class names in the place of class numbers."""
     table: pa.Table = found.with_format("arrow")[:]
     for index, name in enumerate(table.column_names):
         names = _class_names(found.features[name])
         if names:
             table = table.set_column(index, name, _spelled(table.column(name), names))
-    return from_file(table, name=f"{options.name} [{found.split}]", first_line=0)
+    return table
 
 
 def _class_names(feature: Any) -> list[str] | None:  # a datasets feature, whose package is optional
