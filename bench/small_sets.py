@@ -126,9 +126,7 @@ def _is_behind(sheet: ScoreSheet) -> bool:
 
 def _is_said(result: RunResult) -> bool:
     """Tell whether the last lines of the run say that a baseline is better."""
-    with redirect_stdout(io.StringIO()) as printed:
-        summarise(result)
-    return f"{sheet_of(result).best_baseline} is better by" in printed.getvalue()
+    return any(f"{sheet_of(result).best_baseline} is better by" in str(line) for line in summarise(result))
 
 
 def _mean(scores: Sequence[object], name: str) -> str:

@@ -10,15 +10,12 @@ MAX_MODULES_IN_A_FOLDER = 30
 
 # A command's options are its parameters, each with its help.
 LONG_SIGNATURES = {
-    "burnish.cli.evaluate:evaluate",
+    "burnish.cli.data:train_tokenizer",
     "burnish.cli.predict:predict",
-    "burnish.cli.tokenizer:train",
-    "burnish.cli.train:train",
 }
 SHARED_NAMES: set[str] = set()
 SMALL_MODULES = {
-    *(f"burnish.cli.{verb}" for verb in ("bench", "check", "list", "new", "search")),  # a file a verb
-    "burnish.cli.live",  # rich, which only a terminal needs
+    "burnish.cli.check",
     "burnish.commands.list",  # `cli` prints what `commands` finds
     "burnish.commands.resume",  # an address that users import
     "burnish.config.merge",

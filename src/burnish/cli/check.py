@@ -2,39 +2,31 @@
 
 from typing import Annotated, Literal
 
-import typer
-
-from burnish.cli.documents import print_document
-from burnish.cli.options import Json, Run, TrustCode
+from burnish.cli.options import Run, TrustCode, option
+from burnish.cli.verb import Reply, verb
 
 NOT_GOOD_ENOUGH = 8
 
 
+@verb("check", short_help="Check that a run is good enough to be used.")
 def check(
     run: Run,
     *,
     require: Annotated[
-        list[str] | None,
-        typer.Option("--require", metavar="REQUIREMENT", help='Like "test/accuracy >= 0.85"; repeatable.'),
+        list[str] | None, option("--require REQUIREMENT", 'Like "test/accuracy >= 0.85"; repeatable.')
     ] = None,
     no_worse_than: Annotated[
-        list[str] | None,
-        typer.Option("--no-worse-than", metavar="RUN", help="A run that must not be shown to be better; repeatable."),
+        list[str] | None, option("--no-worse-than RUN", "A run that must not be shown to be better; repeatable.")
     ] = None,
     by: Annotated[
-        Literal["interval", "value"],
-        typer.Option("--by", help="Compare the near end of the 95% interval, or the value itself."),
+        Literal["interval", "value"], option("--by", "Compare the near end of the 95% interval, or the value itself.")
     ] = "interval",
     trust_code: TrustCode = False,
-    is_json: Json = False,
-) -> None:
+) -> Reply:
     """Check that a run is good enough: exit code 0 if so, 8 if not."""
     from burnish.commands.gate import check as command
 
     result = command(run, require=require or (), no_worse_than=no_worse_than or (), by=by, trust_code=trust_code)
-    if is_json:
-        print_document({"run": result.run, "is_passed": result.is_passed, "findings": result.findings})
-    else:
-        for finding in result.findings:
-            print(f"{'✓' if finding.is_met else '✗'} {finding.asked}\n  {finding.sentence}")
-    raise typer.Exit(0 if result.is_passed else NOT_GOOD_ENOUGH)
+    document = {"run": result.run, "is_passed": result.is_passed, "findings": result.findings}
+    lines = [f"{'✓' if each.is_met else '✗'} {each.asked}\n  {each.sentence}" for each in result.findings]
+    return Reply(document, lines, code=0 if result.is_passed else NOT_GOOD_ENOUGH)

@@ -1,70 +1,60 @@
-"""`burnish config`: look at experiments without running them."""
+"""`burnish list` and `burnish config`: what can be named, and experiments as they are without running them."""
 
+from itertools import groupby
 from typing import Annotated
 
-import typer
+from burnish.cli.options import Asked, argument, option
+from burnish.cli.tables import TextTable
+from burnish.cli.verb import Lines, Reply, group, print_document, verb
 
-from burnish.cli.documents import print_document
-from burnish.cli.options import Configs, Experiment, Json, Overrides, print_help
-from burnish.cli.tables import TextTable, show
-
-app = typer.Typer(
-    callback=print_help,
-    invoke_without_command=True,
-    rich_markup_mode=None,
-    help="Show, explain, compare and check experiments.",
-)
-
-Either = Annotated[str, typer.Argument(metavar="EXPERIMENT", help="A named experiment or a YAML file.")]
+Either = Annotated[str, argument("EXPERIMENT", "A named experiment or a YAML file.")]
+_KINDS = "experiments, tasks, data, models, truncations, optimizers, schedules, metrics, trackers; or all."
 
 
-@app.command("show")
-def show_experiment(
-    experiment: Experiment,
-    overrides: Overrides = None,
+@verb("list")
+def list_(kind: Annotated[str | None, argument("KIND", _KINDS)] = None) -> Reply:
+    """List experiments and components, and who provides them."""
+    from burnish.commands.list import listing
+
+    items = listing(None if kind == "all" else kind)
+    lines: list[str | TextTable] = []
+    for each, found in groupby(items, key=lambda item: item.kind):
+        rows = ((f"{x.name} ({', '.join(x.aliases)})" if x.aliases else x.name, x.provider, x.summary) for x in found)
+        lines += ["", TextTable((each, "provided by", "what it is"), tuple(rows))]
+    return Reply(items, lines[1:])
+
+
+@verb("show")
+def show(
+    asked: Asked,
     *,
-    configs: Configs = None,
-    has_origins: Annotated[bool, typer.Option("--origins", help="Show where each value came from.")] = False,
-) -> None:
+    has_origins: Annotated[bool, option("--origins", "Show where each value came from.")] = False,
+) -> Lines:
     """Print the full experiment as YAML that loads back unchanged."""
     from burnish.commands.config import show as command
 
-    files = [str(path) for path in configs or ()]
-    print(command(experiment, configs=files, overrides=overrides or (), origins=has_origins), end="")
+    return [command(asked.experiment, **asked.layers, origins=has_origins).removesuffix("\n")]
 
 
-@app.command("why")
-def why(
-    key: Annotated[str, typer.Argument(metavar="KEY", help="An option or a section, like train.batch.")],
-    experiment: Experiment,
-    overrides: Overrides = None,
-    *,
-    configs: Configs = None,
-) -> None:
+@verb("why")
+def why(key: Annotated[str, argument("KEY", "An option or a section, like train.batch.")], asked: Asked) -> Lines:
     """Show where an option's value came from, and what it replaced."""
     from burnish.commands.config import why as command
 
-    files = [str(path) for path in configs or ()]
-    for line in command(key, experiment, configs=files, overrides=overrides or ()):
-        print(line)
+    return command(key, asked.experiment, **asked.layers)
 
 
-@app.command("diff")
-def diff(left: Either, right: Either, *, is_json: Json = False) -> None:
+@verb("diff")
+def diff(left: Either, right: Either) -> Reply:
     """List the options that differ between two experiments."""
     from burnish.commands.config import diff as command
 
-    differences = command(left, right)
-    if is_json:
-        print_document(differences)
-    elif not differences:
-        print("no difference")
-    else:
-        rows = tuple((each.path, each.left or "-", each.right or "-") for each in differences)
-        show(TextTable(("option", left, right), rows))
+    found = command(left, right)
+    rows = tuple((each.path, each.left or "-", each.right or "-") for each in found)
+    return Reply(found, [TextTable(("option", left, right), rows) if rows else "no difference"])
 
 
-@app.command("schema")
+@verb("schema")
 def schema() -> None:
     """Print the JSON Schema of experiments, for editor completion."""
     from burnish.commands.config import schema as command
@@ -72,11 +62,12 @@ def schema() -> None:
     print_document(command())
 
 
-@app.command("check")
-def check(experiment: Experiment, overrides: Overrides = None, *, configs: Configs = None) -> None:
+@verb("check")
+def check(asked: Asked) -> Lines:
     """Check an experiment and its inputs; report all problems at once."""
     from burnish.commands.config import check as command
 
-    files = [str(path) for path in configs or ()]
-    resolved = command(experiment, configs=files, overrides=overrides or (), has_inputs=True)
-    print(f"{resolved.experiment.name} has no problems")
+    return [f"{command(asked.experiment, **asked.layers, has_inputs=True).experiment.name} has no problems"]
+
+
+app = group("config", "Show, explain, compare and check experiments.", show, why, diff, schema, check)

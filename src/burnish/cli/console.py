@@ -1,30 +1,37 @@
-"""Who watches a run for the user: a live bar on a terminal, plain lines elsewhere, JSON lines for programs."""
+"""Who watches work for the user: a live bar on a terminal, plain lines elsewhere, JSON lines for programs."""
 
 import json
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from time import monotonic
-from typing import Protocol, Self, TextIO
+from typing import Any, Self, TextIO
 
 from burnish.cli.progress import Progress, advance, announce, status_line
-from burnish.spec.events import Event, Stepped
+from burnish.spec.events import Evaluated, Event, Noted, Stepped
 
 PLAIN_SECONDS = 5.0
-"""Plain output tells of progress at most this often."""
+"""Plain output reports progress at most this often."""
 
 STARTING_SECONDS = 1.0
 """How long a worker may start in silence."""
 
+Count = Callable[[int, int], None]
+"""Called with how much is done and how much there is."""
 
-class Console(Protocol):
-    """Show events to someone; used as a context, so that a live bar always goes away."""
 
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *_: object) -> None: ...
+class Console:
+    """Watches a run's events and shows nothing; a context, so that a live bar always goes away."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
     def watch(self, event: Event) -> None:
         """Take one event."""
-        ...
 
 
 def console_for(*, is_json: bool = False, is_quiet: bool = False) -> Console:
@@ -32,38 +39,15 @@ def console_for(*, is_json: bool = False, is_quiet: bool = False) -> Console:
     if is_json:
         return JsonConsole(sys.stdout)
     if is_quiet:
-        return Silence()
-    if sys.stderr.isatty():
-        from burnish.cli.live import Live
-
-        return Live()
-    return PlainLines(sys.stderr)
+        return Console()
+    return Live() if sys.stderr.isatty() else PlainLines(sys.stderr)
 
 
-class Silence:
-    """Show nothing."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
-
-    def watch(self, event: Event) -> None:
-        """Look away."""
-
-
-class JsonConsole:
-    """Write each event as one JSON object a line, in the form of events.jsonl."""
+class JsonConsole(Console):
+    """Writes each event as one JSON object a line, in the form of events.jsonl."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return
 
     def watch(self, event: Event) -> None:
         """Write the event's line."""
@@ -72,8 +56,8 @@ class JsonConsole:
         print(json.dumps(to_dict(event)), file=self._stream, flush=True)
 
 
-class PlainLines:
-    """Write lines without control codes: for logs, pipes and continuous integration."""
+class PlainLines(Console):
+    """Writes lines without control codes: for logs, pipes and continuous integration."""
 
     def __init__(
         self,
@@ -84,10 +68,10 @@ class PlainLines:
     ) -> None:
         self._stream = stream
         self._now = now
-        # told only when it lasts, so that a config refused at once leaves nothing but its error
-        self._starting = timer(STARTING_SECONDS, self._tell, ("starting",))
+        # only when it lasts, so that a config refused at once leaves nothing but its error
+        self._starting = timer(STARTING_SECONDS, self._print, ("starting",))
         self._progress = Progress()
-        self._told_at = -PLAIN_SECONDS
+        self._shown_at = -PLAIN_SECONDS
 
     def __enter__(self) -> Self:
         self._starting.start()
@@ -103,10 +87,94 @@ class PlainLines:
         self._progress = advance(self._progress, event, now=now)
         line = announce(event, is_summarised=True)
         if line is not None:
-            self._tell(line)
-        elif isinstance(event, Stepped) and now - self._told_at >= PLAIN_SECONDS:
-            self._tell(status_line(self._progress))
-            self._told_at = now
+            self._print(line)
+        elif isinstance(event, Stepped) and now - self._shown_at >= PLAIN_SECONDS:
+            self._print(status_line(self._progress))
+            self._shown_at = now
 
-    def _tell(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         print(line, file=self._stream, flush=True)
+
+
+class Live(Console):
+    """Draws a bar at the foot of the terminal, and prints above it what deserves a line."""
+
+    def __init__(self, terminal: Any = None) -> None:
+        from rich.console import Console as Terminal
+        from rich.progress import BarColumn, SpinnerColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        self._terminal = terminal or Terminal(stderr=True, highlight=False)
+        columns = (
+            SpinnerColumn(finished_text=" "),
+            BarColumn(bar_width=24),
+            TextColumn("{task.description}", markup=False),
+        )
+        self._bar = Bar(*columns, console=self._terminal, transient=True)
+        self._task = self._bar.add_task("starting", total=None)
+        self._progress = Progress()
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def watch(self, event: Event) -> None:
+        """Move the bar, and print the event's own line if it has one."""
+        self._progress = advance(self._progress, event, now=monotonic())
+        line = announce(event, is_summarised=True)
+        if line is not None:
+            is_best = isinstance(event, Evaluated) and event.is_best
+            style = "green" if is_best else "yellow" if isinstance(event, Noted) else "none"
+            self._terminal.print(line, markup=False, highlight=False, style=style)
+        has_steps = self._progress.stepped_at is not None
+        self._bar.update(
+            self._task,
+            total=1.0 if has_steps else None,
+            completed=self._progress.fraction,
+            description=status_line(self._progress) if has_steps else "working",
+        )
+
+
+@contextmanager
+def counting(label: str, *, is_silent: bool = False) -> Iterator[Count]:
+    """Show on standard error how much of a known amount of work is done, for as long as the context lasts."""
+    if is_silent:
+        yield lambda done, total: None
+    elif sys.stderr.isatty():
+        from rich.console import Console as Terminal
+        from rich.progress import Progress as Bar
+
+        with Bar(console=Terminal(stderr=True), transient=True) as bar:
+            task = bar.add_task(label, total=None)
+            yield lambda done, total: bar.update(task, completed=done, total=total)
+    else:
+        yield count_plainly(label, stream=sys.stderr)
+
+
+def count_plainly(label: str, *, stream: TextIO, now: Callable[[], float] = monotonic) -> Count:
+    """Count in plain lines, every few seconds and at the end."""
+    shown_at = now()
+
+    def count(done: int, total: int) -> None:
+        nonlocal shown_at
+        if done >= total or now() - shown_at >= PLAIN_SECONDS:
+            print(f"{label} {done:,}/{total:,}", file=stream, flush=True)
+            shown_at = now()
+
+    return count
+
+
+@contextmanager
+def waiting(label: str) -> Iterator[None]:
+    """Show on a terminal what is waited for, for as long as the context lasts."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    print(f"{label} …", end="", file=sys.stderr, flush=True)
+    try:
+        yield
+    finally:
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -1,102 +1,139 @@
-"""`burnish evaluate`: score a run or an artifact."""
+"""`burnish evaluate` and `burnish search`: scores of a run, and the passages that a retrieval run finds."""
 
 import re
 import sys
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from burnish.cli.console import JsonConsole
-from burnish.cli.counter import counting
-from burnish.cli.documents import print_document
-from burnish.cli.options import Json, OfSeveral, Target, TrustCode, one_source, resolved
+from burnish.cli.console import JsonConsole, counting
+from burnish.cli.figures import figure
+from burnish.cli.options import (
+    Json,
+    OfSeveral,
+    Target,
+    TrustCode,
+    argument,
+    choose_source,
+    find_target,
+    option,
+)
 from burnish.cli.outcome import scores_table
 from burnish.cli.progress import announce
-from burnish.cli.tables import show
-from burnish.spec.events import Evaluated
+from burnish.cli.tables import TextTable, shorten
+from burnish.cli.verb import Reply, verb
+
+if TYPE_CHECKING:
+    from burnish.commands.evaluate import Evaluation
+
+_TEXT_CHARACTERS = 100
 
 
+@verb("evaluate")
 def evaluate(
     target: Target,
-    file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="A labelled file to score instead of a split; same as --in.")
-    ] = None,
+    file: Annotated[str | None, argument("FILE", "A labelled file to score instead of a split; same as --in.")] = None,
     *,
     split: Annotated[
-        str | None,
-        typer.Option("--split", metavar="SPLIT", help="train, validation or test; default: test if there is one."),
+        str | None, option("--split SPLIT", "train, validation or test; default: test if there is one.")
     ] = None,
-    data: Annotated[
-        str | None, typer.Option("--in", metavar="FILE", help="Score this labelled file instead of a split.")
-    ] = None,
+    data: Annotated[str | None, option("--in FILE", "Score this labelled file instead of a split.")] = None,
     task: OfSeveral = None,
-    is_watching: Annotated[bool, typer.Option("--watch", help="Score each new checkpoint until the run ends.")] = False,
+    is_watching: Annotated[bool, option("--watch", "Score each new checkpoint until the run ends.")] = False,
     checkpoint: Annotated[
         str | None,
-        typer.Option(
-            "--checkpoint", metavar="STEP", help="Score one checkpoint, finished run or not: a step, last or best."
-        ),
+        option("--checkpoint STEP", "Score one checkpoint, finished run or not: a step, last or best."),
     ] = None,
     trust_code: TrustCode = False,
     is_json: Json = False,
-) -> None:
+) -> Reply | None:
     """Score a run or an artifact, with 95% confidence intervals."""
-    data = one_source(file, data)
+    data = choose_source(file, data)
     if checkpoint is not None:
         if is_watching or task is not None or data is not None:
             raise typer.BadParameter("--checkpoint scores a split of a run; leave out --watch, --task and --in")
-        _checkpoint(target, checkpoint, split=split, trust_code=trust_code, is_json=is_json)
-        return
+        return _score_checkpoint(target, checkpoint, split=split, trust_code=trust_code, is_json=is_json)
     if is_watching:
         if task is not None:
             raise typer.BadParameter("--watch scores all tasks of a run; leave out --task")
-        _watch(target, split=split or "validation", data=data, trust_code=trust_code, is_json=is_json)
-        return
+        if data is not None:
+            raise typer.BadParameter("--watch scores the checkpoints of a run on a split; leave out --in")
+        _watch(target, split=split or "validation", trust_code=trust_code, is_json=is_json)
+        return None
     from burnish.commands.evaluate import evaluate as command
 
     with counting("scoring", is_silent=is_json) as progress:
-        found = command(resolved(target), split=split, data=data, task=task, trust_code=trust_code, progress=progress)
-    for note in found.notes:
-        print(f"note: {note}", file=sys.stderr)
-    if is_json:
-        print_document({"target": target, "split": found.split, "in": data, "scores": found.scores})
-    else:
-        show(scores_table(found.scores, title=_title(found.split, asked=split or data)))
+        found = command(
+            find_target(target), split=split, data=data, task=task, trust_code=trust_code, progress=progress
+        )
+    document = {"target": target, "split": found.split, "in": data, "scores": found.scores}
+    return Reply(document, [_tabulate(found, asked=split or data)], notes=found.notes)
 
 
-def _checkpoint(target: str, checkpoint: str, *, split: str | None, trust_code: bool, is_json: bool) -> None:
+@verb("search", short_help="Find the passages nearest to a text.")
+def search(
+    target: Target,
+    file: Annotated[str | None, argument("FILE", "A file of passages; same as --in.")] = None,
+    *,
+    texts: Annotated[list[str] | None, option("--text TEXT", "What to search for; repeatable.")] = None,
+    source: Annotated[str | None, option("--in FILE", "A file of passages, one a row.")] = None,
+    column: Annotated[str | None, option("--column NAME", "Their column; default: that of training.")] = None,
+    top: Annotated[int, option("--top N", "How many passages to show.", min=1)] = 5,
+    task: OfSeveral = None,
+    trust_code: TrustCode = False,
+    is_json: Json = False,
+) -> Reply:
+    """Find the passages of a file that are nearest to a text, with a retrieval run."""
+    from burnish.commands.search import search as command
+
+    source = choose_source(file, source)
+    if source is None or not texts:
+        raise typer.BadParameter('search needs a file of passages and a text: burnish search RUN FILE --text "…"')
+    with counting("embedding", is_silent=is_json) as progress:
+        found = command(
+            find_target(target),
+            texts,
+            source=source,
+            column=column,
+            top=top,
+            task=task,
+            trust_code=trust_code,
+            progress=progress,
+        )
+    results = [{"text": text, "passages": hits} for text, hits in zip(texts, found, strict=True)]
+    lines = [
+        TextTable(
+            ("score", "row", "passage"),
+            tuple((figure(hit.score), hit.place, shorten(hit.text, most=_TEXT_CHARACTERS)) for hit in hits),
+            title=text if len(texts) > 1 else "",
+        )
+        for text, hits in zip(texts, found, strict=True)
+    ]
+    return Reply({"target": target, "in": source, "results": results}, lines)
+
+
+def _score_checkpoint(target: str, checkpoint: str, *, split: str | None, trust_code: bool, is_json: bool) -> Reply:
     words: dict[str, Literal["last", "best"]] = {"last": "last", "best": "best"}
     if checkpoint not in words and not re.fullmatch(r"[0-9]{1,18}", checkpoint):
         raise typer.BadParameter(f"--checkpoint takes a step, like 500, or last or best; got '{checkpoint}'")
     from burnish.commands.evaluate import evaluate_checkpoint
     from burnish.run.record.directory import find_run
 
-    which = words.get(checkpoint) or int(checkpoint)
+    run, which = find_run(target).path, words.get(checkpoint) or int(checkpoint)
     with counting("scoring", is_silent=is_json) as progress:
-        found = evaluate_checkpoint(
-            find_run(target).path, which=which, split=split, trust_code=trust_code, progress=progress
-        )
-    if is_json:
-        print_document({"target": target, "step": found.step, "split": found.split, "scores": found.scores})
-    else:
-        show(scores_table(found.scores, title=f"{_title(found.split, asked=split)}, step {found.step}"))
+        found = evaluate_checkpoint(run, which=which, split=split, trust_code=trust_code, progress=progress)
+    document = {"target": target, "step": found.step, "split": found.split, "scores": found.scores}
+    return Reply(document, [_tabulate(found, asked=split)])
 
 
-def _title(split: str | None, *, asked: str | None) -> str:
-    if asked is not None:
-        return asked
-    return split or "" if split == "test" else f"{split} (there is no test split)"
+def _tabulate(found: "Evaluation", *, asked: str | None) -> TextTable:
+    title = asked or (found.split or "" if found.split == "test" else f"{found.split} (there is no test split)")
+    return scores_table(found.scores, title=title if found.step is None else f"{title}, step {found.step}")
 
 
-def _watch(target: str, *, split: str, data: str | None, trust_code: bool, is_json: bool) -> None:
-    if data is not None:
-        raise typer.BadParameter("--watch scores the checkpoints of a run on a split; leave out --in")
+def _watch(target: str, *, split: str, trust_code: bool, is_json: bool) -> None:
     from burnish.commands.evaluate import watch
     from burnish.run.record.directory import find_run
 
-    emit = JsonConsole(sys.stdout).watch if is_json else _print_line
+    emit = JsonConsole(sys.stdout).watch if is_json else lambda event: print(announce(event), flush=True)
     watch(find_run(target).path, split=split, trust_code=trust_code, emit=emit)
-
-
-def _print_line(event: Evaluated) -> None:
-    print(announce(event), flush=True)

@@ -1,38 +1,20 @@
-"""The command `burnish`: its verbs, and how everything that goes wrong is told."""
+"""The command `burnish`: its verbs, and how everything that goes wrong is reported."""
 
 import errno
 import io
 import os
 import shlex
 import sys
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from burnish import __version__
-from burnish.cli import (
-    bench,
-    cache,
-    check,
-    config,
-    drill,
-    evaluate,
-    list,
-    new,
-    plan,
-    predict,
-    prepare,
-    rerun,
-    runs,
-    search,
-    tokenizer,
-    train,
-)
+from burnish.cli import cache, check, config, data, evaluate, plan, predict, runs, train
 from burnish.cli.flags import explain_flags
-from burnish.durable import refuse_address
+from burnish.cli.verb import add
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.launch.module_path import find_modules_here
 from burnish.launch.openmp import openmp_settings
@@ -50,48 +32,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command("list")(list.list_)
-app.command("new")(new.new)
-app.add_typer(prepare.app, name="prepare")
-app.add_typer(config.app, name="config")
-app.command("plan", short_help="Estimate a run: steps, time, memory and disk.")(plan.plan)
-app.command("train", short_help="Train an experiment, or resume it.")(train.train)
-app.command("evaluate")(evaluate.evaluate)
-app.command("predict")(predict.predict)
-app.command("search", short_help="Find the passages nearest to a text.")(search.search)
-app.add_typer(runs.app, name="runs")
-app.command("check", short_help="Check that a run is good enough to be used.")(check.check)
-app.command("resume", short_help="Resume an interrupted run.")(train.resume)
-app.command("rerun")(rerun.rerun)
-app.command("drill", short_help="Rehearse a crash and check that resuming is exact.")(drill.drill)
-app.command("bench", short_help="Measure training and prediction speed.")(bench.bench)
-app.add_typer(cache.app, name="cache")
-app.add_typer(tokenizer.app, name="tokenizer")
-
-
-def _refuse_addresses(verbs: typer.Typer) -> None:
-    """Let no verb take an address such as gs://… for a path on this machine."""
-    for verb in verbs.registered_commands:
-        assert verb.callback is not None, "every verb is a function"
-        verb.callback = _with_local_paths(verb.callback)
-    for group in verbs.registered_groups:
-        assert group.typer_instance is not None, "every group is an app"
-        _refuse_addresses(group.typer_instance)
-
-
-def _with_local_paths(verb: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(verb)
-    def checked(*arguments: Any, **options: Any) -> Any:
-        for value in (*arguments, *options.values()):
-            for path in value if isinstance(value, Sequence) else (value,):
-                if isinstance(path, Path):
-                    refuse_address(path)
-        return verb(*arguments, **options)
-
-    return checked
-
-
-_refuse_addresses(app)
+add(
+    app,
+    *(config.list_, data.new, plan.plan, train.train, evaluate.evaluate, predict.predict, evaluate.search),
+    *(check.check, train.resume, train.rerun, train.drill, plan.bench),
+    *(data.prepare, config.app, runs.app, cache.app, data.tokenizer),
+)
 
 
 def main() -> NoReturn:

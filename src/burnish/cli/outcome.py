@@ -1,28 +1,25 @@
-"""What is told when a run is over: the score beside its baselines, where things are, what to try next."""
+"""What a user reads when a run is over: the score next to its baselines, where things are, what to try next."""
 
 import json
 import math
 import shlex
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from burnish.cli.counter import counting
-from burnish.cli.documents import print_document, to_json
+from burnish.cli.console import counting
 from burnish.cli.figures import duration, figure, interval
-from burnish.cli.tables import TextTable, show
+from burnish.cli.tables import TextTable
+from burnish.cli.verb import Lines, Reply
 from burnish.run.record.directory import RunDirectory, read_json
+from burnish.run.record.ending import COMPLETE
 from burnish.run.record.result import RunResult, ScoreSheet, sheet_of
 from burnish.spec.values import Score
-
-if TYPE_CHECKING:
-    from burnish.commands.evaluate import Evaluation
 
 STOPPED = 75
 """The exit code of a run that stopped before its end and can be resumed."""
 
-_DONE = ("finished", "early_stopping")
 _LONGER_TIMES = 3
 _LOW_RATE = 1e-4
 """Below it, a run over few rows often learns too slowly."""
@@ -41,34 +38,29 @@ _REMEDIES = {
 """For some baselines, why they are likely to be better and the overrides to try."""
 
 
-def exit_code_of(result: RunResult) -> int:
-    """Tell a scheduler whether the run is done or wants to be resumed."""
-    return 0 if result.reason in _DONE else STOPPED
+def reply_with(result: RunResult, *, is_scored_again: bool = False, is_json: bool = False) -> Reply:
+    """Answer with what a run came to; if asked, score it once more."""
+    summary: dict[str, object] = {"event": "summary", **vars(result)}
+    if not is_scored_again or result.reason not in COMPLETE:
+        code = 0 if result.reason in COMPLETE else STOPPED
+        return Reply(events=[summary], lines=summarise(result), code=code)
+    from burnish.commands.evaluate import evaluate
+
+    with counting("scoring", is_silent=is_json) as progress:
+        found = evaluate(str(result.directory), progress=progress)
+    events = [{"event": "evaluation", "split": found.split, "scores": found.scores}, summary]
+    table = scores_table(found.scores, title=f"scored again on {found.split}")
+    return Reply(events=events, lines=chain(summarise(result), ["", table]))
 
 
-def finish(result: RunResult, *, is_json: bool, then: str | None = None) -> None:
-    """Score once more if asked, then tell the outcome."""
-    found = _evaluated(result, is_silent=is_json) if then == "evaluate" and result.reason in _DONE else None
-    if is_json:
-        if found is not None:
-            print_document({"event": "evaluation", "split": found.split, "scores": found.scores}, indent=None)
-        print_document({"event": "summary", **_fields(result)}, indent=None)
-        return
-    summarise(result)
-    if found is not None:
-        print()
-        show(scores_table(found.scores, title=f"scored again on {found.split}"))
-
-
-def summarise(result: RunResult) -> None:
-    """Print the summary of a run."""
+def summarise(result: RunResult) -> Lines:
+    """Put the score next to its baselines, say where things are, and what to try next."""
     sheet = sheet_of(result)
     if sheet.judged is not None:
-        show(headline_table(sheet))
-        print("\n".join(["", *_advice(result, sheet)]))
-    print(f"{_ending(result)}\n")
-    for line in [*_places(result), "", *_next_commands(result)]:
-        print(line)
+        yield headline_table(sheet)
+        yield from ["", *_advice(result, sheet)]
+    yield f"{_ending(result)}\n"
+    yield from [*_places(result), "", *_next_commands(result)]
 
 
 def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
@@ -134,22 +126,9 @@ def scores_table(scores: Mapping[str, Score], *, title: str = "") -> TextTable:
     return TextTable(("score", "value", "95% interval"), rows, right=("value",), title=title)
 
 
-def _evaluated(result: RunResult, *, is_silent: bool) -> "Evaluation":
-    from burnish.commands.evaluate import evaluate
-
-    with counting("scoring", is_silent=is_silent) as progress:
-        return evaluate(str(result.directory), progress=progress)
-
-
-def _fields(result: RunResult) -> dict[str, object]:
-    document = to_json(result)
-    assert isinstance(document, dict)
-    return document
-
-
 def _ending(result: RunResult) -> str:
     after = f"at step {result.step:,} after {duration(result.seconds)}"
-    if result.reason in _DONE:
+    if result.reason in COMPLETE:
         return f"finished {after}"
     is_signal = result.reason in ("interrupted", "preempted")
     how = result.reason if is_signal else f"stopped ({result.reason.replace('_', ' ')})"
@@ -165,7 +144,7 @@ def _places(result: RunResult) -> list[str]:
 
 def _next_commands(result: RunResult) -> list[str]:
     run = shlex.quote(str(result.directory))
-    if result.reason not in _DONE:
+    if result.reason not in COMPLETE:
         return ["resume with", f"  burnish resume {run}"]
     predict = [f"  burnish predict {run} {_example(result)}"] if result.artifact is not None else []
     return ["try next", *predict, f"  burnish runs show {run}"]

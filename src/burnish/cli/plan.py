@@ -1,72 +1,76 @@
-"""`burnish plan`: a run's size, time and memory in a few lines."""
+"""`burnish plan` and `burnish bench`: what a run takes, and how fast it is on this machine."""
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from burnish.cli.console import console_for
-from burnish.cli.documents import print_document, to_json
 from burnish.cli.figures import duration, facts_table, number
-from burnish.cli.options import Configs, Experiment, Json, Overrides
+from burnish.cli.options import Asked, Json, Quiet, option
+from burnish.cli.tables import TextTable
+from burnish.cli.verb import Lines, Reply, verb
 
 if TYPE_CHECKING:
+    from burnish.commands.bench import BenchResult
     from burnish.spec.forecast import Forecast
 
 DOES_NOT_FIT = 6
 
 
+@verb("plan", short_help="Estimate a run: steps, time, memory and disk.")
 def plan(
-    experiment: Experiment,
-    overrides: Overrides = None,
+    asked: Asked,
     *,
-    configs: Configs = None,
-    directory: Annotated[
-        Path | None, typer.Option("--dir", metavar="DIR", help="Where the run would go; default: runs/<name>.")
-    ] = None,
+    directory: Annotated[Path | None, option("--dir DIR", "Where the run would go; default: runs/<name>.")] = None,
     is_json: Json = False,
-) -> None:
+) -> Reply:
     """Estimate a run: rows, tokens, steps, time, memory and disk. Nothing is kept."""
     from burnish.commands.plan import plan as command
 
     with console_for(is_json=False, is_quiet=is_json) as console:
-        found = command(
-            experiment, configs=configs or (), overrides=overrides or (), directory=directory, watch=console.watch
-        )
-    _print(found, is_json=is_json)
-    raise typer.Exit(DOES_NOT_FIT if found.problems else 0)
+        found = command(asked.experiment, **asked.layers, directory=directory, watch=console.watch)
+    document = {**vars(found), "problems": found.problems}
+    return Reply(document, _estimate(found), code=DOES_NOT_FIT if found.problems else 0)
 
 
-def _print(found: "Forecast", *, is_json: bool) -> None:
-    if is_json:
-        fields = to_json(found)
-        assert isinstance(fields, dict)
-        print_document({**fields, "problems": to_json(found.problems)})
-        return
-    lines = _lines(found)
-    width = max(len(name) for name, _ in lines)
-    for name, words in lines:
-        print(f"{name:<{width}}  {words}")
-    for problem in found.problems:
-        print(f"does not fit: {problem}")
+@verb("bench", short_help="Measure training and prediction speed.")
+def bench(
+    asked: Asked,
+    *,
+    rows: Annotated[int, option("--rows N", "How many training rows each round processes.", min=1)] = 256,
+    rounds: Annotated[int, option("--rounds N", "How many timed rounds.", min=1)] = 3,
+    is_json: Json = False,
+    is_quiet: Quiet = False,
+) -> Reply:
+    """Measure how fast an experiment trains and predicts on this machine."""
+    from burnish.commands.bench import bench as command
+
+    def tell(sentence: str) -> None:
+        if not (is_quiet or is_json):
+            print(sentence, file=sys.stderr, flush=True)
+
+    found = command(asked.experiment, **asked.layers, rows=rows, rounds=rounds, tell=tell)
+    return Reply(found, _speeds(found))
 
 
-def _lines(found: "Forecast") -> list[tuple[str, str]]:
+def _estimate(found: "Forecast") -> Lines:
     from burnish.spec.forecast import size
 
     timing, footprint = found.timing, found.footprint
     limit = f" of {size(footprint.memory_limit)}" if footprint.memory_limit else ""
-    passes = " · ".join(f"{split} {duration(seconds)}" for split, seconds in timing.evaluation_seconds.items())
-    return [
+    lines = [
         *facts_table(found.facts),
         ("tokens", f"{number(found.tokens_per_epoch)} an epoch"),
         ("training", f"{number(found.steps)} steps of {timing.step_seconds:.3g} s"),
-        ("scoring", f"{number(found.evaluations)} evaluations; one pass: {passes}"),
+        ("scoring", f"{number(found.evaluations)} evaluations; one pass: {_times(timing.evaluation_seconds)}"),
         ("time", f"about {duration(found.seconds)}: {_shares(found)}"),
         ("memory", f"{size(footprint.memory_bytes)}{limit}"),
         ("disk", f"{size(footprint.disk_bytes)} of {size(footprint.disk_free)} free"),
     ]
+    width = max(len(name) for name, _ in lines)
+    yield from (f"{name:<{width}}  {words}" for name, words in lines)
+    yield from (f"does not fit: {problem}" for problem in found.problems)
 
 
 def _shares(found: "Forecast") -> str:
@@ -78,9 +82,21 @@ def _shares(found: "Forecast") -> str:
         "evaluations": found.evaluations * passes["validation"],
     }
     if timing.finish_seconds is None:
-        return f"{_joined({**shares, 'final scores': sum(passes.values())})}; baselines and artifact not counted"
-    return _joined({**shares, "final scores, baselines and artifact": timing.finish_seconds})
+        return f"{_times({**shares, 'final scores': sum(passes.values())})}; baselines and artifact not counted"
+    return _times({**shares, "final scores, baselines and artifact": timing.finish_seconds})
 
 
-def _joined(shares: Mapping[str, float]) -> str:
-    return " · ".join(f"{name} {duration(seconds)}" for name, seconds in shares.items())
+def _times(seconds: Mapping[str, float]) -> str:
+    return " · ".join(f"{name} {duration(each)}" for name, each in seconds.items())
+
+
+def _speeds(found: "BenchResult") -> Lines:
+    yield f"{found.examples:,} rows, {found.rounds} rounds, {found.precision}, threads {found.threads}"
+    lines = (
+        ("training, examples/s", *found.training_examples.figures(1)),
+        ("training, tokens/s", *found.training_tokens.figures(0)),
+        ("waiting for data, % of training", *found.waited.figures(1, scale=100)),
+        ("inference, examples/s", *found.inference_examples.figures(1)),
+        ("inference, tokens/s", *found.inference_tokens.figures(0)),
+    )
+    yield TextTable(("what", "median", "least", "most"), lines, right=("median", "least", "most"))

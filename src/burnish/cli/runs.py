@@ -1,18 +1,17 @@
 """`burnish runs`: look at runs, compare them, follow one."""
 
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from burnish.cli.console import JsonConsole
-from burnish.cli.documents import print_document
 from burnish.cli.figures import duration, figure, moment, score_text
-from burnish.cli.options import Json, Run, TrustCode, print_help
+from burnish.cli.options import Json, Run, TrustCode, argument, option
 from burnish.cli.outcome import headline_table, scores_table
 from burnish.cli.progress import Progress, advance, announce, status_line
-from burnish.cli.tables import TextTable, show
+from burnish.cli.tables import TextTable
+from burnish.cli.verb import Lines, Reply, group, verb
 from burnish.errors import CheckpointError
 from burnish.run.record.directory import RUNS
 from burnish.spec.events import Event, Stepped
@@ -20,55 +19,38 @@ from burnish.spec.events import Event, Stepped
 if TYPE_CHECKING:
     from burnish.commands.runs import RunComparison, RunDetail, RunRow
 
-app = typer.Typer(
-    callback=print_help, invoke_without_command=True, rich_markup_mode=None, help="Inspect and compare runs."
-)
 
-
-@app.command("ls")
-def ls(
-    root: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where to look.")] = Path("runs"),
-    *,
-    is_json: Json = False,
-) -> None:
+@verb("ls")
+def ls(root: Annotated[Path, argument("FOLDER", "Where to look.")] = RUNS) -> Reply:
     """List runs, newest first, with progress and scores."""
     from burnish.commands.runs import ls as command
 
     rows = command(root)
     if not rows and root != RUNS and not root.is_dir():
         raise CheckpointError(f"there is no folder {root}; by default, runs are in {RUNS}")
-    if is_json:
-        print_document(rows)
-    elif not rows:
-        print(f"no runs in {root}")
-    else:
-        columns = ("run", "status", "started", "time", "step", "best", "test")
-        show(TextTable(columns, tuple(map(_row_cells, rows)), right=("step",)))
+    columns = ("run", "status", "started", "time", "step", "best", "test")
+    table = TextTable(columns, tuple(map(_row_cells, rows)), right=("step",))
+    return Reply(rows, [table if rows else f"no runs in {root}"])
 
 
-@app.command("show")
-def show_run(run: Run, *, is_json: Json = False) -> None:
+@verb("show")
+def show_run(run: Run) -> Reply:
     """Show one run: its options, progress, scores and files."""
     from burnish.commands.runs import show as command
 
     detail = command(run)
-    if is_json:
-        print_document(detail)
-    else:
-        _print_detail(detail)
+    return Reply(detail, _describe(detail))
 
 
-@app.command("compare")
+@verb("compare")
 def compare(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN", help="Two runs or more.")],
+    runs: Annotated[list[str], argument("RUN", "Two runs or more.")],
     *,
     split: Annotated[
-        str | None,
-        typer.Option("--split", metavar="SPLIT", help="Which split to compare on; default: test, else validation."),
+        str | None, option("--split SPLIT", "Which split to compare on; default: test, else validation.")
     ] = None,
     trust_code: TrustCode = False,
-    is_json: Json = False,
-) -> None:
+) -> Reply:
     """Compare runs: options, scores with intervals, and a paired test.
 
     Runs that differ only in their seed are grouped.
@@ -76,29 +58,32 @@ def compare(
     from burnish.commands.runs import compare as command
 
     comparison = command(runs, split=split, trust_code=trust_code)
-    if is_json:
-        print_document(comparison)
-    else:
-        _print_comparison(comparison)
+    return Reply(comparison, _set_side_by_side(comparison))
 
 
-@app.command("tail")
+@verb("tail")
 def tail(
     run: Run,
     *,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Keep printing until the run ends.")] = False,
+    follow: Annotated[bool, option("--follow -f", "Keep printing until the run ends.")] = False,
     is_json: Json = False,
-) -> None:
+) -> Lines:
     """Print the events of a run; --follow waits for new ones."""
     from burnish.commands.runs import show as details
     from burnish.commands.runs import tail as command
 
-    watch = JsonConsole(sys.stdout).watch if is_json else _Teller()
-    for event in command(run, follow=follow):
-        watch(event)
+    events = command(run, follow=follow)
+    if is_json:
+        for event in events:
+            JsonConsole(sys.stdout).watch(event)
+        return
+    yield from _describe_events(events)
     detail = details(run)
-    if detail.ending and not is_json:
-        print(f"{detail.row.status}: {detail.ending}")
+    if detail.ending:
+        yield f"{detail.row.status}: {detail.ending}"
+
+
+app = group("runs", "Inspect and compare runs.", ls, show_run, compare, tail)
 
 
 def _row_cells(row: "RunRow") -> tuple[str, ...]:
@@ -113,29 +98,24 @@ def _row_cells(row: "RunRow") -> tuple[str, ...]:
     )
 
 
-def _print_detail(detail: "RunDetail") -> None:
+def _describe(detail: "RunDetail") -> Lines:
     row = detail.row
     attempts = "" if detail.history.num_attempts < 2 else f", {detail.history.num_attempts} attempts"
-    print(f"{row.name}: {row.status} at step {row.step:,} after {duration(row.seconds)}{attempts}")
+    yield f"{row.name}: {row.status} at step {row.step:,} after {duration(row.seconds)}{attempts}"
     if detail.ending:
-        print(f"\n{detail.ending}")
-    _print_section(TextTable(("option", "value"), tuple(detail.plan.items())))
-    _print_section(_evaluations_table(detail))
+        yield f"\n{detail.ending}"
+    tables = [TextTable(("option", "value"), tuple(detail.plan.items())), _evaluations_table(detail)]
     if detail.sheet is not None:
         if detail.sheet.judged is not None and detail.sheet.baselines:
-            _print_section(headline_table(detail.sheet))
-        for split, scores in detail.sheet.scores.items():
-            _print_section(scores_table(scores, title=f"on {split}"))
-    print()
+            tables.append(headline_table(detail.sheet))
+        tables += [scores_table(scores, title=f"on {split}") for split, scores in detail.sheet.scores.items()]
+    for table in tables:
+        if table.rows:
+            yield ""
+            yield table
+    yield ""
     places = {"run": row.path, "artifact": detail.artifact, "report": detail.report}
-    for name, path in places.items():
-        print(f"{name:<8}  {path or '-'}")
-
-
-def _print_section(table: TextTable) -> None:
-    if table.rows:
-        print()
-        show(table)
+    yield from (f"{name:<8}  {path or '-'}" for name, path in places.items())
 
 
 def _evaluations_table(detail: "RunDetail") -> TextTable:
@@ -153,32 +133,28 @@ def _evaluations_table(detail: "RunDetail") -> TextTable:
     return TextTable(("step", "split", *names, "best"), rows, right=("step", *names))
 
 
-def _print_comparison(comparison: "RunComparison") -> None:
+def _set_side_by_side(comparison: "RunComparison") -> Lines:
     differences = tuple((each.key, *each.values) for each in comparison.differences)
-    if differences:
-        show(TextTable(("option", *comparison.names), differences))
-    else:
-        print("the same experiment in every run")
-    lines = tuple(
+    columns = ("option", *comparison.names)
+    yield TextTable(columns, differences) if differences else "the same experiment in every run"
+    scores = tuple(
         (f"{line.split} {line.name}", *(score_text(score, name=line.name) for score in line.scores))
         for line in comparison.scores
     )
-    _print_section(TextTable(("score", *comparison.names), lines))
+    if scores:
+        yield ""
+        yield TextTable(("score", *comparison.names), scores)
     if max(comparison.seeds) > 1:
-        print("\nof several seeds: mean (lowest to highest)")
-    for verdict in comparison.verdicts:
-        print(f"\n{verdict.sentence}")
+        yield "\nof several seeds: mean (lowest to highest)"
+    yield from (f"\n{verdict.sentence}" for verdict in comparison.verdicts)
 
 
-class _Teller:
-    """Print events as plain lines, every step included."""
-
-    def __init__(self) -> None:
-        self._progress = Progress()
-
-    def __call__(self, event: Event) -> None:
-        # the clock stands still here: these events may be old, and speeds mean nothing for them
-        self._progress = advance(self._progress, event, now=0.0)
-        line = status_line(self._progress) if isinstance(event, Stepped) else announce(event)
+def _describe_events(events: Iterable[Event]) -> Iterator[str]:
+    """Write events as plain lines, every step included."""
+    progress = Progress()
+    for event in events:
+        # the clock stops here: these events may be old, and speeds mean nothing for them
+        progress = advance(progress, event, now=0.0)
+        line = status_line(progress) if isinstance(event, Stepped) else announce(event)
         if line is not None:
-            print(line, flush=True)
+            yield line

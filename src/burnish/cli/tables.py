@@ -15,7 +15,7 @@ class TextTable:
     title: str = ""
 
 
-def shortened(text: str, *, most: int = 60) -> str:
+def shorten(text: str, *, most: int = 60) -> str:
     """Put a text on one line, and cut it where it is long."""
     line = " ".join(text.split())
     return line if len(line) <= most else line[: most - 1] + "…"
@@ -46,10 +46,10 @@ def _line(cells: Sequence[str], table: TextTable, widths: Sequence[int]) -> str:
 
 def _draw(table: TextTable) -> None:
     from rich.console import Console
-    from rich.table import Table as Drawn
+    from rich.table import Table
     from rich.text import Text
 
-    drawn = Drawn(title=table.title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+    drawn = Table(title=table.title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
     for column in table.columns:
         drawn.add_column(column, justify="right" if column in table.right else "left", overflow="fold")
     for row in table.rows:

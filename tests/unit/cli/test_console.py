@@ -6,9 +6,7 @@ from collections.abc import Callable
 import pytest
 from rich.console import Console as Terminal
 
-from burnish.cli.console import JsonConsole, PlainLines, Silence, console_for
-from burnish.cli.counter import counting, plain_counter
-from burnish.cli.live import Live
+from burnish.cli.console import Console, JsonConsole, Live, PlainLines, console_for, count_plainly, counting
 from burnish.spec.events import Ended, Evaluated, Noted, Saved, Started, Stepped
 
 
@@ -103,7 +101,7 @@ def test_the_live_bar_prints_lines_above_and_goes_away() -> None:
         (True, {}, Live),
         (False, {}, PlainLines),
         (True, {"is_json": True}, JsonConsole),
-        (True, {"is_quiet": True}, Silence),
+        (True, {"is_quiet": True}, Console),
     ],
 )
 def test_who_watches_depends_on_the_terminal_and_the_wish(
@@ -115,7 +113,7 @@ def test_who_watches_depends_on_the_terminal_and_the_wish(
 
 def test_counting_in_plain_lines() -> None:
     stream, clock = io.StringIO(), Clock()
-    advance = plain_counter("scoring", stream=stream, now=clock)
+    advance = count_plainly("scoring", stream=stream, now=clock)
     for done in range(1, 1201, 100):
         advance(done, 1200)
         clock.time += 1.0
