@@ -21,11 +21,11 @@ from burnish.cli.outcome import summarise
 from burnish.commands.config import check
 from burnish.commands.new import new
 from burnish.commands.train import result_of
-from burnish.commands.worker import main as work
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.ending import COMPLETE
 from burnish.run.record.plan import settle_plan
 from burnish.run.record.result import RunResult, ScoreSheet, sheet_of
+from burnish.run.worker import main as work
 
 SEEDS = (0, 1, 2)
 _SECOND = ("log_loss", "mae")

@@ -30,7 +30,7 @@ def contest(file: Path, folder: Path, network: str, *, batch: int, rounds: int) 
     from bench.table_loop_torch import HABITS, epoch_by_rows
     from burnish.dist.world import Solo
     from burnish.engine.device_torch import prepare as prepare_device
-    from burnish.run.assemble import build_learner
+    from burnish.run.build import build_learner
     from burnish.run.preparation.prepare import prepare
     from burnish.run.record.directory import RunDirectory
     from burnish.tasks.tabular.plan import TablePlan
@@ -52,7 +52,7 @@ def contest(file: Path, folder: Path, network: str, *, batch: int, rounds: int) 
 
 def _ours(experiment: Any, prepared: Any, learner: Any) -> float:
     from burnish.dist.world import Solo
-    from burnish.run.assemble import build_feed, build_stream
+    from burnish.run.build import build_feed, build_stream
     from burnish.run.predicting.scoring import Scorer
 
     stream = build_stream(experiment, prepared, Solo())

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from burnish.commands.config import check
 from burnish.commands.train import result_of
-from burnish.commands.worker import main
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.ending import COMPLETE
 from burnish.run.record.plan import settle_plan
 from burnish.run.record.result import RunResult
+from burnish.run.worker import main
 from burnish.spec.values import Score
 
 SEEDS = (0, 1, 2, 3, 4)

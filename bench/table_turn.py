@@ -105,7 +105,7 @@ def ours(file: Path, folder: Path, network: str) -> dict[str, Any]:
     from burnish.dist.world import Solo
     from burnish.engine.device_torch import prepare as prepare_device
     from burnish.engine.evaluate import plainly
-    from burnish.run.assemble import build_feed, build_learner, build_stream
+    from burnish.run.build import build_feed, build_learner, build_stream
     from burnish.run.predicting.scoring import Scorer
     from burnish.run.preparation.prepare import prepare
     from burnish.run.record.directory import RunDirectory

@@ -8,7 +8,7 @@ from bench.harness.contestant import Referee
 from burnish.artifact.predictor import Predictor
 from burnish.commands.bench_worker import Timed, take_sample, train_epoch
 from burnish.engine.learner_torch import Learner
-from burnish.run.assemble import build_feed, build_learner, build_stream
+from burnish.run.build import build_feed, build_learner, build_stream
 
 
 def train(request: Mapping[str, Any], referee: Referee) -> None:

@@ -8,7 +8,7 @@ from burnish.engine.feed import BatchFeeder
 from burnish.engine.learner_torch import Learner
 from burnish.engine.pace import Milestones
 from burnish.engine.state import Moment
-from burnish.run import assemble
+from burnish.run import attempt
 from burnish.run.record.events_file import EventsFile
 from burnish.storage import checkpoints, manifest
 
@@ -27,8 +27,8 @@ def the_average_is_not_restored() -> None:
         for tensor, was in zip(learner.average_tensors(), kept, strict=True):
             tensor.copy_(was)
 
-    real = assemble.read_learner
-    setattr(assemble, "read_learner", read)  # noqa: B010  # mypy refuses a plain assignment to a function
+    real = attempt.read_learner
+    setattr(attempt, "read_learner", read)  # noqa: B010  # mypy refuses a plain assignment to a function
 
 
 def the_optimizer_is_not_restored() -> None:
@@ -36,8 +36,8 @@ def the_optimizer_is_not_restored() -> None:
         real(learner, folder)
         learner.optimizer.state.clear()
 
-    real = assemble.read_learner
-    setattr(assemble, "read_learner", read)  # noqa: B010  # as above
+    real = attempt.read_learner
+    setattr(attempt, "read_learner", read)  # noqa: B010  # as above
 
 
 def the_position_is_one_batch_off() -> None:

@@ -1,6 +1,6 @@
 """Ends or starves a worker at a chosen write, so that a test can prove what a crash leaves behind.
 
-`python -m tests.harness.faults --kill-at fsync:7 -- burnish.commands.worker RUN` runs the worker's own `main` in a
+`python -m tests.harness.faults --kill-at fsync:7 -- burnish.run.worker RUN` runs the worker's own `main` in a
 process that dies at its seventh fsync. Nothing in Burnish knows of it: only a process started this way is patched.
 """
 

@@ -22,8 +22,8 @@ from tests.harness.faults import Fault, Injector
 _MODULE = "tests.harness.fork_server"
 _ROOT = Path(__file__).parents[2]
 _IMPORTED = (
-    "burnish.commands.worker",
-    "burnish.run.assemble",
+    "burnish.run.worker",
+    "burnish.run.attempt",
     "burnish.run.finish",
     "burnish.report.build",
     "burnish.tasks.text_classification",
@@ -163,7 +163,7 @@ def _work(
         if fault is not None or trace is not None:
             injected = None if fault is None else Fault(**fault)
             Injector(injected, trace=None if trace is None else Path(trace)).install()
-        code = importlib.import_module("burnish.commands.worker").main([directory])
+        code = importlib.import_module("burnish.run.worker").main([directory])
     except BaseException:
         traceback.print_exc()
     finally:

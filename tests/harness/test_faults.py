@@ -79,6 +79,6 @@ def test_a_fault_that_cannot_be_is_refused_in_a_sentence(text: str) -> None:
 
 
 def test_production_code_has_no_hook() -> None:
-    code = "import burnish.commands.worker, sys; print([m for m in sys.modules if 'testing' in m or 'harness' in m])"
+    code = "import burnish.run.worker, sys; print([m for m in sys.modules if 'testing' in m or 'harness' in m])"
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"

@@ -17,7 +17,7 @@ from burnish.engine.feed import BatchFeeder, Trainable
 from burnish.engine.learner_torch import Learner
 from burnish.errors import BurnishError
 from burnish.launch.module_path import find_modules_here
-from burnish.run.assemble import build_feed, build_learner, build_stream
+from burnish.run.build import build_feed, build_learner, build_stream
 from burnish.run.environment_torch import environment
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.prepare import PreparedTask, prepare

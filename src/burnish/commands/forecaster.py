@@ -17,7 +17,7 @@ from burnish.run.record.plan import read_plan
 from burnish.spec.events import Noted
 
 if TYPE_CHECKING:
-    from burnish.run.assemble import Trained
+    from burnish.run.attempt import Trained
 
 
 STEPS_ONLY = "--steps-only"
@@ -40,13 +40,12 @@ def main(argv: list[str]) -> int:
     return 0
 
 
-def _finish(trained: "Trained", run: RunDirectory) -> None:
+def _finish(trained: "Trained") -> None:
     from burnish.report.build import compare, write_page
     from burnish.run.finish import finish
 
-    outcomes = finish(trained, run, tell=lambda _sentence: None)
-    compare(run, trained.scorer, outcomes, note=lambda _sentence: None)
-    write_page(run)
+    compare(trained, finish(trained))
+    write_page(trained.run.directory)
 
 
 def _tell(sentence: str) -> None:

@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 
 from burnish.commands.train import go_on
-from burnish.commands.worker import ACCEPT_CHANGED_DATA
 from burnish.config import trust
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import read_plan
 from burnish.run.record.result import RunResult
+from burnish.run.worker import ACCEPT_CHANGED_DATA
 from burnish.spec.events import Event
 
 

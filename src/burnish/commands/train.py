@@ -35,7 +35,7 @@ from burnish.spec.events import Event, Noted
 from burnish.spec.experiment import Experiment
 from burnish.storage.checkpoints import CheckpointStore
 
-_WORKER = "burnish.commands.worker"
+_WORKER = "burnish.run.worker"
 _TURNS_TO_SETTLE, _TURN_SECONDS = 40, 0.05
 _MOST_SECONDS = 1e12
 """More than thirty thousand years: what says so was not written by a run."""

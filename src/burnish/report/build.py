@@ -17,6 +17,8 @@ from burnish.report.table_baselines import table_baselines
 from burnish.report.tag_baselines import tag_baselines
 from burnish.report.texts import RowTexts
 from burnish.report.trees_baseline import boosted_trees
+from burnish.run.attempt import Trained
+from burnish.run.finish import Outcomes
 from burnish.run.predicting.scoring import Scorer, scored
 from burnish.run.preparation.prepare import PreparedTask
 from burnish.run.record.directory import RunDirectory, read_json, write_json, write_text
@@ -30,17 +32,12 @@ _MOST_SCORED = 20_000
 """Rows that baselines are scored on at most; their intervals are narrow enough then."""
 
 
-def compare(
-    directory: RunDirectory,
-    scorer: Scorer,
-    outcomes: Mapping[str, Mapping[str, Outcome]],
-    *,
-    note: Callable[[str], None],
-) -> None:
+def compare(trained: Trained, outcomes: Outcomes) -> None:
     """Put baselines next to the scores of a run, on the test rows or else on those of validation."""
+    scorer, directory = trained.scorer, trained.run.directory
     tasks = scorer.prepared.parts
     split = next(split for split in ("test", "validation") if _is_known(outcomes.get(split, {}), tasks))
-    said = _predicted(scorer.parts, outcomes[split], split=split, note=note)
+    said = _predicted(scorer.parts, outcomes[split], split=split, note=trained.run.sinks.note)
     fit_seconds = read_story(directory.events).training_seconds
     own = replace(_total(each.times for each in outcomes[split].values()), fit_seconds=fit_seconds)
     times = {name: _total(each.times for each in found.values()) for name, found in said.items()}

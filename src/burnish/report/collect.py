@@ -2,10 +2,12 @@
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from burnish.errors import BurnishError
 from burnish.report.classes import class_scores, ranking_curves
@@ -13,7 +15,6 @@ from burnish.report.data import Fact, Headline, LabelCounts, ReportData, Setting
 from burnish.report.events import Story, read_story
 from burnish.report.figures import duration, readable, share
 from burnish.report.predictions import Predictions, read_predictions
-from burnish.report.settings import read_settings
 from burnish.report.table import read_columns, read_slices
 from burnish.run.predicting.predictions import read_outcome
 from burnish.run.record.directory import RunDirectory
@@ -36,7 +37,7 @@ _ENVIRONMENT = ("provenance", "environment", "machine", "versions")
 def collect(run_directory: Path) -> ReportData:
     """Gather all that the files of a run tell."""
     scores, ending = _mapping(run_directory / "scores.json"), _mapping(run_directory / "exit.json")
-    settings = read_settings(run_directory / "plan.yaml")
+    settings = _read_settings(run_directory / "plan.yaml")
     story = read_story(run_directory / "events.jsonl")
     splits = _by_split(_section(scores, "scores", "splits"))
     headline = _headline(scores, splits)
@@ -223,3 +224,41 @@ def _mapping(path: Path) -> Mapping[str, Any]:
     except (OSError, ValueError):
         return {}
     return document if isinstance(document, Mapping) else {}
+
+
+def _read_settings(path: Path) -> tuple[Setting, ...]:
+    """Give every value of a plan in order; nothing when there is no plan that can be read."""
+    try:
+        source = path.read_text(encoding="utf-8")
+        # A plan has no aliases; a file that has them is not ours and could unfold without end.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(source, Loader=yaml.SafeLoader)):
+            return ()
+        # Composing makes no objects and resolves no tags: only places and texts are wanted.
+        root = yaml.compose(source, Loader=yaml.SafeLoader)
+        return tuple(_settings(root, (), source.splitlines())) if root is not None else ()
+    except (OSError, ValueError, RecursionError, yaml.YAMLError):
+        return ()
+
+
+def _settings(node: yaml.Node, path: tuple[str, ...], lines: list[str]) -> Iterator[Setting]:
+    if isinstance(node, yaml.MappingNode) and node.value:
+        for key, value in node.value:
+            yield from _settings(value, (*path, str(key.value)), lines)
+    elif isinstance(node, yaml.SequenceNode) and any(not isinstance(each, yaml.ScalarNode) for each in node.value):
+        for number, value in enumerate(node.value):
+            yield from _settings(value, (*path, str(number)), lines)
+    else:
+        yield Setting(".".join(path), _text_of(node), _comment(node, lines))
+
+
+def _text_of(node: yaml.Node) -> str:
+    if isinstance(node, yaml.SequenceNode):
+        return "[" + ", ".join(str(each.value) for each in node.value) + "]"
+    return "{}" if isinstance(node, yaml.MappingNode) else str(node.value)
+
+
+def _comment(node: yaml.Node, lines: list[str]) -> str:
+    end = node.end_mark
+    rest = lines[end.line][end.column :] if end.line < len(lines) else ""
+    _, mark, comment = rest.partition("#")
+    return comment.strip() if mark else ""

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from burnish.report import svg
 from burnish.report.data import CurvePoint, EvaluationCurve, Headline, RankingCurve, ReportData
 from burnish.report.figures import duration, figure, readable, share, shortened
-from burnish.report.residuals import residual_chart
 from burnish.spec.values import Score
 
 _MOST_CURVES = 6
@@ -165,7 +164,7 @@ def _calibration(data: ReportData) -> Markup | None:
 def _residuals(data: ReportData) -> Markup | None:
     if data.residuals is None:
         return None
-    return Markup(residual_chart(data.residuals, title=f"Residuals on {data.residuals.split}"))  # noqa: S704  # as above
+    return Markup(svg.residual_chart(data.residuals, title=f"Residuals on {data.residuals.split}"))  # noqa: S704  # as above
 
 
 def _importance(data: ReportData) -> Markup | None:

@@ -5,11 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+import numpy as np
+
 from burnish.metrics.confidence import Reliability
 from burnish.report.axes import PlotArea, Scale, axes, padded, svg, text, ticks
-from burnish.report.data import CurvePoint, Matrix
+from burnish.report.data import CurvePoint, Matrix, Residuals
 from burnish.report.figures import figure, shortened, tick
 from burnish.spec.values import Score
+
+_GROUPS = 10
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,30 @@ def curve_chart(curves: Sequence[Curve], *, title: str, labels: tuple[str, str],
         shapes.append(f'<polyline points="{places}" class="line {curve.kind}">{hint}</polyline>')
     description = "; ".join(curve.name for curve in curves if curve.name)
     return svg(shapes, width=size, height=size, title=title, description=description)
+
+
+def residual_chart(residuals: Residuals, *, title: str, width: int = 940, height: int = 320) -> str:
+    """Draw a dot a row, the dashed line of no error, and the mean in groups of as many rows."""
+    predicted, missed = np.asarray(residuals.predicted), np.asarray(residuals.missed)
+    low, high = padded(missed.tolist())
+    left, right = padded(predicted.tolist())
+    frame = PlotArea(Scale(left, right, 62, width - 14), Scale(low, high, height - 38, 10), width, height)
+    shapes = axes(frame, x_label="predicted")
+    shapes += [
+        f'<circle cx="{frame.x.at(x)}" cy="{frame.y.at(y)}" r="1.8" class="dot" fill-opacity="0.35"/>'
+        for x, y in zip(predicted.tolist(), missed.tolist(), strict=True)
+    ]
+    if low <= 0 <= high:
+        at = frame.y.at(0.0)
+        shapes.append(f'<line x1="{frame.x.start}" x2="{frame.x.end}" y1="{at}" y2="{at}" class="ideal"/>')
+    order = np.array_split(np.argsort(predicted, kind="stable"), min(_GROUPS, len(predicted)))
+    means = [(float(predicted[group].mean()), float(missed[group].mean())) for group in order]
+    places = " ".join(f"{frame.x.at(x)},{frame.y.at(y)}" for x, y in means)
+    shapes.append(f'<polyline points="{places}" class="line model"/>')
+    description = (
+        f"on average {figure(float(missed.mean()))}, half of them within {figure(float(np.median(np.abs(missed))))}"
+    )
+    return svg(shapes, width=width, height=height, title=title, description=description)
 
 
 def _line(line: Line, frame: PlotArea) -> list[str]:

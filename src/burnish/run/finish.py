@@ -1,7 +1,7 @@
 """After the loop: scores the best checkpoint with intervals, keeps predictions, and writes the artifact."""
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -9,12 +9,13 @@ import pyarrow.parquet as pq
 
 from burnish.artifact.bundle import write_artifact
 from burnish.artifact.predictor import Predictor, golden_of, table_of
+from burnish.engine.snapshot_torch import read_weights
 from burnish.errors import DataError
-from burnish.run.assemble import Trained, put_best_in_place
+from burnish.run.attempt import Trained
 from burnish.run.insights import Inspection
 from burnish.run.predicting.prediction_tables import prediction_tables
 from burnish.run.predicting.scoring import scored
-from burnish.run.record.directory import RunDirectory, write_json
+from burnish.run.record.directory import write_json
 from burnish.run.record.result import ScoreSheet, sheet_to_json
 from burnish.spec.parts import ALONE, joined_profile, named
 from burnish.spec.protocols import Inspected, Refines
@@ -28,9 +29,9 @@ Outcomes = Mapping[str, Mapping[str, Outcome]]
 """Split → name of a task → what was said of its rows."""
 
 
-def finish(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], None]) -> Outcomes:
+def finish(trained: Trained) -> Outcomes:
     """Score every split but train with the best weights, and on process 0 write scores, predictions, the artifact."""
-    step = put_best_in_place(trained, directory, tell=tell)
+    directory, step = trained.run.directory, _put_best_in_place(trained)
     with trained.learner.averaged():
         settled = {name: refined(part) for name, part in _parts(trained).items()}
         parts = {name: part for name, (part, _) in settled.items()}
@@ -43,31 +44,44 @@ def finish(trained: Trained, directory: RunDirectory, *, tell: Callable[[str], N
             for split in trained.prepared.features
             if split != "train"
         }
-        if trained.scorer.world.rank > 0:
+        if not trained.run.is_first:
             return outcomes
-        profile = _write_artifact(trained, parts, directory, step=step)
+        profile = _write_artifact(trained, parts, step=step)
         shown: Sequence[str] = ()
         if ALONE in parts:
-            shown = _write_insights(parts[ALONE], directory, {split: each[ALONE] for split, each in outcomes.items()})
+            shown = _write_insights(parts[ALONE], {split: each[ALONE] for split, each in outcomes.items()})
     write_json(directory.profile, asdict(profile))
     scores = {
         split: scored({name: (part.scorer.metrics, each.get(name)) for name, part in parts.items()})
         for split, each in outcomes.items()
     }
-    is_lower_better = trained.scorer.is_lower_better(trained.headline)
-    write_json(directory.scores, sheet_to_json(ScoreSheet(trained.headline, scores, {}, is_lower_better)))
+    headline = trained.scorer.headline()
+    is_lower_better = trained.scorer.is_lower_better(headline)
+    write_json(directory.scores, sheet_to_json(ScoreSheet(headline, scores, {}, is_lower_better)))
     for split, each in outcomes.items():
         for name, outcome in each.items():
-            _write_predictions(directory, named(name, split), outcome, parts[name], leading=shown)
+            _write_predictions(named(name, split), outcome, parts[name], leading=shown)
     return outcomes
+
+
+def _put_best_in_place(trained: Trained) -> int:
+    """Load the weights of the best checkpoint, the averaged ones if the run keeps an average; give its step."""
+    store, best, last = trained.run.store, trained.ended.best_step, trained.ended.step
+    if best is None:
+        return last
+    if best not in store.steps():
+        # It was damaged, put aside at a start, and no older one was left to make it again from.
+        trained.run.sinks.note(
+            f"the best checkpoint, of step {best}, is lost; the weights of the last step, {last}, are taken instead"
+        )
+        best = last
+    read_weights(trained.learner, store.at(best).path)
+    return best
 
 
 def _parts(trained: Trained) -> dict[str, Trained]:
     """Give what was trained as one for each task, as if it were the only one."""
-    return {
-        name: replace(trained, experiment=scorer.experiment, prepared=scorer.prepared, scorer=scorer)
-        for name, scorer in trained.scorer.parts.items()
-    }
+    return {name: replace(trained, scorer=scorer) for name, scorer in trained.scorer.parts.items()}
 
 
 def refined(trained: Trained) -> tuple[Trained, dict[str, Outcome]]:
@@ -84,15 +98,15 @@ def refined(trained: Trained) -> tuple[Trained, dict[str, Outcome]]:
         return trained, {"validation": outcome}
     profile = replace(profile, facts=scorer.world.gather(dict(profile.facts))[0])
     (prepared,) = (replace(part, profile=profile) for part in trained.prepared.parts.values())
-    return replace(trained, prepared=prepared, scorer=replace(scorer, prepared=prepared)), {}
+    return replace(trained, scorer=replace(scorer, prepared=prepared)), {}
 
 
-def _write_artifact(trained: Trained, parts: Mapping[str, Trained], directory: RunDirectory, *, step: int) -> Profile:
+def _write_artifact(trained: Trained, parts: Mapping[str, Trained], *, step: int) -> Profile:
     profiles = {name: part.prepared.profile for name, part in parts.items()}
     goldens = {name: _golden(part) for name, part in parts.items()}
     profile = profiles[ALONE] if ALONE in parts else joined_profile(profiles)
     write_artifact(
-        directory.artifact,
+        trained.run.directory.artifact,
         trained.experiment,
         profile=profile,
         assets=trained.prepared.assets,
@@ -137,7 +151,7 @@ def _predictor(trained: Trained) -> Predictor:
     return Predictor(trained.experiment, prepared.profile, prepared.encoder, trained.learner.infer)
 
 
-def _write_insights(trained: Trained, directory: RunDirectory, outcomes: Mapping[str, Outcome]) -> list[str]:
+def _write_insights(trained: Trained, outcomes: Mapping[str, Outcome]) -> list[str]:
     """Look at the columns one by one, if the task has such, and list them with the most important first.
 
     On the test rows, or else on those of validation.
@@ -148,18 +162,16 @@ def _write_insights(trained: Trained, directory: RunDirectory, outcomes: Mapping
         return []
     predictor = _predictor(trained)
     metrics, table = trained.scorer.metrics, prepared.rows[split].table
-    inspection = Inspection(predictor, table, outcomes[split], metrics, trained.headline)
+    inspection = Inspection(predictor, table, outcomes[split], metrics, trained.scorer.headline())
     found = inspection.look(task, seed=trained.experiment.runtime.seed)
-    write_json(directory.insights, {"split": split, **found})
+    write_json(trained.run.directory.insights, {"split": split, **found})
     importance = found["importance"]
     known = {name: found["mean"] for name, found in importance.items() if found is not None}
     return sorted(importance, key=lambda name: -known.get(name, 0.0))
 
 
-def _write_predictions(
-    directory: RunDirectory, place: str, outcome: Outcome, trained: Trained, *, leading: Sequence[str]
-) -> None:
-    path = directory.predictions / f"{place}.parquet"
+def _write_predictions(place: str, outcome: Outcome, trained: Trained, *, leading: Sequence[str]) -> None:
+    path = trained.run.directory.predictions / f"{place}.parquet"
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = trained.prepared.rows[path.stem]
     inputs = dict.fromkeys([*leading, *trained.prepared.profile.inputs])

@@ -19,13 +19,17 @@ from burnish.engine.feed import micro_batches, total_steps
 from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.learner_torch import Learner
 from burnish.engine.snapshot_torch import snapshot
-from burnish.run.assemble import Trained, build_learner, build_stream, facts_of, policy_of
+from burnish.engine.stop import StopRequest
+from burnish.run.attempt import Trained
+from burnish.run.build import build_learner, build_stream, facts_of, policy_of
+from burnish.run.context import RunContext
 from burnish.run.environment_torch import environment
 from burnish.run.machine import disk_free, memory_limit, peak_memory
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.material import PreparedData
 from burnish.run.preparation.prepare import PreparedTask, prepare
 from burnish.run.record.directory import RunDirectory
+from burnish.run.sinks import silent
 from burnish.spec.events import Ended
 from burnish.spec.experiment import Experiment
 from burnish.spec.forecast import Footprint, Forecast, Timing
@@ -44,7 +48,7 @@ _MOST_ROWS, _MOST_SECONDS = 20_000, 20.0
 """With more training rows, or longer passes over the other splits, the end of a run is not done to time it."""
 
 
-Finish = Callable[[Trained, RunDirectory], object]
+Finish = Callable[[Trained], object]
 """Does what follows the last step of a run."""
 
 
@@ -79,7 +83,7 @@ def forecast(
     if finish is not None and num_rows <= _MOST_ROWS and sum(passes.values()) <= _MOST_SECONDS:
         tell("timing final scores, baselines and artifact")
         ended = now()
-        finish(_trained(rehearsal, scorer, facts), directory)
+        finish(_trained(rehearsal, scorer, facts, directory=directory))
         finish_seconds = now() - ended
     timing = Timing(step_seconds, passes, start_seconds, finish_seconds)
     steps, evaluations = _counts(experiment, stream, num_rows, step_seconds)
@@ -110,12 +114,14 @@ def _prepare(
     return prepared, now() - began
 
 
-def _trained(rehearsal: "Rehearsal", scorer: Scorer, facts: Mapping[str, object]) -> Trained:
+def _trained(
+    rehearsal: "Rehearsal", scorer: Scorer, facts: Mapping[str, object], *, directory: RunDirectory
+) -> Trained:
     """Take what was rehearsed for a run that is over."""
     experiment = rehearsal.experiment
     known = {**facts, "environment": environment(experiment.settled_runtime)}
-    ended = Ended(0, "finished")
-    return Trained(experiment, rehearsal.prepared, scorer, rehearsal.learner, plainly, ended, scorer.headline(), known)
+    run = RunContext(directory, experiment, silent(), StopRequest())
+    return Trained(run, scorer, rehearsal.learner, plainly, Ended(0, "finished"), known)
 
 
 @dataclass(frozen=True)

@@ -1,32 +1,26 @@
 """What the processes of one run do in turn: process 0 reads, mends and writes first, the others follow it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from burnish.dist.world import World
 from burnish.engine.state import Moment, refusing_misfit
 from burnish.errors import LaunchError
+from burnish.run.context import RunContext
 from burnish.run.preparation.inputs import TrainedOn
 from burnish.run.preparation.material import PreparedData
 from burnish.run.preparation.prepare import prepare
-from burnish.run.record.directory import RunDirectory
-from burnish.spec.experiment import Experiment
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
 
-def prepare_in_turn(
-    experiment: Experiment,
-    directory: RunDirectory,
-    *,
-    world: World,
-    tell: Callable[[str], None],
-    trained_on: TrainedOn,
-) -> PreparedData:
+def prepare_in_turn(run: RunContext, *, trained_on: TrainedOn) -> PreparedData:
     """Prepare the data on process 0, then on the others, who find the features in the cache."""
-    if world.rank > 0:
-        world.barrier()
-        return prepare(experiment, directory, tell=tell, is_recorded=False, trained_on=trained_on)
-    prepared = prepare(experiment, directory, tell=tell, trained_on=trained_on)
-    world.barrier()
+    if not run.is_first:
+        run.world.barrier()
+    prepared = prepare(
+        run.experiment, run.directory, tell=run.sinks.note, is_recorded=run.is_first, trained_on=trained_on
+    )
+    if run.is_first:
+        run.world.barrier()
     return prepared
 
 

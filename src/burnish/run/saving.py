@@ -10,10 +10,8 @@ from typing import Any
 from burnish.durable import sync_file
 from burnish.engine.position import TrainingProgress, is_due
 from burnish.engine.state import TrainState
-from burnish.engine.stop import StopRequest
-from burnish.run.record.directory import RunDirectory
 from burnish.spec.events import Event, Noted, Saved
-from burnish.spec.experiment import Keep, TrainPolicy
+from burnish.spec.experiment import Keep
 from burnish.storage.background import Background
 from burnish.storage.checkpoints import CheckpointStore
 from burnish.storage.room import DiskSpace
@@ -123,12 +121,6 @@ def _places(states: Mapping[int, Mapping[str, Any]]) -> dict[int, TrainingProgre
             if train.is_due:
                 places[step] = train.position
     return places
-
-
-def room_of(directory: RunDirectory, policy: TrainPolicy, request: StopRequest) -> DiskSpace:
-    """Say how long a run waits for room on its disk: as its policy says, or until it is asked to stop."""
-    minutes = 0.0 if policy.disk_wait.unit == "never" else policy.disk_wait.amount
-    return DiskSpace(directory.path, minutes * 60, lambda: request.reason is not None or directory.stop_file.exists())
 
 
 def wanted(places: Mapping[int, TrainingProgress], *, keep: Keep, best: int | None) -> set[int]:

@@ -102,3 +102,8 @@ class EventDispatcher:
             self.watchers = [each for each in self.watchers if each is not watcher]
             name = type(watcher).__name__
             self.note(f"{name} failed and is ignored from now on: {type(error).__name__}: {error}")
+
+
+def silent() -> EventDispatcher:
+    """Let nobody hear: for a process that is not the first of its run, and for a rehearsal."""
+    return EventDispatcher(NoLog(), 0, lambda _event: None)

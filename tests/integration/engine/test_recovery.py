@@ -11,10 +11,8 @@ from pathlib import Path
 import pytest
 
 from burnish.config import load
-from burnish.dist.world import Solo
 from burnish.engine.stop import StopRequest
 from burnish.errors import BurnishError, CheckpointError
-from burnish.run.assemble import train
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.events_file import EventsFile
 from burnish.run.record.plan import settle_plan
@@ -22,6 +20,7 @@ from burnish.run.sinks import EventDispatcher
 from burnish.spec.events import Ended, Event, Noted, Saved, Started, Stepped
 from burnish.storage import manifest
 from tests.project import Project, make_project
+from tests.training import train_here
 
 HARD = """\
 optimizer: {learning_rate: 3e-3}
@@ -79,7 +78,7 @@ def go(project: Project, run: Path, *overrides: str, told: Told | None = None) -
     resolved = load(str(project.config), overrides=overrides)
     settle_plan(directory, resolved)
     sinks = EventDispatcher(EventsFile(directory.events), 1, told.listen)
-    trained = train(directory, resolved.experiment, world=Solo(), sinks=sinks, request=told.request)
+    trained = train_here(directory, sinks=sinks, request=told.request)
     sinks.close()
     return trained.ended
 

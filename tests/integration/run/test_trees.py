@@ -24,7 +24,7 @@ from burnish.optim.optimizers import AdamW
 from burnish.optim.schedules import Constant
 from burnish.report import trees_baseline
 from burnish.report.trees_baseline import boosted_trees
-from burnish.run.assemble import build_learner
+from burnish.run.build import build_learner
 from burnish.run.forecast import Rehearsal
 from burnish.run.preparation.prepare import PreparedTask
 from burnish.spec.events import Ended, Evaluated, Stepped

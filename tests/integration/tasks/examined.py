@@ -20,7 +20,7 @@ from burnish.dist.world import Solo
 from burnish.engine.evaluate import infer_all
 from burnish.engine.infer_torch import inputs_of
 from burnish.engine.losses_torch import Losses
-from burnish.run.assemble import build_learner
+from burnish.run.build import build_learner
 from burnish.run.preparation.material import PreparedData
 from burnish.run.preparation.prepare import prepare
 from burnish.run.record.directory import RunDirectory

@@ -17,7 +17,7 @@ from burnish.metrics.perplexity import PairAccuracy
 from burnish.metrics.tokens import PAIRS
 from burnish.models.transformer import Transformer
 from burnish.models.transformers import replaced_torch
-from burnish.run.assemble import build_learner
+from burnish.run.build import build_learner
 from burnish.run.record.result import RunResult
 from burnish.spec.parts import ALONE
 from burnish.spec.protocols import CountsLabels

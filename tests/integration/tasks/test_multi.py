@@ -25,7 +25,7 @@ from burnish.dist.world import Solo
 from burnish.engine.learner_torch import Learner
 from burnish.errors import DataError, ServeError
 from burnish.models.transformers.joint_torch import JointNetwork
-from burnish.run.assemble import build_learner, build_stream
+from burnish.run.build import build_learner, build_stream
 from burnish.run.preparation.material import PreparedData
 from burnish.run.preparation.prepare import feature_keys, prepare
 from burnish.run.record.directory import RunDirectory

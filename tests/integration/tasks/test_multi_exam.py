@@ -20,7 +20,7 @@ from burnish.commands.prepare import prepare
 from burnish.dist.world import Solo
 from burnish.errors import DataError
 from burnish.models.transformers.layers_torch import names_below
-from burnish.run.assemble import build_learner, build_stream
+from burnish.run.build import build_learner, build_stream
 from burnish.run.record.result import RunResult
 from burnish.spec.values import RandomKey, Score
 from tests import squad_rules as rules

@@ -5,7 +5,7 @@ import pytest
 from burnish.commands.config import check
 from burnish.dist.world import Solo
 from burnish.engine.evaluate import plainly
-from burnish.run.assemble import build_learner
+from burnish.run.build import build_learner
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.prepare import prepare
 from burnish.run.record.directory import RunDirectory

@@ -13,15 +13,12 @@ import pytest
 
 from burnish.artifact.predictor import Predictor
 from burnish.commands.config import check
-from burnish.dist.world import Solo
-from burnish.engine.stop import StopRequest
-from burnish.run.assemble import Trained, train
+from burnish.run.attempt import Trained
 from burnish.run.finish import finish
 from burnish.run.record.directory import RunDirectory
-from burnish.run.record.events_file import EventsFile
-from burnish.run.record.plan import read_plan, settle_plan
-from burnish.run.sinks import EventDispatcher
+from burnish.run.record.plan import settle_plan
 from burnish.tasks.tabular.encoder import array_of
+from tests.training import train_here
 
 TOWNS = ("Ayr", "Bath", "Cork", "Deal", "Ely")
 FAVOURITE = {"train": 0, "validation": 3, "test": 4}
@@ -56,10 +53,9 @@ def _trained(folder: Path, columns: tuple[str, ...]) -> Trained:
     )
     run = RunDirectory(folder / "run")
     settle_plan(run, check(str(experiment)))
-    sinks = EventDispatcher(EventsFile(run.events), 1, lambda event: None)
-    trained = train(run, read_plan(run), world=Solo(), sinks=sinks, request=StopRequest())
-    finish(trained, run, tell=lambda sentence: None)
-    sinks.close()
+    trained = train_here(run)
+    finish(trained)
+    trained.run.sinks.close()
     return trained
 
 

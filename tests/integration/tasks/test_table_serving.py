@@ -24,18 +24,14 @@ from burnish.config.resolve import Resolved
 from burnish.data.codecs.example import Feature, serialise_example
 from burnish.data.codecs.names import FormatName
 from burnish.data.codecs.tfrecord import write_records
-from burnish.dist.world import Solo
-from burnish.engine.stop import StopRequest
 from burnish.report.collect import collect
 from burnish.report.page import render
-from burnish.run.assemble import train
 from burnish.run.finish import finish
 from burnish.run.record.directory import RunDirectory
-from burnish.run.record.events_file import EventsFile
-from burnish.run.record.plan import read_plan, settle_plan
-from burnish.run.sinks import EventDispatcher
+from burnish.run.record.plan import settle_plan
 from burnish.tasks.tabular.encoder import unseen_cells
 from tests.shared_data import shared_data
+from tests.training import train_here
 
 NUM_SERVED = 1000
 QUICK = ("train.length=1 epoch", "task.importance=0", "runtime.threads=1", "data.split={validation: 200, test: null}")
@@ -139,10 +135,9 @@ def _trained(experiment: str, options: Sequence[str], run: Path, test: Path) -> 
 def _train(run: RunDirectory, resolved: Resolved) -> None:
     """Train in this process and without baselines, which takes a third of the time."""
     settle_plan(run, resolved)
-    sinks = EventDispatcher(EventsFile(run.events), 1, lambda event: None)
-    trained = train(run, read_plan(run), world=Solo(), sinks=sinks, request=StopRequest())
-    finish(trained, run, tell=lambda sentence: None)
-    sinks.close()
+    trained = train_here(run)
+    finish(trained)
+    trained.run.sinks.close()
 
 
 def _generated(folder: Path) -> Served:

@@ -56,6 +56,6 @@ def test_no_module_of_the_folder_one_stands_in_is_taken_for_a_library(
     monkeypatch.chdir(tmp_path)
     for name in ("json", "numpy", "pyarrow", "torch", "yaml"):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    worker = start_worker(["burnish.commands.worker", "."])
+    worker = start_worker(["burnish.run.worker", "."])
     assert "is no run" in worker.communicate()[0]
     assert not (tmp_path / "ran").exists()

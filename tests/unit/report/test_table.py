@@ -6,7 +6,7 @@ from pathlib import Path
 from burnish.report.collect import collect
 from burnish.report.data import Residuals
 from burnish.report.page import render
-from burnish.report.residuals import residual_chart
+from burnish.report.svg import residual_chart
 from burnish.report.table import read_columns, read_slices
 from burnish.spec.values import Score
 

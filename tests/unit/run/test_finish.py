@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from burnish.run.assemble import Trained
+from burnish.run.attempt import Trained
 from burnish.run.finish import refined
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.prepare import PreparedTask
@@ -28,9 +28,7 @@ def trained(task: object, monkeypatch: pytest.MonkeyPatch) -> tuple[Trained, lis
     experiment: Any = SimpleNamespace(task=task)
     nothing: Any = SimpleNamespace(infer=None)
     prepared = PreparedTask({}, {}, Profile("spans"), nothing, nothing, {})
-    return Trained(
-        experiment, prepared, Scorer(experiment, prepared), nothing, nothing, Ended(0, "finished"), "f1", {}
-    ), asked
+    return Trained(nothing, Scorer(experiment, prepared), nothing, nothing, Ended(0, "finished"), {}), asked
 
 
 def test_what_was_predicted_to_fit_holds_where_nothing_was_fitted(monkeypatch: pytest.MonkeyPatch) -> None:

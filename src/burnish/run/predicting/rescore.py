@@ -8,7 +8,7 @@ from burnish.dist.world import Solo
 from burnish.engine.memory_torch import Memory
 from burnish.engine.snapshot_torch import read_weights
 from burnish.errors import CheckpointError, DataError
-from burnish.run.assemble import build_learner
+from burnish.run.build import build_learner
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.inputs import NOTHING_KNOWN, TrainedOn, recorded_in, refuse_changed_plan
 from burnish.run.preparation.prepare import prepare

@@ -14,14 +14,14 @@ from burnish.engine.stop import StopRequest
 from burnish.errors import BurnishError, CheckpointError
 from burnish.launch.module_path import find_modules_here
 from burnish.run.contention import ContentionWatch
+from burnish.run.context import RunContext, space_for
 from burnish.run.machine import peak_memory
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.record.ending import COMPLETE, PREEMPTED, record, refusal
 from burnish.run.record.events_file import EventsFile, to_dict
 from burnish.run.record.lock import held
 from burnish.run.record.plan import read_plan
-from burnish.run.saving import room_of
-from burnish.run.sinks import EventDispatcher, NoLog
+from burnish.run.sinks import EventDispatcher, silent
 from burnish.spec.events import Event, Noted, Started
 from burnish.spec.experiment import Experiment
 from burnish.storage.room import is_full
@@ -87,37 +87,44 @@ def _in_a_sentence(run: RunDirectory) -> Iterator[None]:
         ) from error
 
 
-def _train(run: RunDirectory, world: World, *, is_changed_data_accepted: bool) -> int:
+def _train(directory: RunDirectory, world: World, *, is_changed_data_accepted: bool) -> int:
+    """The whole run in its order: plan, start, data, training, scores and artifact, baselines, page."""
     request = StopRequest(echo_seconds=_ECHO_SECONDS if world.size > 1 else 0.0)
     request.listen()
     began = time.monotonic()
-    experiment = read_plan(run)
-    sinks = _sinks(run, experiment, request) if world.rank == 0 else EventDispatcher(NoLog(), 0, lambda _event: None)
+    experiment = read_plan(directory)
+    sinks = _sinks(directory, experiment, request) if world.rank == 0 else silent()
+    run = RunContext(directory, experiment, sinks, request, world)
 
+    # Torch takes seconds to load: a plan that cannot be read, or a directory that is taken, was refused before.
     from burnish.report.build import compare, write_page
-    from burnish.run.assemble import train
+    from burnish.run.attempt import find_start, train
     from burnish.run.finish import finish
+    from burnish.run.ranks import prepare_in_turn
 
-    accepted = {"is_changed_data_accepted": is_changed_data_accepted}
-    trained = train(run, experiment, world=world, sinks=sinks, request=request, **accepted)
+    start = find_start(run, is_changed_data_accepted=is_changed_data_accepted)
+    data = prepare_in_turn(run, trained_on=start.trained_on)
+    trained = train(run, data, start.checkpoint)
     reason = trained.ended.reason
     if reason in COMPLETE:
-        outcomes = finish(trained, run, tell=sinks.note)
-        if world.rank == 0:
-            compare(run, trained.scorer, outcomes, note=sinks.note)
+        outcomes = finish(trained)
+        if run.is_first:
+            compare(trained, outcomes)
     sinks.close()
-    if world.rank == 0:
+    if run.is_first:
         seconds = time.monotonic() - began
-        record(run, reason, step=trained.ended.step, seconds=seconds, memory_bytes=peak_memory())
-        write_page(run)
+        record(directory, reason, step=trained.ended.step, seconds=seconds, memory_bytes=peak_memory())
+        write_page(directory)
     world.barrier()  # a launcher that sees one process end may stop the others, and process 0 is still writing
     return 0 if reason in COMPLETE else PREEMPTED
 
 
 def _sinks(run: RunDirectory, experiment: Experiment, request: StopRequest) -> EventDispatcher:
     file = EventsFile(run.events)
-    room = room_of(run, experiment.train, request)
-    sinks = EventDispatcher(file, _attempt_number(file), lambda event: _say(event, request), room=room)
+    last = file.last(Started)
+    attempt = 1 if last is None else last.attempt + 1
+    space = space_for(run, experiment, request)
+    sinks = EventDispatcher(file, attempt, lambda event: _say(event, request), room=space)
     for tracker in experiment.track:
         sinks.watch(tracker, run.path, name=experiment.name)
     sinks.watchers = [*sinks.watchers, ContentionWatch(sinks.note)]
@@ -137,11 +144,6 @@ def _say(event: Event, request: StopRequest) -> None:
 def _tell(sentence: str) -> None:
     sys.stdout.write(json.dumps(to_dict(Noted(0, sentence))) + "\n")
     sys.stdout.flush()
-
-
-def _attempt_number(file: EventsFile) -> int:
-    last = file.last(Started)
-    return 1 if last is None else last.attempt + 1
 
 
 def leave(code: int) -> NoReturn:

@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import atexit, sys
-from burnish.commands.worker import leave
+from burnish.run.worker import leave
 atexit.register(lambda: print("torn down", flush=True))
 print("said", end="")
 leave(3)

@@ -1,0 +1,183 @@
+"""Builds what a run trains with: the learner, the stream of batches, the feeder, the milestones."""
+
+import math
+from typing import Any, overload
+
+from burnish.data.batching.batches import BatchStream
+from burnish.data.batching.mixture import Mixed
+from burnish.dist.world import World
+from burnish.engine.device_torch import prepare as prepare_device
+from burnish.engine.feed import BatchFeeder, Trainable, total_steps
+from burnish.engine.grower_torch import BoostingLearner
+from burnish.engine.learner_torch import Learner
+from burnish.engine.memory_torch import Memory
+from burnish.engine.pace import Milestones
+from burnish.engine.recovery import NO_REPAIRS, Adjustments
+from burnish.run.predicting.scoring import Scorer
+from burnish.run.preparation.material import PreparedData
+from burnish.run.ranks import refuse_processes
+from burnish.run.seeding_torch import seed_everything
+from burnish.spec.experiment import Batching, Experiment, TrainPolicy
+from burnish.spec.interval import Interval
+from burnish.spec.parts import ALONE
+from burnish.spec.protocols import ChoosesBatch, ChoosesRate, CountsLabels, Expects, Growing, Joint
+
+_RATE_OF_TABLES, _RATE_OF_TEXTS = 2e-3, 2e-5
+
+
+def build_learner(
+    experiment: Experiment, prepared: PreparedData, world: World, *, memory: Memory | None = None
+) -> Learner | BoostingLearner:
+    """Load weights and make the optimizer, seeded so that new weights are the same each time."""
+    precision = prepare_device(experiment.settled_runtime)
+    seed_everything(experiment.runtime.seed)
+    head = experiment.task.head(prepared.profile)
+    network = experiment.model.network(head, prepared.assets).to(precision.device)
+    alone = prepared.parts.get(ALONE)
+    if alone is not None and isinstance(network, Expects) and isinstance(alone.encoder, CountsLabels):
+        network.expect(alone.encoder.counts(alone.features["train"]))
+    if isinstance(experiment.model, Growing):
+        refuse_processes(world)
+        rate = experiment.model.learning_rate
+        whole = prepared.parts[ALONE]
+        return BoostingLearner(network, lambda: whole.batch_of("train"), precision=precision, learning_rate=rate)
+    rate, decay = rate_of(experiment, network), experiment.optimizer.weight_decay
+    groups = network.parameter_groups(learning_rate=rate, weight_decay=decay)
+    return Learner(
+        network,
+        experiment.optimizer.build(network, groups),
+        head,
+        precision=precision,
+        seed=experiment.runtime.seed,
+        clip=experiment.train.clip,
+        ema_decay=experiment.train.ema.decay if experiment.train.ema else None,
+        world=world,
+        memory=memory,
+        loss_limit=experiment.train.loss_limit,
+    )
+
+
+def rate_of(experiment: Experiment, network: Any) -> float:
+    """Give the learning rate, where `auto` follows from the network."""
+    rate = experiment.optimizer.learning_rate
+    if rate != "auto":
+        return rate
+    if isinstance(network, ChoosesRate):
+        return network.usual_rate
+    # A network of the user's own that names no rate: as for our networks on tables, or for a large transformer.
+    return _RATE_OF_TABLES if "tabular" in experiment.model.heads else _RATE_OF_TEXTS
+
+
+def build_stream(experiment: Experiment, prepared: PreparedData, world: World) -> BatchStream:
+    """Give this process's share of the training batches, from the first one on."""
+    lengths, seed = prepared.features["train"]["length"].to_numpy(), experiment.runtime.seed
+    mixture = _mixture(experiment, experiment.task, prepared) if isinstance(experiment.task, Joint) else None
+    place = {"rank": world.rank, "world": world.size}
+    return BatchStream(lengths, _batching(experiment, len(lengths)), seed=seed, mixture=mixture, **place)
+
+
+def _batching(experiment: Experiment, num_rows: int) -> Batching:
+    most = {"most": experiment.model.auto_batch} if isinstance(experiment.model, ChoosesBatch) else {}
+    return experiment.train.batch.settled(num_rows, **most)
+
+
+def _mixture(experiment: Experiment, task: Joint, prepared: PreparedData) -> Mixed:
+    lengths = [part.features["train"]["length"].to_numpy() for part in prepared.parts.values()]
+    num_examples = sum(map(len, lengths))
+
+    def power(epoch: int) -> float:
+        length = policy_of(experiment).length_for(mixed.num_batches)
+        return task.power(epoch, num_epochs=_num_epochs(length, mixed.num_batches, num_examples=num_examples))
+
+    mixed = Mixed(lengths, _batching(experiment, num_examples), seed=experiment.runtime.seed, power=power)
+    return mixed
+
+
+def _num_epochs(length: Interval, num_batches: int, *, num_examples: int) -> int:
+    """Count the epochs of a training, the last of which may be cut short; by the clock nobody knows."""
+    of_one = {"epochs": 1, "steps": num_batches, "examples": num_examples, "minutes": math.inf}[length.unit]
+    return max(1, math.ceil(length.amount / of_one - 1e-9))
+
+
+@overload
+def build_feed(
+    scorer: Scorer, learner: Trainable, *, stream: BatchStream, repairs: Adjustments = ...
+) -> BatchFeeder: ...
+@overload
+def build_feed(
+    scorer: Scorer, learner: BoostingLearner, *, stream: BatchStream, repairs: Adjustments = ...
+) -> BoostingLearner: ...
+def build_feed(
+    scorer: Scorer,
+    learner: Trainable | BoostingLearner,
+    *,
+    stream: BatchStream,
+    repairs: Adjustments = NO_REPAIRS,
+) -> BatchFeeder | BoostingLearner:
+    """Feed what learns from a stream of the training rows; trees read all rows themselves."""
+    if isinstance(learner, BoostingLearner):
+        return learner
+    experiment, prepared = scorer.experiment, scorer.prepared
+    return BatchFeeder(
+        learner,
+        stream,
+        prepared.collate("train"),
+        accumulate=experiment.train.accumulate,
+        seed=experiment.runtime.seed,
+        world=scorer.world,
+        repairs=repairs,
+    )
+
+
+def build_milestones(scorer: Scorer, stream: BatchStream) -> Milestones:
+    """Say when to evaluate, save and end, and by which score the best checkpoint is chosen."""
+    experiment = scorer.experiment
+    policy = policy_of(experiment)
+    length = policy.length_for(stream.batches_in(0))
+    select, direction = scorer.selection()
+    return Milestones(
+        length=length,
+        evaluate_every=policy.evaluate_every,
+        checkpoint_every=policy.checkpoint_every,
+        schedule=experiment.schedule,
+        total_steps=total_steps(length, stream, num_examples=len(scorer.prepared.features["train"])),
+        select=select,
+        direction=direction,
+        patience=policy.patience,
+    )
+
+
+def policy_of(experiment: Experiment) -> TrainPolicy:
+    """Give how long to train: as the experiment says, or as the model's own options do."""
+    model = experiment.model
+    return model.policy(experiment.train) if isinstance(model, Growing) else experiment.train
+
+
+def facts_of(scorer: Scorer, learner: Learner | BoostingLearner, stream: BatchStream) -> dict[str, Any]:
+    """Tell the sizes of a run: rows, parameters, batches, padding if there is any; of trees only the rows are known."""
+    prepared, world = scorer.prepared, scorer.world
+    if isinstance(learner, BoostingLearner):
+        return dict(prepared.facts)
+    parameters = sum(parameter.numel() for parameter in learner.network.parameters())
+    trained = sum(parameter.numel() for parameter in learner.network.parameters() if parameter.requires_grad)
+    padding = stream.padding_waste(0)
+    return {
+        **prepared.facts,
+        **({"processes": world.size} if world.size > 1 else {}),
+        "parameters": parameters,
+        **({"trained_parameters": trained} if trained != parameters else {}),
+        "batches_per_epoch": stream.batches_in(0),
+        **_chosen(scorer, learner, epoch_steps=stream.batches_in(0)),
+        **({"padding": padding} if padding else {}),
+    }
+
+
+def _chosen(scorer: Scorer, learner: Learner, *, epoch_steps: int) -> dict[str, Any]:
+    """Tell what was taken for `auto`."""
+    experiment, policy = scorer.experiment, scorer.experiment.train
+    found = {
+        "learning_rate": (experiment.optimizer.learning_rate, rate_of(experiment, learner.network)),
+        "length": (policy.length, str(policy.length_for(epoch_steps))),
+        "batch": (policy.batch.examples, _batching(experiment, len(scorer.prepared.features["train"])).examples),
+    }
+    return {name: taken for name, (stated, taken) in found.items() if stated == "auto"}
