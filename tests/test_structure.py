@@ -18,10 +18,7 @@ SMALL_MODULES = {
     "burnish.cli.check",
     "burnish.commands.list",  # `cli` prints what `commands` finds
     "burnish.commands.resume",  # an address that users import
-    "burnish.config.merge",
     "burnish.launch.torchrun",
-    *(f"burnish.metrics.{word}" for word in ("answers", "perplexity", "retrieval", "tagging")),
-    "burnish.metrics.tokens",  # numpy, which checking a config must not load
     *(f"burnish.models.{name}" for name in ("deep", "linear", "tab_m")),  # a file a model
     *(f"burnish.report.{part}" for part in ("tag_baselines", "trees_baseline")),
     *(f"burnish.tasks.{task}.decoder" for task in ("multiple_choice", "tabular")),  # numpy; a file of every task

@@ -110,7 +110,7 @@ def test_every_name_of_the_catalog_loads_and_has_a_summary(kind: str) -> None:
 
 @pytest.mark.parametrize("address", MOVED)
 def test_an_address_of_an_earlier_version_leads_to_the_same_component(address: str) -> None:
-    kinds = {"tasks": "tasks", "optim": "schedules", "metrics": "metrics"}
+    kinds = {"tasks": "tasks", "data": "data", "optim": "schedules", "metrics": "metrics"}
     kind = kinds[address.split(".")[1]]
     guarded = Registry().guarded()
     assert guarded.load(kind, address) is guarded.load(kind, MOVED[address])

@@ -9,8 +9,7 @@ import pytest
 
 from burnish.errors import DataError
 from burnish.metrics.classification import Accuracy
-from burnish.metrics.compare import compare
-from burnish.metrics.compare_means import Told, compare_means
+from burnish.metrics.compare import Told, compare, compare_means
 from burnish.metrics.regression import Rmse
 from burnish.metrics.tally import Tally, mean_score
 from burnish.registry import default_registry

@@ -8,11 +8,9 @@ import pyarrow as pa
 
 from burnish.artifact.predictor import Predictor
 from burnish.artifact.tables import prediction_columns
-from burnish.data.codecs.columns import columns_of
-from burnish.data.codecs.decoded import DecodedRows, RowError
+from burnish.data.codecs.columns import FormatName, columns_of
+from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, RowError
 from burnish.data.codecs.formats import beside, decode, encode
-from burnish.data.codecs.names import FormatName
-from burnish.data.codecs.payload import DEFAULT_LIMITS, Limits
 
 BadRows = Literal["error", "skip"]
 

@@ -13,9 +13,9 @@ from burnish.artifact.bundle import EXPERIMENT, FORMAT, GOLDEN, MODEL, PROFILE
 from burnish.artifact.foreign import encoding_code, missing_code
 from burnish.config import load as load_experiment
 from burnish.data.batching.batches import evaluation_plan, evaluation_size
-from burnish.data.batching.grouped import Grouped
-from burnish.data.cache.encode import encode_aside
-from burnish.data.readers.json_text import column_of
+from burnish.data.batching.mixture import Grouped
+from burnish.data.cache.spill import encode_aside
+from burnish.data.readers.read_json import column_of
 from burnish.durable import read_json
 from burnish.engine.evaluate import Infer, infer_all
 from burnish.errors import BurnishError, CheckpointError, ConfigError, DataError, ServeError

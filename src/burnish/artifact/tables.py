@@ -10,8 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.feather
 import pyarrow.parquet
 
-from burnish.data.codecs.answers import dumped
-from burnish.data.codecs.flat import flat
+from burnish.data.codecs.answers import dumped, flat
 from burnish.errors import DataError
 from burnish.spec.values import Array, Outcome
 

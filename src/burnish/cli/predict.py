@@ -14,7 +14,7 @@ from burnish.cli.figures import figure
 from burnish.cli.options import Json, OfSeveral, Target, TrustCode, argument, choose_source, find_target, option
 from burnish.cli.tables import TextTable, shorten
 from burnish.cli.verb import Reply, verb
-from burnish.data.codecs.names import FORMAT_NAMES, FormatName
+from burnish.data.codecs.columns import FORMAT_NAMES, FormatName
 
 if TYPE_CHECKING:
     from burnish.artifact.answering import BadRows
@@ -161,7 +161,7 @@ class _Model:
 
 
 def _parse_rows(rows: Sequence[str]) -> list[dict[str, Any]]:
-    from burnish.data.readers.json_text import distinct_keys, parse_json
+    from burnish.data.readers.read_json import distinct_keys, parse_json
 
     try:
         objects = [parse_json(row, pairs=distinct_keys) for row in rows]

@@ -8,10 +8,9 @@ from typing import Any
 from burnish.config import Given, OptionDifference, Resolved, Unsound, load, render
 from burnish.config import diff as differences
 from burnish.config import schema as write_schema
-from burnish.config.emit import written
 from burnish.config.foreign import find_foreign
 from burnish.config.nodes import Branch, dotted
-from burnish.config.render import document, leaves
+from burnish.config.render import document, leaves, written
 from burnish.errors import ConfigError, Problem
 from burnish.nearest import nearest
 from burnish.registry import Registry

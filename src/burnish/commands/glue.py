@@ -12,8 +12,8 @@ from burnish.spec.values import Outcome
 
 if TYPE_CHECKING:
     from burnish.artifact.predictor import Predictor
-    from burnish.data.glue import Glue
-    from burnish.data.sources.glue_tests import PublishedTest
+    from burnish.data.hub import Glue
+    from burnish.data.sources.load_glue import PublishedTest
     from burnish.run.prepared import PreparedFolder
 
 _Progress = Callable[[int, int], None]
@@ -41,7 +41,7 @@ def predict_glue(
 ) -> list[Submission]:
     """Predict the test files in a folder (or one of them) and write one file to hand in for each."""
     from burnish.artifact.predictor import Predictor
-    from burnish.data.sources.glue_tests import read_tests
+    from burnish.data.sources.load_glue import read_tests
 
     glue = _trained_on(target, task, trust_code=trust_code)
     tests = read_tests(glue.set, source)
@@ -57,7 +57,7 @@ def predict_glue(
 def _trained_on(target: str, task: str | None, *, trust_code: bool) -> "Glue":
     from burnish.artifact.bundle import EXPERIMENT
     from burnish.config import load
-    from burnish.data.glue import Glue
+    from burnish.data.hub import Glue
     from burnish.run.prepared import PreparedFolder
     from burnish.spec.parts import ALONE, parts_of
 

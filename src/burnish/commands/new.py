@@ -14,8 +14,7 @@ from burnish.errors import BurnishError, ConfigError, DataError, Problem
 
 if TYPE_CHECKING:
     from burnish.data.inspection.inspect import FileFacts
-    from burnish.data.inspection.propose import Proposal
-    from burnish.data.readers.recognise import TaskShape
+    from burnish.data.inspection.propose import Proposal, TaskShape
 
 _LAYOUT_MARK = "a"
 _LABELS_SHOWN = 6
@@ -59,8 +58,7 @@ def draft(
 ) -> NewConfig:
     """Do as `new`, but write nothing: `target` is only what the experiment is named after."""
     from burnish.data.inspection.inspect import look, siblings  # pyarrow comes with them
-    from burnish.data.inspection.propose import has_text, propose
-    from burnish.data.readers.recognise import recognise
+    from burnish.data.inspection.propose import has_text, propose, recognise
 
     if str(path).endswith(SUFFIXES):
         raise ConfigError(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from burnish.artifact.answering import Answered, BadRows
     from burnish.artifact.predictor import Prediction, Predictor
-    from burnish.data.codecs.names import FormatName
+    from burnish.data.codecs.columns import FormatName
 
 MAX_PAYLOAD_BYTES = 1 << 30
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
@@ -71,7 +71,7 @@ def predict_file(
     find(source, option="the input")  # refuses a file that is not there before the model is loaded
     from burnish.artifact.predictor import Predictor
     from burnish.artifact.tables import refuse_breaks
-    from burnish.data.readers.read_one import read_file
+    from burnish.data.readers.read import read_file
 
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     rows = read_file(
@@ -117,7 +117,7 @@ def predict_payload(
     """Answer rows in a serving format as a server would; with `out`, also write the answer there."""
     from burnish.artifact.answering import answer
     from burnish.artifact.predictor import Predictor
-    from burnish.data.codecs.payload import Limits
+    from burnish.data.codecs.decoded import Limits
 
     if out is not None:
         _make_folder(out)
@@ -175,7 +175,7 @@ def _renamed(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any
 
 def _beside(table: "pa.Table", outcome: "Outcome") -> "pa.Table":
     from burnish.artifact.tables import prediction_columns
-    from burnish.data.codecs.flat import free_name
+    from burnish.data.codecs.answers import free_name
 
     for name, column in prediction_columns(outcome).items():
         table = table.append_column(free_name(name, table), column)

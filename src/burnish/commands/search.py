@@ -67,7 +67,7 @@ def search(
 
 
 def _read(predictor: "Predictor", source: str, column: str) -> Rows:
-    from burnish.data.readers.read_one import read_file
+    from burnish.data.readers.read import read_file
 
     try:
         return read_file(source, columns=(column,), like=predictor.experiment.data)

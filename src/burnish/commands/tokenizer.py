@@ -90,7 +90,7 @@ def _refuse(
 
 
 def _of_files(files: Sequence[str], columns: Sequence[str]) -> list[pa.ChunkedArray]:
-    from burnish.data.readers.read_one import read_file
+    from burnish.data.readers.read import read_file
 
     tables = [read_file(name, columns=columns).table for name in files]
     return [_text(table, name) for table in tables for name in columns]

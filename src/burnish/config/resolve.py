@@ -6,12 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from burnish.config.decode import Incomplete, decode
-from burnish.config.defaults import defaults_layer
 from burnish.config.given import Given
+from burnish.config.layering import defaults_layer, merge, normalise
 from burnish.config.locate import locate
-from burnish.config.merge import merge
 from burnish.config.nodes import Branch, Leaf, dotted, find, undotted
-from burnish.config.normalise import normalise
 from burnish.config.origins import DEFAULT, Origin
 from burnish.config.render import document, leaves
 from burnish.config.sources import layers

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from burnish.config.emit import written
 from burnish.config.locate import PLAN
 from burnish.config.nodes import Branch, Items, Leaf, Node, dotted
 from burnish.config.nodes import Path as KeyPath
+from burnish.config.render import written
 from burnish.durable import sha256_of, write_durably
 from burnish.registry import is_address
 from burnish.spec.component import RunsCode

@@ -1,12 +1,16 @@
-"""Rows from a data set by its hub name, through the `datasets` package."""
+"""Rows by name: a data set of the hub, a task of GLUE, or a source for each of several tasks."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
+
+from pydantic import Field, SkipValidation
 
 from burnish.data.options import FURTHER, Limit, SplitPlan, Values
-from burnish.spec.component import Component
-from burnish.spec.protocols import DataRequest
+from burnish.spec.component import Component, Slot
+from burnish.spec.protocols import DataRequest, DataSource
 from burnish.spec.values import Splits
+
+GlueSet = Literal["sst2", "mrpc", "cola", "rte", "stsb", "qnli", "wnli", "mnli", "qqp"]
 
 
 class Hub(Component):
@@ -40,3 +44,30 @@ class Hub(Component):
         from burnish.data.sources.load_hub import load_hub  # keeps checking a configuration light
 
         return load_hub(self, request)
+
+
+class Glue(Component):
+    """One GLUE task with the hub's column names and the published labels; GLUE's `dev` files are validation."""
+
+    shorthand = "set"
+
+    set: GlueSet
+    dir: str | None = None
+    """A folder with train.tsv and dev.tsv, plain or gzip; without it, the set comes from the hub."""
+    limit: Limit = Limit()
+    bad_rows: Literal["error", "skip"] = "error"
+    max_bad_share: Annotated[float, Field(ge=0, le=1)] = 0.01
+    """With `bad_rows: skip`, refuse if more than this share of a split is bad."""
+
+    def load(self, request: DataRequest) -> Splits:
+        """Read train and dev. Test has no published labels, so there is none."""
+        from burnish.data.sources.load_glue import load_glue  # keeps checking a configuration light
+
+        return load_glue(self, request)
+
+
+class Several(Component):
+    """A separate data source for each task of `task: multi`."""
+
+    sets: Annotated[Mapping[str, SkipValidation[DataSource]], Slot("data", default="files")]
+    """By the names of the tasks."""

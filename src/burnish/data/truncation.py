@@ -21,7 +21,7 @@ class Head(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Give the first `limit` positions."""
-        from burnish.data.tokens.spans import windows  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import windows  # numpy, which checking a config must not load
 
         return windows([0], width=limit)
 
@@ -33,7 +33,7 @@ class Tail(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Give the last `limit` positions."""
-        from burnish.data.tokens.spans import windows  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import windows  # numpy, which checking a config must not load
 
         return windows([length - limit], width=limit)
 
@@ -54,7 +54,7 @@ class HeadTail(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Give the positions of both ends; as written when head + tail is the limit, else scaled to it."""
-        from burnish.data.tokens.spans import spread  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import spread  # numpy, which checking a config must not load
 
         head = self._scaled_head(limit)
         return [spread([0, length - limit + head], [head, limit - head])]
@@ -76,7 +76,7 @@ class RandomSpans(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Draw whole chunks until the limit is full; the chunk drawn last is cut to the room that is left."""
-        from burnish.data.tokens.spans import chunks  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import chunks  # numpy, which checking a config must not load
 
         return [chunks(length, limit=limit, span=min(self.span, limit), random=random)]
 
@@ -90,7 +90,7 @@ class RandomSpansOverlapping(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Draw spans that lie wholly in the text; the last is only as wide as the room that is left."""
-        from burnish.data.tokens.spans import overlapping  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import overlapping  # numpy, which checking a config must not load
 
         return [overlapping(length, limit=limit, span=min(self.span, limit), random=random)]
 
@@ -104,7 +104,7 @@ class RandomSpansDeleting(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Draw spans that never repeat a token nor reach over a hole; shorter ones once no whole one fits."""
-        from burnish.data.tokens.spans import deleting  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import deleting  # numpy, which checking a config must not load
 
         return [deleting(length, limit=limit, span=self.span, random=random)]
 
@@ -123,7 +123,7 @@ class Windows(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Give one array a window, each of `limit` positions; the last ends with the text."""
-        from burnish.data.tokens.spans import thinned, windows  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import thinned, windows  # numpy, which checking a config must not load
 
         step = limit - min(self.stride, limit - 1)
         last = length - limit

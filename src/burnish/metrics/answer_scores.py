@@ -1,16 +1,25 @@
-"""Scores of answers over a whole set: judged once a row, then weighed."""
+"""Scores of answers by SQuAD's rules: words without case, punctuation and articles, judged once a row, then weighed."""
 
-from collections.abc import Callable
+import re
+import string
+from collections import Counter
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from burnish.metrics.answer_rules import exact_match, f1
 from burnish.metrics.sums import Array, dot, known_truth, mean, over_set, ratio
 from burnish.spec.values import Outcome
 
 Rule = Callable[[str, tuple[str, ...]], float]
 NULL_ODDS = 1
 """The column of the outputs that tells how much better no answer is than the best one."""
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+ANSWERS_JOINED_BY = " | "
+"""What stands between the right answers where people read them as one text."""
+_JUDGED = 1 << 17
+"""A bootstrap scores the same rows again and again: the answers of a large set are compared once."""
 
 
 def mean_f1(outcome: Outcome, weights: Array | None) -> Array:
@@ -93,3 +102,37 @@ def best_answers(outcome: Outcome) -> Array:
     """Give the best answer of every row, whatever the threshold says of it."""
     assert outcome.answers is not None, "spans come with a table of answers"
     return np.asarray(outcome.answers["best_answer"].to_numpy(zero_copy_only=False))
+
+
+@lru_cache(maxsize=_JUDGED)
+def exact_match(answer: str, right: tuple[str, ...]) -> float:
+    """Tell whether an answer is one of the right ones (1.0 or 0.0); with none right, whether it is empty."""
+    said = words(answer)
+    return float(any(said == each for each in _right_words(right)))
+
+
+@lru_cache(maxsize=_JUDGED)
+def f1(answer: str, right: tuple[str, ...]) -> float:
+    """Give the harmonic mean of the shares of words in common, with the right answer that makes it largest."""
+    said = words(answer)
+    return max(_overlap(said, each) for each in _right_words(right))
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Give the words that count."""
+    return tuple(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+
+
+def _right_words(right: Sequence[str]) -> list[tuple[str, ...]]:
+    """Leave out right answers that say nothing, such as an article alone; a question without any has the empty one."""
+    return [each for each in map(words, right) if each] or [()]
+
+
+def _overlap(said: tuple[str, ...], right: tuple[str, ...]) -> float:
+    if not said or not right:
+        return float(said == right)
+    shared = sum((Counter(said) & Counter(right)).values())
+    if shared == 0:
+        return 0.0
+    precision, recall = shared / len(said), shared / len(right)
+    return 2 * precision * recall / (precision + recall)

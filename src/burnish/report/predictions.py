@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from burnish.metrics.answer_rules import ANSWERS_JOINED_BY, exact_match
+from burnish.metrics.answer_scores import ANSWERS_JOINED_BY, exact_match
 from burnish.metrics.confidence import reliability
 from burnish.metrics.sums import Array
 from burnish.report.data import CalibrationCurve, Matrix, Mistake, Residuals

@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.columns.number_text import comma_to_point
-from burnish.data.columns.parse_columns import LARGEST, MISSING, is_number, numbers
+from burnish.data.columns.parse_columns import LARGEST, MISSING, comma_to_point, is_number, numbers
 from burnish.errors import DataError
 from burnish.spec.values import Array, RowFault
 from burnish.tasks.tabular.column_types import is_list

@@ -11,11 +11,10 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from burnish.data.batching.batches import BatchStream, evaluation_plan
-from burnish.data.cache import blocks, encode
-from burnish.data.cache import spill as spool
+from burnish.data.cache import spill
 from burnish.data.files import Files
 from burnish.data.options import Portion, SplitPlan
-from burnish.data.readers import stream, stream_text
+from burnish.data.readers import stream
 from burnish.data.tokens.tokens import TextAssets
 from burnish.data.truncation import Head
 from burnish.run.predicting.prediction_tables import prediction_tables
@@ -28,10 +27,10 @@ from burnish.tasks.text_classification import TextClassification
 
 def main(data: str, scratch: str) -> None:
     # small pieces, so that some megabytes show what gigabytes do
-    spool.LARGE_BYTES = stream.LARGE_BYTES = spool._PART_BYTES = blocks._BLOCK = 1 << 19
+    spill.LARGE_BYTES = stream.LARGE_BYTES = spill._PART_BYTES = stream._BLOCK = 1 << 19
     stream.BLOCKS = (1 << 17,)  # of which 32 are read ahead
-    stream_text._PART_BYTES = 1 << 20
-    encode._CHUNK_BYTES = 1 << 20
+    stream._PART_BYTES = 1 << 20
+    spill._CHUNK_BYTES = 1 << 20
     tokenizer = Tokenizer(WordLevel({"[UNK]": 0, **{f"w{n}": n + 1 for n in range(50)}}, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
     assets = TextAssets(tokenizer, 0, 0, "right", None, False, {"tokenizer.json": tokenizer.to_str().encode()})

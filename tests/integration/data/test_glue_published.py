@@ -2,7 +2,7 @@
 
 import pytest
 
-from burnish.data.glue import Glue
+from burnish.data.hub import Glue
 from burnish.errors import DataError
 from tests.data_request import Asked
 from tests.shared_data import shared_data

@@ -7,8 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from burnish.data.glue import Glue
-from burnish.data.hub import Hub
+from burnish.data.hub import Glue, Hub
 from burnish.data.sources import load_hub as module
 from burnish.errors import DataError, MissingExtra
 from burnish.tasks.question_answering.columns import read_answers

@@ -13,8 +13,8 @@ from torch.nn.functional import one_hot
 from burnish.commands.predict import predict
 from burnish.dist.world import Solo
 from burnish.engine.infer_torch import inputs_of
-from burnish.metrics.perplexity import PairAccuracy
-from burnish.metrics.tokens import PAIRS
+from burnish.metrics.confidence import PAIRS
+from burnish.metrics.language import PairAccuracy
 from burnish.models.transformer import Transformer
 from burnish.models.transformers import replaced_torch
 from burnish.run.build import build_learner

@@ -21,8 +21,8 @@ from burnish.artifact.predictor import Predictor
 from burnish.commands.config import check
 from burnish.commands.predict import predict_file
 from burnish.config.resolve import Resolved
+from burnish.data.codecs.columns import FormatName
 from burnish.data.codecs.example import Feature, serialise_example
-from burnish.data.codecs.names import FormatName
 from burnish.data.codecs.tfrecord import write_records
 from burnish.report.collect import collect
 from burnish.report.page import render

@@ -10,7 +10,7 @@ import pytest
 
 from burnish.artifact.answering import answer
 from burnish.data.codecs.columns import ColumnSpec
-from burnish.data.codecs.payload import Limits
+from burnish.data.codecs.decoded import Limits
 from burnish.errors import DataError
 from burnish.spec.values import Outcome, Profile
 

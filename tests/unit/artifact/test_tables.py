@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from burnish.artifact.tables import prediction_columns, write_table
 from burnish.data.columns import parse_columns as cells
-from burnish.data.readers.read_one import read_file
+from burnish.data.readers.read import read_file
 from burnish.errors import DataError
 from burnish.spec.values import Outcome
 

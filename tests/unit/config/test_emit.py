@@ -1,9 +1,9 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.config.emit import emit, written
 from burnish.config.nodes import plain
 from burnish.config.reader import read_text
+from burnish.config.render import emit, written
 
 texts = (
     st.text(max_size=12)

@@ -1,9 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.config.merge import merge
+from burnish.config.layering import merge, normalise
 from burnish.config.nodes import Branch, Leaf, find, plain
-from burnish.config.normalise import normalise
 from burnish.config.origins import DEFAULT, Origin
 from burnish.spec.experiment import Experiment
 from tests.unit.config.fakes import fake_registry, layer

@@ -1,7 +1,7 @@
 import pytest
 
+from burnish.config.layering import normalise
 from burnish.config.nodes import Branch, plain
-from burnish.config.normalise import normalise
 from burnish.config.origins import DEFAULT
 from burnish.spec.experiment import Experiment
 from tests.unit.config.fakes import HERE, fake_registry, layer

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from burnish.data.glue import Glue
+from burnish.data.hub import Glue
 from burnish.errors import DataError
 from burnish.spec.values import Splits
 from tests.data_request import Asked

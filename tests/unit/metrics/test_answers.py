@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.metrics.answer_rules import exact_match, f1
-from burnish.metrics.answer_scores import best_threshold
-from burnish.metrics.answers import Answerability, AnswerF1, BestThreshold, ExactMatch
+from burnish.metrics.answer_scores import best_threshold, exact_match, f1
+from burnish.metrics.language import Answerability, AnswerF1, BestThreshold, ExactMatch
 from burnish.metrics.tally import rehearse
 from burnish.spec.values import Outcome
 from tests import squad_rules as rules

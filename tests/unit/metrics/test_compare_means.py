@@ -5,8 +5,7 @@ import pytest
 
 from burnish.errors import DataError
 from burnish.metrics.classification import F1, Accuracy
-from burnish.metrics.compare import Comparison, compare
-from burnish.metrics.compare_means import Told, compare_means
+from burnish.metrics.compare import Comparison, Told, compare, compare_means
 from burnish.spec.values import Outcome
 
 

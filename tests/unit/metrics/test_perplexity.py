@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from burnish.metrics.perplexity import GuessAccuracy, PairAccuracy, Perplexity
+from burnish.metrics.language import GuessAccuracy, PairAccuracy, Perplexity
 from burnish.metrics.tally import Tally, rehearse
 from burnish.spec.values import Outcome
 

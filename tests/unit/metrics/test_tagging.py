@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from seqeval.metrics import accuracy_score, f1_score, precision_score, recall_score
 
 from burnish.errors import ConfigError
-from burnish.metrics.tagging import Entities, TokenAccuracy
+from burnish.metrics.language import Entities, TokenAccuracy
 from burnish.metrics.tally import Tally, rehearse
 from burnish.spec.values import Outcome
 from tests.shared_data import shared_data

@@ -18,7 +18,7 @@ from burnish.spec.protocols import Metric
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from burnish.metrics.compare_means import Told
+    from burnish.metrics.compare import Told
 
 Pair = tuple[RunRecipe, RunRecipe]
 
@@ -76,7 +76,7 @@ def _main_score(sheets: Sequence[ScoreSheet | None], split: str, task: str) -> s
 
 def _told(pair: Pair, *, split: str, task: str, sheets: Sequence[ScoreSheet | None]) -> "Told | Verdict":
     """Read what all runs said, or tell why that cannot be compared."""
-    from burnish.metrics.compare_means import Told
+    from burnish.metrics.compare import Told
 
     try:
         _refuse_other_places(pair, split=split, task=task)
@@ -129,7 +129,7 @@ def _own_metrics(run: RunDirectory, task: str) -> Sequence[Metric]:
 
 
 def _of_the_mean(pair: Pair, told: "Sequence[Told]", *, split: str) -> Iterator[Verdict]:
-    from burnish.metrics.compare_means import compare_means
+    from burnish.metrics.compare import compare_means
 
     names = (pair[0].name, pair[1].name)
     try:
@@ -141,8 +141,7 @@ def _of_the_mean(pair: Pair, told: "Sequence[Told]", *, split: str) -> Iterator[
 
 
 def _verdict(pair: Pair, told: "Told", *, split: str, task: str) -> Verdict:
-    from burnish.metrics.compare import compare
-    from burnish.metrics.compare_means import compare_means
+    from burnish.metrics.compare import compare, compare_means
 
     names = (pair[0].name, pair[1].name)
     try:

@@ -11,7 +11,7 @@ from burnish.registry import default_registry
 if TYPE_CHECKING:
     from burnish.data.inspection.faults import BadRow
     from burnish.data.inspection.inspect import FileFacts
-    from burnish.data.readers.recognise import TaskOption, TaskShape
+    from burnish.data.inspection.propose import TaskOption, TaskShape
 
 _SPLITS = {"validation": "of train; the same rows for the same seed", "test": "never used to choose a checkpoint"}
 _BROKEN_SHOWN = 3

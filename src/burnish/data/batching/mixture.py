@@ -1,18 +1,21 @@
-"""Epochs made of several sets: whose batch is next, and which of its batches; a pure function of seed and epoch."""
+"""Epochs made of several sets: whose batch is next, and which; a pure function of seed and epoch."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from burnish.data.batching.batches import examples_of, plan_epoch
-from burnish.data.batching.plan import Plan, joined
+from burnish.data.batching.batches import Plan, examples_of, joined, plan_epoch
 from burnish.data.batching.rng import generator
 from burnish.data.splits.splits import apportion
 from burnish.errors import DataError
 from burnish.spec.experiment import Batching
-from burnish.spec.values import Array
+from burnish.spec.protocols import Encoder, NotesDefaults, PutsIntoWords
+from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows
 
 Power = Callable[[int], float]
 """For each epoch, from 0: the power to which the size of a set counts; 1 in proportion, 0 all sets alike."""
@@ -96,3 +99,37 @@ class Mixed:
 
     def _pass(self, which: int, number: int) -> Plan:
         return plan_epoch(self._sets[which], seed=self._seed, epoch=number, batching=self._batching)
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """Encode as another encoder does, and say in every batch which group it belongs to."""
+
+    encoder: Encoder
+    group: int
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """All that shapes the features, which are those of the encoder alone."""
+        return self.encoder.key
+
+    def faults(self, rows: Rows) -> Sequence[RowFault]:
+        """List the rows that cannot be used."""
+        return self.encoder.faults(rows)
+
+    def encode(self, table: pa.Table) -> pa.Table:
+        """Give the features of the encoder alone."""
+        return self.encoder.encode(table)
+
+    def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: RandomKey) -> "Batch":
+        """Build a batch with `group`, the same number for every row."""
+        batch = self.encoder.collate(features, indices, draw)
+        return {**batch, "group": np.full(len(indices), self.group)}
+
+    def put_into_words(self, outcome: Outcome) -> Outcome:
+        """Write ids in the answers as words, where the encoder does so."""
+        return self.encoder.put_into_words(outcome) if isinstance(self.encoder, PutsIntoWords) else outcome
+
+    def notes(self, rows: Rows) -> Sequence[str]:
+        """Say what is used for what rows lack, where the encoder does so."""
+        return self.encoder.notes(rows) if isinstance(self.encoder, NotesDefaults) else ()

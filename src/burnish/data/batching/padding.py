@@ -1,16 +1,21 @@
-"""Lays texts and special tokens out in one padded rectangle."""
+"""Lays texts and special tokens out in one padded rectangle; the tokenizer itself shows where special tokens go."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 import numpy as np
+from tokenizers import Encoding, Tokenizer
 
 from burnish.data.batching.ragged import Ragged, positions, total_lengths
-from burnish.data.columns.template import Piece, Template
+from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Array
+
+_WORDS = ("a", "b", "the", "of", "1", "2", "x", "y", ".", ",")
+_MAX_VOCABULARY_PROBES = 500
 
 
 @dataclass(frozen=True)
@@ -72,3 +77,104 @@ def _parts(
 def _special(piece: Piece, starts: Array) -> Iterator[tuple[Array, tuple[int, ...], tuple[int, ...]]]:
     if len(piece):
         yield starts[:, None] + np.arange(len(piece)), piece.ids, piece.segments
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Special tokens that stand together, each with its segment."""
+
+    ids: tuple[int, ...] = ()
+    segments: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Template:
+    """What stands before, between and after the texts, and the segment that each text gets."""
+
+    pieces: tuple[Piece, ...]
+    """One more than there are texts."""
+    segments: tuple[int, ...]
+    """One a text."""
+
+    @property
+    def num_special(self) -> int:
+        """Count the special tokens."""
+        return sum(len(piece) for piece in self.pieces)
+
+
+def template_of(tokenizer: Tokenizer, *, num_texts: int) -> Template:
+    """Learn the frame around one text or two by encoding a probe with and without it."""
+    special = _wrapped(tokenizer, [""] * num_texts).ids
+    probes = list(islice(_probes(tokenizer, avoid=special), num_texts))
+    if len(probes) < num_texts:
+        raise _refusal(f"gives fewer than {num_texts} distinct tokens for plain words")
+    return _frame(_wrapped(tokenizer, [text for text, _ in probes]), [ids for _, ids in probes])
+
+
+def template_of_columns(tokenizer: Tokenizer, num_columns: Sequence[int]) -> Template:
+    """Learn the frame around one text or two, each of which may be several columns with a separator between them."""
+    whole = template_of(tokenizer, num_texts=len(num_columns))
+    if all(count == 1 for count in num_columns):
+        return whole
+    separator = template_of(tokenizer, num_texts=2).pieces[1].ids or _line_break(tokenizer)
+    pieces, segments = [whole.pieces[0]], list[int]()
+    for count, segment, piece in zip(num_columns, whole.segments, whole.pieces[1:], strict=True):
+        pieces += [*[Piece(separator, (segment,) * len(separator))] * (count - 1), piece]
+        segments += [segment] * count
+    return Template(tuple(pieces), tuple(segments))
+
+
+def _line_break(tokenizer: Tokenizer) -> tuple[int, ...]:
+    """Stand in for the separator of a tokenizer that puts nothing between two texts, such as GPT-2's."""
+    return tuple(tokenizer.encode("\n", add_special_tokens=False).ids)
+
+
+def _wrapped(tokenizer: Tokenizer, texts: Sequence[str]) -> Encoding:
+    pair = texts[1] if len(texts) > 1 else None
+    return tokenizer.encode(texts[0], pair, add_special_tokens=True)
+
+
+def _frame(wrapped: Encoding, texts: Sequence[list[int]]) -> Template:
+    pieces: list[Piece] = []
+    segments: list[int] = []
+    done = 0
+    for ids in texts:
+        start = _find(wrapped.ids, ids, start=done)
+        pieces.append(_piece(wrapped, done, start))
+        segments.append(wrapped.type_ids[start])
+        done = start + len(ids)
+    return Template((*pieces, _piece(wrapped, done, len(wrapped.ids))), tuple(segments))
+
+
+def _piece(wrapped: Encoding, start: int, end: int) -> Piece:
+    return Piece(tuple(wrapped.ids[start:end]), tuple(wrapped.type_ids[start:end]))
+
+
+def _find(ids: list[int], part: list[int], *, start: int) -> int:
+    for place in range(start, len(ids) - len(part) + 1):
+        if ids[place : place + len(part)] == part:
+            return place
+    raise _refusal(f"changes a text when it adds special tokens: {part} became {ids}")
+
+
+def _probes(tokenizer: Tokenizer, *, avoid: list[int]) -> Iterator[tuple[str, list[int]]]:
+    """Give texts with ids that are no special tokens and that no earlier probe had: those are found again surely."""
+    taken = set(avoid)
+    for text in (*_WORDS, *_some_vocabulary(tokenizer)):
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        if ids and taken.isdisjoint(ids):
+            taken.update(ids)
+            yield text, ids
+
+
+def _some_vocabulary(tokenizer: Tokenizer) -> Iterator[str]:
+    for number in range(min(tokenizer.get_vocab_size(), _MAX_VOCABULARY_PROBES)):
+        yield tokenizer.id_to_token(number) or ""
+
+
+def _refusal(what: str) -> ConfigError:
+    hint = "Burnish needs one that puts special tokens before, between and after the texts and leaves them whole"
+    return ConfigError([Problem(f"this tokenizer {what}", (hint,))], subject="the tokenizer")

@@ -1,9 +1,11 @@
-"""Keeps encoded features on disk, keyed by the content of everything that shaped them."""
+"""Keeps encoded features on disk, keyed by the content of everything that shaped them, and maps them into memory."""
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import mmap
 import os
 import shutil
 import time
@@ -16,7 +18,6 @@ from zlib import crc32
 
 import pyarrow as pa
 
-from burnish.data.cache.mapped import FolderLock, Stored, open_stored
 from burnish.data.cache.sizes import parse_size
 from burnish.durable import replace_durably, write_durably
 from burnish.errors import DataError
@@ -285,3 +286,57 @@ def _explain_unwritable(root: Path) -> Iterator[None]:
             f"the feature cache in {root} cannot be written ({error.strerror or error}); "
             f"free some space, or set BURNISH_CACHE to a folder with room"
         ) from error
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A table in a file; memory holds only what is being looked at."""
+
+    digest: str
+    """Tells this content from any other."""
+    table: pa.Table
+    release: Callable[[], None]
+    """Give back the memory of all that was looked at so far; looking again brings it back."""
+
+
+class FolderLock:
+    """Hold a folder against removal, together with others or alone, until it is closed or forgotten."""
+
+    def __init__(self, folder: Path, *, alone: bool = False) -> None:
+        self._handle: int | None = os.open(folder, os.O_RDONLY)
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
+        except OSError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Let go; closing twice is harmless."""
+        handle, self._handle = self._handle, None
+        if handle is not None:
+            os.close(handle)
+
+    def __enter__(self) -> FolderLock:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        with suppress(AttributeError):  # there is no handle if the folder was not there
+            self.close()
+
+
+class _Map(mmap.mmap):
+    lock: FolderLock | None = None
+    """Lives as long as the bytes are in reach, for Arrow's buffers keep this object."""
+
+
+def open_stored(path: Path, *, digest: str, lock: FolderLock | None = None) -> Stored:
+    """Map an Arrow file; OSError or ArrowInvalid if it is none."""
+    with path.open("rb") as file:
+        mapped = _Map(file.fileno(), 0, access=mmap.ACCESS_READ)
+    mapped.lock = lock
+    table = pa.ipc.open_file(pa.BufferReader(pa.py_buffer(mapped))).read_all()
+    mapped.madvise(mmap.MADV_DONTNEED)  # opening looked into every part
+    return Stored(digest, table, lambda: mapped.madvise(mmap.MADV_DONTNEED))

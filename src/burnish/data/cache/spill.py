@@ -1,4 +1,4 @@
-"""Keeps rows that are too many for memory in mapped files of the cache, and walks through them part by part."""
+"""Keeps rows that are too many for memory in mapped files, and walks through, encodes and judges them part by part."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from burnish.data.cache.features import open_cache
-from burnish.spec.values import Array, MemoryMapped, RowOrigins, Rows
+from burnish.data.cache.features import Stored, open_cache
+from burnish.spec.protocols import Encoder
+from burnish.spec.values import Array, MemoryMapped, RowFault, RowOrigins, Rows
 
 LARGE_BYTES = 1 << 24
 """A table of fewer bytes stays in memory, where it is quicker at hand."""
@@ -18,6 +20,9 @@ VERSION = 2
 
 _PART_BYTES = 1 << 23
 _PART_ROWS = 8192
+_NOWHERE = np.empty(0, dtype=np.int32)
+_CHUNK_BYTES = 1 << 24
+"""A batch is gathered from a few large chunks faster than from many small ones; while one is made, memory holds two."""
 
 
 def spooled(key: Mapping[str, object], make: Callable[[], Iterator[pa.Table]]) -> tuple[pa.Table, MemoryMapped]:
@@ -65,3 +70,36 @@ def rows_at_once(rows: Rows) -> int:
 
 def _places(places: RowOrigins, which: slice) -> RowOrigins:
     return RowOrigins(places.files, places.file_of[which], places.numbers[which], places.first_lines)
+
+
+def encode_parts(
+    encoder: Encoder, rows: Rows, *, progress: Callable[[int], None] = lambda done: None
+) -> Iterator[pa.Table]:
+    """Give the features of all rows in tables of some megabytes; `progress` is told how many rows are done."""
+    waiting: list[pa.Table] = []
+    for start, part in in_parts(rows):
+        waiting.append(_numbered(encoder.encode(part.table), first_row=start))
+        progress(start + len(part))
+        if sum(table.nbytes for table in waiting) >= _CHUNK_BYTES:
+            yield pa.concat_tables(waiting).combine_chunks()
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting).combine_chunks()
+
+
+def encode_aside(encoder: Encoder, table: pa.Table, held: MemoryMapped, *, code: Mapping[str, str]) -> Stored:
+    """Encode a table that lies in a file into one of its own, or find it there."""
+    key = {"data": held.digest, "columns": table.column_names, "rows": table.num_rows, "encoder": dict(encoder.key)}
+    key["code"] = dict(code)
+    rows = Rows(table, RowOrigins((), _NOWHERE, _NOWHERE, ()), held)
+    return open_cache().store(key, lambda: encode_parts(encoder, rows))
+
+
+def _numbered(features: pa.Table, *, first_row: int) -> pa.Table:
+    at = features.column_names.index("row")
+    return features.set_column(at, "row", pc.add(features["row"], pa.scalar(first_row, pa.int64())))
+
+
+def faults_of(encoder: Encoder, rows: Rows) -> list[RowFault]:
+    """List the rows that cannot be used."""
+    return [RowFault(start + fault.row, fault.what) for start, part in in_parts(rows) for fault in encoder.faults(part)]

@@ -1,8 +1,9 @@
-"""What a column of the rows is: its name, its kind, and what stands for a missing value."""
+"""What rows are made of: the formats they come in, and the name, kind and default of each column."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from difflib import get_close_matches
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 from burnish.errors import DataError
 from burnish.spec.values import Profile
@@ -11,6 +12,19 @@ Kind = Literal["number", "integer", "boolean", "text", "flag", "time", "words", 
 """A `flag` and a `time` stay as they are written, and must be readable as such; `words` are a list of them or a text to
 find them in; `texts` a list of texts or a single one."""
 Value = float | int | bool | str
+FormatName = Literal["json", "jsonl", "json_lists", "csv", "csv_rows", "example", "squad"]
+FORMAT_NAMES: tuple[FormatName, ...] = get_args(FormatName)
+
+CONTENT_TYPES: Mapping[str, FormatName] = {
+    "application/json": "json",
+    "application/jsonl": "jsonl",
+    "application/x-ndjson": "jsonl",
+    "application/x-jsonlines": "jsonl",
+    "text/csv": "csv",
+    "application/x-tfrecord": "example",
+    "application/octet-stream": "example",
+    "application/x-protobuf": "example",
+}
 
 
 @dataclass(frozen=True)
@@ -70,3 +84,14 @@ def columns_of(task: object, profile: Profile) -> tuple[ColumnSpec, ...]:
     if isinstance(task, KnowsColumns):
         return tuple(task.input_specs(profile))
     return text_columns(getattr(task, "input_columns", ()))
+
+
+def format_of(content_type: str) -> FormatName:
+    """Give the format that a Content-Type header means, or refuse with those there are."""
+    kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
+    found = CONTENT_TYPES.get(kind)
+    if found is None:
+        close = get_close_matches(kind, CONTENT_TYPES, n=1)
+        hint = f"Did you mean `{close[0]}`? " if close else ""
+        raise DataError(f"no rows are read from `{kind}`. {hint}The types are {', '.join(CONTENT_TYPES)}")
+    return "csv_rows" if found == "csv" and "header=absent" in parameters else found

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.codecs.columns import ColumnSpec, Kind
-from burnish.data.columns.number_text import without_marks
-from burnish.data.columns.parse_columns import FALSE, MISSING, TRUE, ParsedNumbers, flags, times
-from burnish.data.tokens.words import WORD
+from burnish.data.columns.parse_columns import FALSE, MISSING, TRUE, ParsedNumbers, flags, times, without_marks
 from burnish.errors import DataError
 
+WORD = re.compile(r"\w+(?:[-.,:/@]\w+)*|[^\w\s]")
+"""A run of letters and digits, joined marks within it kept; every other mark is a word of its own."""
 TYPES: Mapping[Kind, pa.DataType] = {
     "number": pa.float64(),
     "integer": pa.int64(),

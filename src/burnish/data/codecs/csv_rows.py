@@ -12,8 +12,7 @@ import pyarrow as pa
 from burnish.data.codecs.answers import as_csv
 from burnish.data.codecs.columns import ColumnSpec, cell_names, read_columns
 from burnish.data.codecs.convert import TYPES, Converted, from_cells
-from burnish.data.codecs.decoded import DecodedRows, RowSource, assemble
-from burnish.data.codecs.payload import DEFAULT_LIMITS, NAME, Limits
+from burnish.data.codecs.decoded import DEFAULT_LIMITS, NAME, DecodedRows, Limits, RowSource, assemble
 from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.open_file import text_body
 from burnish.data.readers.read_delimited import read_delimited

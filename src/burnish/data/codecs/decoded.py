@@ -1,13 +1,16 @@
-"""What comes of a payload: the rows that can be used, and what is wrong with the others."""
+"""From the bytes of a request to the rows that can be used, and what is wrong with the others."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.codecs.columns import ColumnSpec, read_columns
-from burnish.data.codecs.convert import Converted, settled
+from burnish.data.codecs.convert import Converted, Unfit, from_values, settled
+from burnish.data.readers.open_file import text_body
+from burnish.data.readers.scan import decoded, lost_byte
 from burnish.errors import DataError
 from burnish.spec.values import Array
 
@@ -16,6 +19,8 @@ _LISTED = 100
 _UNUSED_LISTED = 20
 Fault = tuple[int, str | None, str]
 """Where a row stands in the payload, from 0; the column, if it is one; what is wrong."""
+Row = TypeVar("Row")
+NAME = "the payload"
 
 
 @dataclass(frozen=True)
@@ -105,3 +110,67 @@ def refuse_too_many(faults: Sequence[Fault], *, num_rows: int, lines: Sequence[i
 def _error(fault: Fault, lines: Sequence[int] | None) -> RowError:
     row, column, what = fault
     return RowError(row + 1, what, column, None if lines is None else lines[row])
+
+
+def gather(
+    given: Sequence[Row],
+    columns: Sequence[ColumnSpec],
+    *,
+    read: Callable[[Row, Sequence[str]], Mapping[str, Any]],
+    lines: Sequence[int] | None = None,
+) -> DecodedRows:
+    """Read each row with `read`, which gives its values by name or raises Unfit."""
+    names = [spec.name for spec in read_columns(columns)]
+    good: list[Mapping[str, Any]] = []
+    positions: list[int] = []
+    broken: list[Fault] = []
+    for at, each in enumerate(given):
+        try:
+            good.append(read(each, names))
+            positions.append(at)
+        except Unfit as error:
+            broken.append((at, None, str(error)))
+            refuse_too_many(broken, num_rows=len(given), lines=lines)
+    converted = [from_values([row.get(spec.name) for row in good], spec) for spec in read_columns(columns)]
+    unused = {name for row in good for name in row}.difference(spec.name for spec in columns)
+    origin = RowSource(np.array(positions, dtype=np.int64), broken, lines)
+    return assemble(columns, converted, origin=origin, unused=unused)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is read at once. Parsing takes memory in proportion: many times the bytes of a payload of tiny rows."""
+
+    payload_bytes: int = 16 << 20
+    rows: int = 250_000
+    """Where rows stand on lines, lines are counted."""
+
+    def check(self, payload: bytes) -> None:
+        """Refuse a payload that is too large."""
+        if len(payload) > self.payload_bytes:
+            raise DataError(
+                f"the payload has {len(payload):,} bytes, but only {self.payload_bytes:,} are read at once; "
+                "send it in parts"
+            )
+
+    def check_rows(self, count: int, *, what: str = "rows") -> None:
+        """Refuse too many rows before anything is made of them."""
+        if count > self.rows:
+            raise DataError(
+                f"the payload has {count:,} {what}, but only {self.rows:,} are read at once; send it in parts"
+            )
+
+
+DEFAULT_LIMITS = Limits()
+
+
+def text_of(payload: bytes) -> str:
+    """Give the text of a payload without a byte-order mark; refuse what is no UTF-8, with its line."""
+    text = decoded(text_body(pa.py_buffer(payload), name=NAME).to_pybytes())
+    lost = lost_byte(text)
+    if lost is not None:
+        line = next(n for n, each in enumerate(text.split("\n"), start=1) if lost_byte(each))
+        raise DataError(f"{NAME}, line {line}: {lost.replace('save the file as', 'send it as')}")
+    if not text.strip():
+        raise DataError(f"{NAME} is empty")
+    return text

@@ -1,17 +1,26 @@
-"""Serialised `tf.train.Example`: named lists of bytes, floats or whole numbers, read and written without TensorFlow."""
+"""Serialised `tf.train.Example`, one or a table of them, read and written without TensorFlow or a protobuf schema."""
 
 import struct
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
-from burnish.data.codecs.wire import FIXED32, LENGTH, VARINT, WireError, fields, length_delimited, read_varint, varint
+import pyarrow as pa
+
+from burnish.data.codecs.tfrecord import write_records
 from burnish.errors import DataError
 
 FeatureKind = Literal["bytes", "float", "int64"]
 _NUMBERS: Mapping[FeatureKind, int] = {"bytes": 1, "float": 2, "int64": 3}
 _KINDS: Mapping[int, FeatureKind] = {number: kind for kind, number in _NUMBERS.items()}
 _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
+VARINT, FIXED64, LENGTH, GROUP, END_GROUP, FIXED32 = range(6)
+_FIXED = {FIXED64: 8, FIXED32: 4}
+_DEEPEST_GROUP = 100
+_MAX_TAG_BYTES = 5
+_MAX_BYTES = 10
+_WORD = (1 << 64) - 1
+_ROWS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -148,3 +157,126 @@ _LISTS: Mapping[FeatureKind, Callable[[Any], bytes]] = {
     "float": _float_list,
     "int64": _int64_list,
 }
+
+
+class WireError(ValueError):
+    """Say why bytes are no message."""
+
+
+def fields(data: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
+    """Give number, wire type and value of each field: an integer or a view of bytes; groups are skipped."""
+    at, end = 0, len(data)
+    groups: list[int] = []
+    while at < end:
+        number, kind, at = _tag(data, at)
+        if kind in (GROUP, END_GROUP):
+            _enter_or_leave(groups, number, kind)
+            continue
+        value, at = _value(data, at, kind)
+        if not groups:
+            yield number, kind, value
+    if groups:
+        raise WireError("a group is never closed")
+
+
+def read_varint(data: memoryview, at: int, *, max_bytes: int = _MAX_BYTES) -> tuple[int, int]:
+    """Give the unsigned integer at a position and the position after it."""
+    if at < len(data) and data[at] < 0x80:  # most are one byte long
+        return data[at], at + 1
+    value = 0
+    for shift, byte in enumerate(data[at : at + max_bytes]):
+        value |= (byte & 0x7F) << (7 * shift)
+        if byte < 0x80:
+            return value & _WORD, at + shift + 1
+    short = len(data) - at < max_bytes
+    raise WireError("it ends inside a number" if short else "a number has too many bytes")
+
+
+def varint(value: int) -> bytes:
+    """Write an integer of 64 bits; a negative one as its two's complement."""
+    value &= _WORD
+    written = bytearray()
+    while value >= 0x80:
+        written.append(value & 0x7F | 0x80)
+        value >>= 7
+    written.append(value)
+    return bytes(written)
+
+
+def length_delimited(number: int, content: bytes) -> bytes:
+    """Write a field that holds bytes: a text, a message or packed numbers."""
+    return varint(number << 3 | LENGTH) + varint(len(content)) + content
+
+
+def _tag(data: memoryview, at: int) -> tuple[int, int, int]:
+    tag, at = read_varint(data, at, max_bytes=_MAX_TAG_BYTES)
+    number, kind = tag >> 3, tag & 7
+    if number == 0 or tag >= 1 << 32:
+        raise WireError(f"a field has the impossible number {number}")
+    if kind > FIXED32:
+        raise WireError(f"a field has the unknown wire type {kind}")
+    return number, kind, at
+
+
+def _value(data: memoryview, at: int, kind: int) -> tuple[int | memoryview, int]:
+    if kind == VARINT:
+        return read_varint(data, at)
+    size = _FIXED.get(kind)
+    if size is None:
+        size, at = read_varint(data, at)
+    if size > len(data) - at:
+        raise WireError(f"a field of {size} bytes begins {len(data) - at} before the end")
+    return data[at : at + size], at + size
+
+
+def _enter_or_leave(groups: list[int], number: int, kind: int) -> None:
+    if kind == GROUP:
+        groups.append(number)
+        if len(groups) > _DEEPEST_GROUP:
+            raise WireError(f"groups are nested more than {_DEEPEST_GROUP} deep")
+    elif not groups or groups.pop() != number:
+        raise WireError(f"group {number} is closed but was not open")
+
+
+def write_examples(stream: BinaryIO, table: pa.Table) -> int:
+    """Write every row as one record; give how many."""
+    return write_records(stream, examples(table))
+
+
+def examples(table: pa.Table) -> Iterator[bytes]:
+    """Give every row serialised: floats as `float`, whole numbers and booleans as `int64`, text as `bytes`.
+
+    A list column gives a feature of several values without its nulls; a null in any other column gives no feature.
+    """
+    makers = [_maker(field) for field in table.schema]
+    for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+        for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            given = zip(table.column_names, makers, values, strict=True)
+            yield serialise_example({name: make(value) for name, make, value in given if value is not None})
+
+
+def _maker(field: pa.Field) -> Callable[[Any], Feature]:
+    is_list = pa.types.is_list(field.type) or pa.types.is_large_list(field.type)
+    kind = _kind(field.type.value_type if is_list else field.type)
+    if kind is None:
+        raise DataError(
+            f"the column `{field.name}` holds {field.type}; a tf.train.Example holds numbers, booleans, text or "
+            "bytes, or lists of these"
+        )
+    found = kind
+    return lambda value: Feature(
+        found, tuple(_plain(each) for each in (value if is_list else (value,)) if each is not None)
+    )
+
+
+def _kind(kind: pa.DataType) -> FeatureKind | None:
+    if pa.types.is_floating(kind):
+        return "float"
+    if pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        return "int64"
+    texts = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return "bytes" if any(is_(kind) for is_ in texts) else None
+
+
+def _plain(value: Any) -> Any:
+    return value.encode() if isinstance(value, str) else int(value) if isinstance(value, bool) else value

@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from burnish.data.codecs.answers import as_json_lines
 from burnish.data.codecs.columns import ColumnSpec
 from burnish.data.codecs.convert import Unfit, from_base64
-from burnish.data.codecs.decoded import DecodedRows
-from burnish.data.codecs.example_values import example_row
-from burnish.data.codecs.gather import gather
-from burnish.data.codecs.payload import DEFAULT_LIMITS, NAME, Limits
+from burnish.data.codecs.decoded import DEFAULT_LIMITS, NAME, DecodedRows, Limits, gather
+from burnish.data.codecs.example import Feature, WireError, parse_example
 from burnish.data.codecs.tfrecord import Record, is_tfrecord, read_records
 from burnish.errors import DataError
 
@@ -60,3 +59,23 @@ def _message(given: Record | str) -> bytes:
     if not given.is_whole:
         raise Unfit("its bytes are not those that were written: the checksum differs")
     return given.data
+
+
+def example_row(data: bytes, names: Sequence[str]) -> Mapping[str, Any]:
+    """Give the value of each feature that is a column; a feature without values is a missing value."""
+    try:
+        features = parse_example(data, wanted=names)
+    except WireError as error:
+        raise Unfit(f"is not a tf.train.Example: {error}") from error
+    several = [(name, len(each.values)) for name, each in features.items() if len(each.values) > 1]
+    if several:
+        raise Unfit("; ".join(f"`{name}` holds {count} values where one is expected" for name, count in several))
+    return {name: _value(each) for name, each in features.items() if each.values}
+
+
+def _value(feature: Feature) -> Any:
+    if feature.kind != "float":
+        return feature.values[0]
+    # The writer had 12.3, and 32 bits hold 12.300000190734863: take the shortest number that these bits stand for, so
+    # that an Example and a CSV line of the same row give the same prediction.
+    return float(str(np.float32(feature.values[0])))

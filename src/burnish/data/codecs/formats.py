@@ -7,18 +7,14 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from burnish.data.codecs.columns import ColumnSpec
+from burnish.data.codecs.columns import ColumnSpec, FormatName
 from burnish.data.codecs.convert import Unfit, from_base64
 from burnish.data.codecs.csv_rows import Csv
-from burnish.data.codecs.decoded import DecodedRows, refusal
-from burnish.data.codecs.example import parse_example
+from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, refusal
+from burnish.data.codecs.example import WireError, parse_example
 from burnish.data.codecs.example_rows import Examples
-from burnish.data.codecs.json_rows import Json, JsonLines
-from burnish.data.codecs.names import FormatName
-from burnish.data.codecs.payload import DEFAULT_LIMITS, Limits
-from burnish.data.codecs.squad import Squad
+from burnish.data.codecs.json_rows import Json, JsonLines, Squad
 from burnish.data.codecs.tfrecord import is_tfrecord
-from burnish.data.codecs.wire import WireError
 from burnish.errors import DataError
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")

@@ -1,16 +1,16 @@
-"""Reads whole columns of a table as text, numbers or times, with what is missing told from what is wrong."""
+"""Reads whole columns as text, numbers or times, as people write them: what is missing is told from what is wrong."""
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.columns.datetimes import seconds_of
-from burnish.data.columns.number_text import without_marks
 from burnish.errors import DataError
 from burnish.spec.values import Array
 
@@ -28,6 +28,14 @@ _INFINITE = r"(?i)^[+-]?inf(inity)?$"
 _WHOLE = r"^([+-]?\d+)\.0+$"
 EXACT = 2.0**53
 """Up to here a float holds every whole number."""
+_BLANKS = " \u00a0\u202f"
+_CURRENCY = r"(?:US\$|[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK)"
+_UNIT = rf"(?:{_CURRENCY}|%)"
+_POINT_GROUPS = ",'\u2019\u00a0\u202f"
+_COMMA_GROUPS = f".'\u2019{_BLANKS}"
+_GAP = f"([0-9])['\u2019{_BLANKS}]([0-9])"
+Decimal = Literal[".", ","]
+_POINTED = r"^\s*[+-]?[0-9]*\.[0-9]+\s*$"
 
 
 def is_number(text: str) -> bool:
@@ -217,3 +225,101 @@ def is_opaque(kind: pa.DataType) -> bool:
 def _refuse_nested(kind: pa.DataType) -> None:
     if is_opaque(kind):
         raise DataError(f"a column holds {kind}; a table consists of single words, numbers and times")
+
+
+def _pattern(groups: str, mark: str) -> str:
+    """Give the pattern of a number with an optional unit before or after it; thousands come in groups of three."""
+    whole = f"(?:[1-9][0-9]{{0,2}}(?:[{groups}][0-9]{{3}})+|[0-9]+)"
+    number = f"(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
+    gap = f"[{_BLANKS}]*"
+    return rf"^\s*(?:[+-]?{_CURRENCY}{gap}[+-]?{number}|[+-]?{number}(?:{gap}{_UNIT})?)\s*$"
+
+
+_WITH_POINT, _WITH_COMMA = _pattern(_POINT_GROUPS, r"\."), _pattern(_COMMA_GROUPS, ",")
+
+
+def without_marks(texts: pa.Array) -> pa.Array:
+    """Write a number like $1,234.50 or 12 % as 1234.50 or 12; every other text stays as it is."""
+    is_number = pc.match_substring_regex(texts, _WITH_POINT)
+    return _rewritten(texts, is_number, _bare)
+
+
+def is_with_comma(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Tell which texts are numbers if a comma is the decimal mark."""
+    return pc.match_substring_regex(texts, _WITH_COMMA)
+
+
+def comma_to_point(texts: pa.Array) -> pa.Array:
+    """Write a number like 1.234,50 as 1234.50, its unit kept; every other text stays as it is."""
+    return _rewritten(texts, is_with_comma(texts), _pointed)
+
+
+def _bare(texts: pa.Array) -> pa.Array:
+    without_unit = pc.replace_substring_regex(texts, pattern=_UNIT, replacement="")
+    return pc.replace_substring_regex(without_unit, pattern=rf"[{_POINT_GROUPS}\s]", replacement="")
+
+
+def _pointed(texts: pa.Array) -> pa.Array:
+    pointed = pc.replace_substring(
+        pc.replace_substring(texts, pattern=".", replacement=""), pattern=",", replacement="."
+    )
+    if not pc.any(pc.match_substring_regex(pointed, _GAP)).as_py():  # rare, and slow to replace
+        return pointed
+    return pc.replace_substring_regex(pointed, pattern=_GAP, replacement=r"\1\2")
+
+
+def _rewritten(texts: pa.Array, mask: pa.Array, rewrite: Callable[[pa.Array], pa.Array]) -> pa.Array:
+    """Rewrite the texts where the mask is true, and look at no other: prose is long, and holds no number."""
+    chosen = texts.filter(mask)
+    return pc.replace_with_mask(texts, pc.fill_null(mask, False), rewrite(chosen)) if len(chosen) else texts
+
+
+def with_points(table: pa.Table, *, name: str) -> pa.Table:
+    """Write numbers with a decimal comma, in columns of text, with a point; refuse a column that has both."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            column = table.column(index)
+            _refuse_both(column, where=f"{name}: the column `{field.name}`")
+            table = table.set_column(index, field.name, _points(column))
+    return table
+
+
+def decimal_of(table: pa.Table, *, delimiter: str) -> Decimal:
+    """Tell the decimal mark of a table of text: a comma if some column needs one, and none a point.
+
+    1,234 alone may mean either; between semicolons, which stand in for commas in countries that need those for their
+    numbers, it has a decimal comma.
+    """
+    found = {_mark(column) for column in table.columns if pa.types.is_string(column.type)}
+    is_comma = "," in found or ("either" in found and delimiter == ";")
+    return "," if is_comma and "." not in found else "."
+
+
+def _points(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    return pa.chunked_array([comma_to_point(chunk) for chunk in column.chunks], type=column.type)
+
+
+def _refuse_both(column: pa.ChunkedArray, *, where: str) -> None:
+    """Refuse a column of numbers in which a point is a decimal mark in one cell and none in another."""
+    pointed = column.filter(pc.match_substring_regex(column, _POINTED))
+    has_comma_form = is_with_comma(pointed)
+    decimals, groups = pointed.filter(pc.invert(has_comma_form)), pointed.filter(has_comma_form)
+    if len(decimals) and len(groups) and numbers(_points(column)).fits():
+        raise DataError(
+            f"{where} holds {decimals[0].as_py()!r} with a decimal point and {groups[0].as_py()!r}, which is "
+            f"{comma_to_point(pa.array([groups[0].as_py()]))[0].as_py()} with data.decimal: ','; "
+            "write the whole column in one way"
+        )
+
+
+def _mark(column: pa.ChunkedArray) -> str:
+    """Tell which mark the numbers of a column need: a comma, a point, either, or none."""
+    with_point, with_comma = numbers(column), numbers(_points(column))
+    has_comma_form = is_with_comma(column)
+    needs_point = pc.and_(pc.match_substring_regex(column, _POINTED), pc.invert(has_comma_form))
+    if with_point.fits():
+        if pc.any(needs_point).as_py():
+            return "."
+        has_comma = pc.and_(has_comma_form, pc.match_substring(column, ","))
+        return "either" if pc.any(has_comma).as_py() else ""
+    return "," if with_comma.fits() else ""

@@ -11,9 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.columns.decimals import decimal_of
-from burnish.data.columns.number_text import comma_to_point
-from burnish.data.columns.parse_columns import numbers
+from burnish.data.columns.parse_columns import comma_to_point, decimal_of, numbers
 from burnish.data.files import Files, Format
 from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.encoding import NotUtf8, as_utf8, find_encoding

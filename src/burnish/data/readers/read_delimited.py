@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from burnish.data.columns.decimals import with_points
+from burnish.data.columns.parse_columns import with_points
 from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.encoding import NotUtf8
 from burnish.data.readers.open_file import count, text_body

@@ -1,4 +1,4 @@
-"""Goes from GLUE's published files, or its hub copy, to splits with one set of column names and labels."""
+"""Goes from GLUE's published files, or its hub copy, to splits, and reads its test files, which have no labels."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.files import Files
-from burnish.data.glue import Glue
-from burnish.data.hub import Hub
+from burnish.data.hub import Glue, GlueSet, Hub
+from burnish.data.readers.read import read_file
 from burnish.data.rows import demand
 from burnish.data.sources.address import find, is_url
 from burnish.errors import DataError
@@ -18,6 +18,7 @@ from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Rows, Splits
 
 _HUB_NAME = "nyu-mll/glue"
+_INDICES = ("index", "id")
 
 
 @dataclass(frozen=True)
@@ -166,3 +167,52 @@ def _mapped(splits: Splits, change: Callable[[Rows], Rows]) -> Splits:
     # test has no published labels, so nothing could be scored on it
     others = {name: change(rows) for name, rows in splits.others.items()}
     return replace(splits, train=change(splits.train), validation=change(splits.validation), test=None, others=others)
+
+
+@dataclass(frozen=True)
+class PublishedTest:
+    """The rows of a test file, and the number by which GLUE knows each."""
+
+    rows: Rows
+    indices: pa.ChunkedArray
+
+
+def read_tests(glue_set: GlueSet, source: str) -> dict[str, PublishedTest]:
+    """Give the test files that a folder has, or one of them, by what their answers are called when handed in."""
+    layout = LAYOUTS[glue_set]
+    found = _found(source, layout)
+    if not found:
+        stems = " or ".join(f"{stem}.tsv" for stem in layout.tests.values())
+        raise DataError(f"{source} has no {stems} (nor .gz, .zst), which GLUE's {glue_set} is tested on")
+    return {name: _read(location, layout) for name, location in found.items()}
+
+
+def _found(source: str, layout: GlueLayout) -> Mapping[str, str]:
+    if not is_url(source) and os.path.isfile(os.path.expanduser(source)):
+        stem = os.path.basename(source).partition(".tsv")[0]
+        return {name: source for name, each in layout.tests.items() if each == stem}
+    found = {name: location_of(source, stem) for name, stem in layout.tests.items()}
+    return {name: location for name, location in found.items() if location is not None}
+
+
+def _read(location: str, layout: GlueLayout) -> PublishedTest:
+    names = {published: own for published, own in layout.columns.items() if own != "label"}
+    rows = read_file(location, columns=tuple(names))
+    indices = _indices(rows)
+    table = rows.table.select(list(names)).rename_columns(list(names.values()))
+    return PublishedTest(Rows(table, rows.places, rows.held), indices)
+
+
+def _indices(rows: Rows) -> pa.ChunkedArray:
+    column = next((name for name in _INDICES if name in rows.table.column_names), None)
+    if column is None:
+        return pa.chunked_array([pa.array(range(len(rows))).cast(pa.string())])
+    values = rows.table.column(column)
+    odd = pc.index(pc.match_substring_regex(values, r"\A[0-9]+\z"), False).as_py()
+    if odd >= 0:
+        raise DataError(
+            f"{rows.places.describe(odd)}: the {column} is {values[odd].as_py()!r}, but a number is expected"
+        )
+    if pc.count_distinct(values).as_py() < len(values):
+        raise DataError(f"{rows.places.files[0]}: the column `{column}` holds a number twice")
+    return values

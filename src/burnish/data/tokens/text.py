@@ -10,10 +10,9 @@ from string import ascii_lowercase
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.padding import Padding, pad
+from burnish.data.batching.padding import Padding, Template, pad, template_of_columns
 from burnish.data.batching.ragged import Ragged, from_lists, gather, pick, total_lengths, view
 from burnish.data.batching.rng import generator
-from burnish.data.columns.template import Template, template_of_columns
 from burnish.data.tokens.tokens import TextAssets, tokenize
 from burnish.data.tokens.truncate import cut_texts, select
 from burnish.errors import ConfigError, Problem

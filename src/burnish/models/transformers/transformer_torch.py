@@ -12,8 +12,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from transformers import AutoConfig, AutoModel, PretrainedConfig, PreTrainedModel
 
-from burnish.data.columns.vocabulary import Vocabulary
-from burnish.data.tokens.tokens import TextAssets
+from burnish.data.tokens.tokens import TextAssets, Vocabulary
 from burnish.durable import read_json
 from burnish.models.transformer import Transformer
 from burnish.models.transformers import layers_torch

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from burnish.artifact.predictor import Predictor
-from burnish.data.cache.encode import faults_of
+from burnish.data.cache.spill import faults_of
 from burnish.data.inspection.faults import settle
 from burnish.data.options import NAMES
 from burnish.errors import CheckpointError, DataError
@@ -84,7 +84,7 @@ def _splits(splits: Splits) -> dict[str, Rows]:
 
 
 def _from_file(predictor: Predictor, data: str) -> Rows:
-    from burnish.data.readers.read_one import read_file
+    from burnish.data.readers.read import read_file
 
     columns = dict.fromkeys((*predictor.input_columns, *predictor.task.training_columns))
     return read_file(data, columns=tuple(columns), like=predictor.experiment.data)

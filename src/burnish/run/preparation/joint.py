@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.grouped import Grouped
+from burnish.data.batching.mixture import Grouped
 from burnish.data.rows import join as join_rows
 from burnish.spec.parts import joined_profile
 from burnish.spec.protocols import Assets

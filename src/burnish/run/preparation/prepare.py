@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from burnish.artifact.foreign import encoding_code
-from burnish.data.cache.encode import encode_parts, faults_of
-from burnish.data.cache.features import open_cache
-from burnish.data.cache.mapped import Stored
-from burnish.data.columns.vocabulary import Vocabulary
+from burnish.data.cache.features import Stored, open_cache
+from burnish.data.cache.spill import encode_parts, faults_of
 from burnish.data.inspection.faults import BadRow, BrokenRows, settle, settle_all
 from burnish.data.tokens.text import drop_report
-from burnish.data.tokens.tokens import TextAssets
+from burnish.data.tokens.tokens import TextAssets, Vocabulary
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
 from burnish.run.machine import give_back_memory
 from burnish.run.preparation.inputs import NOTHING_KNOWN, TrainedOn, digests_of

@@ -10,8 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.cache.features import differences
-from burnish.data.cache.mapped import Stored, open_stored
+from burnish.data.cache.features import Stored, differences, open_stored
 from burnish.data.options import NAMES
 from burnish.data.rows import demand, from_file
 from burnish.errors import DataError

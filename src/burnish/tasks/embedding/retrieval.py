@@ -87,7 +87,7 @@ class Retrieval(Component):
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         """Give the mean reciprocal rank, and how often the passage is among the first."""
-        from burnish.metrics.retrieval import Mrr, RecallAt
+        from burnish.metrics.language import Mrr, RecallAt
 
         return (Mrr(), RecallAt())
 

@@ -10,12 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.batching.padding import Padding, pad
+from burnish.data.batching.padding import Padding, Template, pad, template_of
 from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
-from burnish.data.columns.template import Template, template_of
-from burnish.data.columns.vocabulary import Vocabulary
 from burnish.data.tokens.packing import Blocks, cut_lines, cut_packed, gather_moved, offset_of, rows_at
-from burnish.data.tokens.tokens import TextAssets, tokenize
+from burnish.data.tokens.tokens import TextAssets, Vocabulary, tokenize
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Array, RandomKey

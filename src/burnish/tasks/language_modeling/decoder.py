@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from tokenizers import Tokenizer
 
-from burnish.metrics.tokens import RIGHT, TOKENS, UNLIKELIHOOD
+from burnish.metrics.confidence import RIGHT, TOKENS, UNLIKELIHOOD
 from burnish.spec.values import Array, Outcome
 
 

@@ -9,8 +9,8 @@ from pydantic import Field, PositiveInt, model_validator
 from burnish.spec.component import Component
 
 if TYPE_CHECKING:
-    from burnish.data.columns.vocabulary import Vocabulary
     from burnish.data.tokens.masks import MaskSelection, Replacement
+    from burnish.data.tokens.tokens import Vocabulary
 
 Share = Annotated[float, Field(ge=0, le=1)]
 _USUAL_SPANS = {"single": 1, "ngram": 3, "geometric": 10}

@@ -10,11 +10,10 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.padding import Padding, pad
+from burnish.data.batching.padding import Padding, Template, pad, template_of
 from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
 from burnish.data.batching.rng import uniforms
-from burnish.data.columns.template import Template, template_of
-from burnish.data.tokens.sentences import split_sentences, stretches
+from burnish.data.tokens.packing import split_sentences, stretches
 from burnish.data.tokens.tokens import tokenize
 from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, PositiveInt
 
 from burnish.errors import DataError
-from burnish.metrics.perplexity import GuessAccuracy, PairAccuracy, Perplexity
+from burnish.metrics.language import GuessAccuracy, PairAccuracy, Perplexity
 from burnish.spec.component import Component
 from burnish.spec.protocols import Assets, Encoder, Metric
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows, Term

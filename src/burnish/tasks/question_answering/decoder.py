@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.metrics.answer_rules import ANSWERS_JOINED_BY
+from burnish.metrics.answer_scores import ANSWERS_JOINED_BY
 from burnish.spec.values import Array, Outcome
 from burnish.tasks.question_answering.columns import QuestionColumns
 from burnish.tasks.question_answering.spans import Search, Spans, best_scores

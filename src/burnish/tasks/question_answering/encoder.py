@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from burnish.data.batching.padding import Template, template_of
 from burnish.data.batching.ragged import Ragged, gather, pick, positions, view
-from burnish.data.columns.template import Template, template_of
 from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import PlacedTokens, TextAssets, tokenize, tokenize_placed
 from burnish.data.truncation import Head

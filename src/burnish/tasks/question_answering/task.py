@@ -144,7 +144,7 @@ class QuestionAnswering(Component):
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         """Give F1 and exact match by SQuAD's rules; where questions may be open, both sorts apart."""
-        from burnish.metrics.answers import Answerability, AnswerF1, BestThreshold, ExactMatch
+        from burnish.metrics.language import Answerability, AnswerF1, BestThreshold, ExactMatch
 
         both: tuple[Metric, ...] = (AnswerF1(), ExactMatch())
         is_open = profile is None or profile.facts[_MAY_BE_OPEN]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.splits.picking import Picker
+from burnish.data.batching.ragged import Picker
 from burnish.errors import DataError
 from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.labels import LabelColumns

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.batching.ragged import Ragged, positions
-from burnish.metrics.chunks import ChunkMarks, Chunks, chunks_of, marks_of
+from burnish.metrics.entities import ChunkMarks, Chunks, chunks_of, marks_of
 from burnish.spec.values import Array, Profile
 from burnish.tasks.token_classification.rows import TagTexts, words_of
 

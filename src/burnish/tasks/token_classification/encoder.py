@@ -7,13 +7,12 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.padding import Padding, pad, token_places
+from burnish.data.batching.padding import Padding, Template, pad, template_of, token_places
 from burnish.data.batching.ragged import Ragged, gather, pack, pick
-from burnish.data.columns.template import Template, template_of
 from burnish.data.tokens.text import length_problems, padding_of
 from burnish.data.tokens.tokens import TextAssets, word_pieces
 from burnish.errors import ConfigError
-from burnish.metrics.chunks import BEGIN, INSIDE, marks_of
+from burnish.metrics.entities import BEGIN, INSIDE, marks_of
 from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.token_classification.reading import TagReading
 from burnish.tasks.token_classification.rows import items_of, words_of

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.errors import DataError
-from burnish.metrics.chunks import ChunkMarks, marks_of
+from burnish.metrics.entities import ChunkMarks, marks_of
 from burnish.spec.values import Array, Profile, RowFault, Rows
 from burnish.tasks.token_classification.rows import TagItems, items_of
 from burnish.tasks.token_classification.schemes import impossible, rewritten, scheme_of, tags_of

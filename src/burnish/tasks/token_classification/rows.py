@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.tokens.words import WORD
+from burnish.data.codecs.convert import WORD
 from burnish.errors import DataError
 from burnish.spec.values import Array
 from burnish.tasks.tabular.column_types import is_list

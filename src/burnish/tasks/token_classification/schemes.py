@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from burnish.metrics.chunks import BEGIN, END, INSIDE, OUTSIDE, SINGLE, ChunkMarks, chunks_of, continued, row_starts
+from burnish.metrics.entities import BEGIN, END, INSIDE, OUTSIDE, SINGLE, ChunkMarks, chunks_of, continued, row_starts
 from burnish.spec.values import Array
 
 Scheme = Literal["bio", "iob1", "iobes", "bilou", "none"]

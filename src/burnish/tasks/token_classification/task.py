@@ -99,7 +99,7 @@ class TokenClassification(Component):
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         """Give the scores of entities, if tags mark any, and of words."""
-        from burnish.metrics.tagging import Entities, TokenAccuracy
+        from burnish.metrics.language import Entities, TokenAccuracy
 
         marks_none = self.scheme == "none" or (profile is not None and profile.facts.get("written") == "none")
         return (TokenAccuracy(),) if marks_none else (Entities(), TokenAccuracy())

@@ -10,7 +10,7 @@ import torch
 
 from burnish.commands.predict import predict_file
 from burnish.metrics.compare import compare
-from burnish.metrics.tagging import Entities
+from burnish.metrics.language import Entities
 from burnish.run.predicting.predictions import read_outcome
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.result import RunResult

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.grouped import Grouped
+from burnish.data.batching.mixture import Grouped
 from burnish.spec.values import Outcome, RandomKey, RowFault, RowOrigins, Rows
 
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.data.codecs import crc32c as module
-from burnish.data.codecs.crc32c import crc32c, masked_crc32c
+from burnish.data.codecs import tfrecord as module
+from burnish.data.codecs.tfrecord import crc32c, masked_crc32c
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from burnish.data.codecs.example import Feature, parse_example, serialise_example
-from burnish.data.codecs.wire import WireError
+from burnish.data.codecs.example import Feature, WireError, parse_example, serialise_example
 from burnish.errors import DataError
 from tests.unit.data.codecs.example_oracle import as_pairs, example_class
 

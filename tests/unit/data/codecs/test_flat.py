@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from burnish.data.codecs.flat import flat
+from burnish.data.codecs.answers import flat
 
 
 def test_probabilities_are_a_column_a_class_and_all_else_is_json() -> None:

@@ -14,12 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.data.codecs.columns import ColumnSpec, Kind
-from burnish.data.codecs.decoded import DecodedRows
+from burnish.data.codecs.columns import FORMAT_NAMES, ColumnSpec, FormatName, Kind
+from burnish.data.codecs.decoded import DecodedRows, Limits
 from burnish.data.codecs.example import Feature, serialise_example
 from burnish.data.codecs.formats import CODECS, decode, encode, looks_like
-from burnish.data.codecs.names import FORMAT_NAMES, FormatName
-from burnish.data.codecs.payload import Limits
 from burnish.data.codecs.tfrecord import write_records
 from burnish.errors import DataError
 

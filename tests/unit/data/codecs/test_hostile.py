@@ -11,10 +11,9 @@ from contextlib import suppress
 import pyarrow as pa
 import pytest
 
-from burnish.data.codecs.columns import ColumnSpec
+from burnish.data.codecs.columns import ColumnSpec, FormatName
+from burnish.data.codecs.example import length_delimited, varint
 from burnish.data.codecs.formats import decode
-from burnish.data.codecs.names import FormatName
-from burnish.data.codecs.wire import length_delimited, varint
 from burnish.errors import DataError
 
 COLUMNS = [ColumnSpec("who"), ColumnSpec("fare", "number", is_required=False)]

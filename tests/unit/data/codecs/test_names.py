@@ -2,7 +2,7 @@
 
 import pytest
 
-from burnish.data.codecs.names import format_of
+from burnish.data.codecs.columns import format_of
 from burnish.errors import DataError
 
 

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.data.codecs.example import Feature, parse_example
-from burnish.data.codecs.example_table import write_examples
+from burnish.data.codecs.example import Feature, parse_example, write_examples
 from burnish.data.codecs.tfrecord import is_tfrecord, read_records, write_records
 from burnish.errors import DataError
 
@@ -84,7 +83,7 @@ def test_a_refusal_names_the_record(data: bytes, said: str) -> None:
 
 
 def test_a_length_that_would_take_all_memory_is_refused() -> None:
-    from burnish.data.codecs.crc32c import masked_crc32c
+    from burnish.data.codecs.tfrecord import masked_crc32c
 
     length = struct.pack("<Q", 1 << 60)
     with pytest.raises(DataError, match="has 1,152,921,504,606,846,976 bytes, but only 268,435,456 are allowed"):

@@ -9,11 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.data.cache.spill import LARGE_BYTES
-from burnish.data.columns.decimals import with_points
-from burnish.data.columns.parse_columns import numbers
+from burnish.data.columns.parse_columns import numbers, with_points
 from burnish.data.files import Files
 from burnish.data.inspection.inspect import look
-from burnish.data.readers.read_one import read_file
+from burnish.data.readers.read import read_file
 from burnish.errors import DataError
 from tests.data_request import Asked
 

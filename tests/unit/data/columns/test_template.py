@@ -8,7 +8,7 @@ from tokenizers.models import WordLevel
 from tokenizers.normalizers import Replace
 from tokenizers.processors import TemplateProcessing
 
-from burnish.data.columns.template import Piece, Template, template_of
+from burnish.data.batching.padding import Piece, Template, template_of
 from burnish.errors import ConfigError
 
 FAMILIES = ("bert", "roberta", "xlnet", "t5", "plain")

@@ -10,7 +10,7 @@ from burnish.data.cache.spill import LARGE_BYTES
 from burnish.data.files import Files
 from burnish.data.inspection.inspect import look
 from burnish.data.readers.encoding import likely_encoding
-from burnish.data.readers.read_one import read_file
+from burnish.data.readers.read import read_file
 from burnish.errors import DataError
 from burnish.spec.values import Splits
 from tests.data_request import Asked

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from burnish.data.files import Files
-from burnish.data.readers.read_conll import read_conll
-from burnish.data.readers.read_one import read_file
+from burnish.data.readers.read import read_file
+from burnish.data.readers.read_text import read_conll
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 from tests.data_request import Asked

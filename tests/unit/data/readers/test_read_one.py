@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from burnish.data.files import Files
-from burnish.data.readers.read_one import read_file
+from burnish.data.readers.read import read_file
 from burnish.errors import DataError
 
 

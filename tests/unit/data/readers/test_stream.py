@@ -10,8 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from burnish.data.cache import blocks
-from burnish.data.cache import spill as spool
+from burnish.data.cache import spill
 from burnish.data.files import Files
 from burnish.data.readers import stream
 from burnish.data.readers.read import read
@@ -33,10 +32,10 @@ def streaming(monkeypatch, tmp_path):
     def switch(*, on):
         size = 0 if on else 1 << 40
         monkeypatch.setattr(stream, "LARGE_BYTES", size)
-        monkeypatch.setattr(spool, "LARGE_BYTES", size)
+        monkeypatch.setattr(spill, "LARGE_BYTES", size)
 
     monkeypatch.setenv("BURNISH_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(blocks, "_BLOCK", 64)
+    monkeypatch.setattr(stream, "_BLOCK", 64)
     monkeypatch.setattr(stream, "BLOCKS", (256, 1024))
     return switch
 

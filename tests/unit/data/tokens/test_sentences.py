@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.data.batching.ragged import from_lists
-from burnish.data.tokens.sentences import split_sentences, stretches
+from burnish.data.tokens.packing import split_sentences, stretches
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 7), max_size=6), min_size=1, max_size=5)
 

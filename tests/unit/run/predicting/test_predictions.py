@@ -8,7 +8,7 @@ import pytest
 from burnish.artifact.tables import prediction_columns, words
 from burnish.data.rows import from_file
 from burnish.errors import CheckpointError
-from burnish.metrics.answers import Answerability, AnswerF1, BestThreshold, ExactMatch
+from burnish.metrics.language import Answerability, AnswerF1, BestThreshold, ExactMatch
 from burnish.run.predicting.prediction_tables import prediction_tables
 from burnish.run.predicting.predictions import read_outcome
 from burnish.run.record.directory import RunDirectory, write_json

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from burnish.data.truncation import Head, Windows
-from burnish.metrics.retrieval import Mrr, RecallAt
+from burnish.metrics.language import Mrr, RecallAt
 from burnish.metrics.tally import Tally
 from burnish.spec.values import Profile
 from burnish.tasks.embedding.retrieval import Retrieval

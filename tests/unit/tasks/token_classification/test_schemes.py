@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.metrics.chunks import chunks_of, marks_of
+from burnish.metrics.entities import chunks_of, marks_of
 from burnish.tasks.token_classification.schemes import impossible, rewritten, scheme_of, tags_of
 
 SCHEMES = ("bio", "iob1", "iobes", "bilou")
