@@ -4,8 +4,8 @@ import pytest
 
 from bench.structure import Structure, measure
 
-MAX_LINES = 44_100
-MAX_MODULES = 399
+MAX_LINES = 42_900
+MAX_MODULES = 345
 MAX_MODULES_IN_A_FOLDER = 30
 
 # A command's options are its parameters, each with its help.
