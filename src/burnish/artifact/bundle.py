@@ -1,4 +1,4 @@
-"""Writes an artifact: weights, tokenizer, profile, experiment and golden vectors, manifest last."""
+"""Writes an artifact: weights, tokenizer, profile, experiment, signature and golden vectors, manifest last."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from typing import Any
 
 from burnish import __version__
 from burnish.artifact.foreign import foreign_code
+from burnish.artifact.signature import Signature, write_signatures
 from burnish.config import render, trust
 from burnish.durable import sync_folder
 from burnish.spec.experiment import Experiment
@@ -19,6 +20,7 @@ from burnish.storage import manifest
 
 FORMAT = 1
 EXPERIMENT, PROFILE, GOLDEN, MODEL = "experiment.yaml", "profile.json", "golden.json", "model"
+SIGNATURE = "signature.json"
 
 
 def write_artifact(
@@ -29,6 +31,7 @@ def write_artifact(
     assets: Assets,
     network: Any,
     golden: Mapping[str, Any],
+    signatures: Mapping[str, Signature],
     facts: Mapping[str, Any],
 ) -> None:
     """Build the folder under another name and put it in place whole."""
@@ -38,6 +41,7 @@ def write_artifact(
     (building / EXPERIMENT).write_text(render(experiment), encoding="utf-8")
     (building / PROFILE).write_text(json.dumps(asdict(profile), indent=1), encoding="utf-8")
     (building / GOLDEN).write_text(json.dumps(golden, indent=1), encoding="utf-8")
+    write_signatures(building / SIGNATURE, signatures)
     assets.save(building / MODEL)
     experiment.model.save(network, building / MODEL)
     code = foreign_code(experiment)

@@ -2,15 +2,16 @@
 
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from burnish.artifact.bundle import EXPERIMENT, FORMAT, GOLDEN, MODEL, PROFILE
+from burnish.artifact.bundle import EXPERIMENT, FORMAT, GOLDEN, MODEL, PROFILE, SIGNATURE
 from burnish.artifact.foreign import encoding_code, missing_code
+from burnish.artifact.signature import Signature, describe, read_signature
 from burnish.config import load as load_experiment
 from burnish.data.batching.batches import evaluation_plan, evaluation_size
 from burnish.data.batching.mixture import Grouped
@@ -51,6 +52,13 @@ class Predictor:
     profile: Profile
     encoder: Encoder
     infer: Infer
+    described: Signature | None = None
+    """What the artifact says of itself; one that is not written yet has nothing to say."""
+
+    @property
+    def signature(self) -> Signature:
+        """What goes in and what comes out."""
+        return self.described or describe(self.experiment, self.profile, golden={"rows": []})
 
     @property
     def task(self) -> Task:
@@ -107,8 +115,10 @@ def load_all(path: Path, *, trust_code: bool = False) -> dict[str, Predictor]:
     try:
         predictors = _assemble(path, experiment)
         golden = read_json(path / GOLDEN)
-        for name, predictor in predictors.items():
-            _replay(predictor, golden["tasks"][name] if name else golden, path)
+        return {
+            name: _proven(predictor, golden["tasks"][name] if name else golden, path, name=name)
+            for name, predictor in predictors.items()
+        }
     except BurnishError:
         raise
     except Exception as error:  # an artifact may come from anybody; its files can be wrong in any way
@@ -116,7 +126,15 @@ def load_all(path: Path, *, trust_code: bool = False) -> dict[str, Predictor]:
             f"{path} cannot be loaded, because its files do not match each other or this version of Burnish: "
             f"{textwrap.shorten(f'{type(error).__name__}: {error}', 300)}"
         ) from error
-    return predictors
+
+
+def _proven(predictor: Predictor, golden: Mapping[str, Any], path: Path, *, name: str) -> Predictor:
+    """Replay the golden rows, and read the signature; one that no file holds is computed."""
+    outcome = _replay(predictor, golden, path)
+    described = read_signature(path / SIGNATURE, name)
+    if described is None:
+        described = describe(predictor.experiment, predictor.profile, golden=golden, outcome=outcome)
+    return replace(predictor, described=described)
 
 
 def _chosen(predictors: Mapping[str, Predictor], task: str | None, path: Path) -> Predictor:
@@ -219,17 +237,17 @@ def _experiment(path: Path, *, trust_code: bool) -> Experiment:
         raise missing_code(path, needed, why=error.problems[0].message) from error
 
 
-def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> None:
+def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> Outcome:
     if not golden["rows"]:
         raise ServeError(f"{path} has no golden rows, so nothing shows that it predicts as it did when it was saved")
     expected: Array = np.array(golden["outputs"], dtype=np.float64)
     try:
-        given = predictor.outcome(table_of(golden["rows"], predictor.task, profile=predictor.profile)).outputs
+        outcome = predictor.outcome(table_of(golden["rows"], predictor.task, profile=predictor.profile))
     except DataError as error:
         raise ServeError(
             f"{path} does not pass its own test, because its golden rows cannot be read: {error}"
         ) from error
-    distance = np.inf
+    given, distance = outcome.outputs, np.inf
     if given.shape == expected.shape:
         distance = float(np.max(np.abs(given - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0))
     if not distance <= _TOLERANCE:
@@ -237,6 +255,7 @@ def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> None
             f"{path} does not predict as it did when it was saved: its golden rows differ by {distance:.2g}, "
             f"and at most {_TOLERANCE:g} is allowed. {_what_changed(predictor)}"
         )
+    return outcome
 
 
 def _what_changed(predictor: Predictor) -> str:

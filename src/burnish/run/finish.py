@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from burnish.artifact.bundle import write_artifact
 from burnish.artifact.predictor import Predictor, golden_of, table_of
+from burnish.artifact.signature import Signature, TrainingStatistics, describe
 from burnish.engine.snapshot_torch import read_weights
 from burnish.errors import DataError
 from burnish.run.attempt import Trained
@@ -103,7 +104,8 @@ def refined(trained: Trained) -> tuple[Trained, dict[str, Outcome]]:
 
 def _write_artifact(trained: Trained, parts: Mapping[str, Trained], *, step: int) -> Profile:
     profiles = {name: part.prepared.profile for name, part in parts.items()}
-    goldens = {name: _golden(part) for name, part in parts.items()}
+    proofs = {name: _golden(part) for name, part in parts.items()}
+    goldens = {name: golden for name, (golden, _) in proofs.items()}
     profile = profiles[ALONE] if ALONE in parts else joined_profile(profiles)
     write_artifact(
         trained.run.directory.artifact,
@@ -112,6 +114,7 @@ def _write_artifact(trained: Trained, parts: Mapping[str, Trained], *, step: int
         assets=trained.prepared.assets,
         network=trained.learner.network,
         golden=goldens[ALONE] if ALONE in parts else {"tasks": goldens},
+        signatures={name: signature for name, (_, signature) in proofs.items()},
         facts={
             "name": trained.experiment.name,
             "step": step,
@@ -122,12 +125,17 @@ def _write_artifact(trained: Trained, parts: Mapping[str, Trained], *, step: int
     return profile
 
 
-def _golden(trained: Trained) -> dict[str, Any]:
+def _golden(trained: Trained) -> tuple[dict[str, Any], Signature]:
+    """Choose and answer the golden rows, and describe the model with the statistics of the training rows."""
     predictor = _predictor(trained)
     columns = predictor.input_columns
     servable = (at for at, row in enumerate(_rows(trained)) if _is_servable(row, predictor))
     table = trained.prepared.rows["validation"].table.take([*itertools.islice(servable, _GOLDEN_ROWS)]).select(columns)
-    return golden_of(table, predictor.outcome(table), columns=columns)
+    outcome = predictor.outcome(table)
+    golden = golden_of(table, outcome, columns=columns)
+    (prepared,) = trained.prepared.parts.values()
+    training = TrainingStatistics(prepared.rows["train"].table, prepared.features["train"]["length"].to_numpy())
+    return golden, describe(trained.experiment, prepared.profile, golden=golden, outcome=outcome, training=training)
 
 
 def _rows(trained: Trained) -> Iterator[Mapping[str, Any]]:

@@ -176,6 +176,17 @@ class TaskExam:
         said = prediction_columns(predictor.outcome(table))["predicted"].to_pylist()
         assert [row["predicted"] for row in served] == pytest.approx(said, abs=1e-6)
 
+    def test_the_artifact_describes_what_it_takes_and_what_it_answers(self, result: RunResult) -> None:
+        predictor = Predictor.load(result.directory / "artifact")
+        signature = predictor.signature
+        written = json.loads((result.directory / "artifact" / "signature.json").read_text())
+        assert signature.model_dump(mode="json") == written
+        example = {field.name: field.example for field in signature.inputs if field.example is not None}
+        (answered,) = json.loads(answer(predictor, json.dumps([example]).encode(), format="json").body)["predictions"]
+        assert set(signature.answer.fields) <= set(answered)
+        assert all(field.missing_share == 0 for field in signature.inputs if field.is_required)
+        assert signature.answer.kind != "other"
+
     def test_killed_and_resumed_it_comes_to_the_same_bits(self, scene: Scene) -> None:
         run, counted = scene.plan("killed"), FaultTally()
         fault = next(point for point in scene.points_of_save(1) if point.kind == "tensors")

@@ -119,6 +119,15 @@ class TestMulti(TaskExam):
             served = json.loads(answer(predictor, json.dumps(kept["rows"]).encode(), format="json").body)
             assert len(served["predictions"]) == 8
 
+    def test_the_artifact_describes_what_it_takes_and_what_it_answers(
+        self, examined: Examined, result: RunResult
+    ) -> None:
+        written = json.loads((result.directory / "artifact" / "signature.json").read_text())["tasks"]
+        assert list(written) == list(examined.experiments)
+        for name, signature in written.items():
+            predictor = Predictor.load(result.directory / "artifact", task=name)
+            assert predictor.signature.model_dump(mode="json") == signature
+
 
 EXAMS: Mapping[str, type[TaskExam]] = {
     "asked": questions.TestQuestionAnswering,

@@ -1,9 +1,9 @@
 """What rows are made of: the formats they come in, and the name, kind and default of each column."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from burnish.errors import DataError
 from burnish.spec.values import Profile
@@ -42,6 +42,12 @@ class ColumnSpec:
     """False for a column that only holds its place in rows without names."""
     is_placed: bool = True
     """False where its place in rows without names is not known."""
+    is_category: bool = False
+    """Whether its texts are values of a category."""
+    values: tuple[str, ...] = ()
+    """The values that a category had in training, where they are known one by one."""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """Statistics of the training rows, and as `fill` what a missing number or time counts as."""
 
     @property
     def must_be_given(self) -> bool:

@@ -12,7 +12,7 @@ from burnish.spec.values import Profile, RowFault
 from burnish.tasks.tabular.encoder import TableEncoder, refuse_faults
 from burnish.tasks.tabular.features import FrameEncoder
 from burnish.tasks.tabular.frame import ColumnFrame
-from burnish.tasks.tabular.plan import TablePlan
+from burnish.tasks.tabular.plan import ColumnPlan, TablePlan
 
 _SPEC_KINDS: Mapping[str, Kind] = {"number": "number", "boolean": "flag", "datetime": "time"}
 
@@ -39,18 +39,24 @@ def column_specs(
 
     An artifact of an older version does not know this order.
     """
-    kinds = {column.name: _SPEC_KINDS.get(column.kind, "text") for column in plan.columns}
+    plans = {column.name: column for column in plan.columns}
     order = profile.facts.get("order")
     return tuple(
         ColumnSpec(
             name,
-            kinds.get(name, "text"),
             is_required=name in texts,
             is_read=name in inputs,
             is_placed=order is not None,
+            **(_known_of(plans[name]) if name in plans else {}),
         )
         for name in order or inputs
     )
+
+
+def _known_of(column: ColumnPlan) -> dict[str, Any]:
+    kind = _SPEC_KINDS.get(column.kind, "text")
+    facts = {**column.facts, "fill": column.fill if column.default is None else column.default}
+    return {"kind": kind, "is_category": kind == "text", "values": column.vocabulary, "facts": facts}
 
 
 def _shapes(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> Iterator[RowFault]:
