@@ -1,5 +1,6 @@
 """Checks that saved numbers are the state of this very optimizer: torch takes anything, and fails at a later step."""
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,14 +61,20 @@ def refuse_other_state(state: Mapping[str, Any], optimizer: object) -> None:
         _refuse_other_values(values, index, *weights[index])
 
 
-def _is_like(saved: object, live: object) -> bool:
-    if live is None or saved is None or isinstance(live, bool):
+def _is_like(saved: Any, live: Any) -> bool:
+    if live is None or isinstance(live, bool):
         return saved is None or isinstance(saved, bool)
     if isinstance(live, list | tuple):
-        return isinstance(saved, list) and len(saved) == len(live) and all(map(_is_like, saved, live))
+        return isinstance(saved, list) and len(saved) == len(live) and all(map(_is_part_like, saved, live))
     if isinstance(live, int | float | Tensor):
-        return isinstance(saved, int | float) and not isinstance(saved, bool)
+        is_number = isinstance(saved, int | float) and not isinstance(saved, bool)
+        return is_number and abs(saved) <= sys.float_info.max and (saved >= 0 or bool(live < 0))
     return isinstance(saved, type(live))
+
+
+def _is_part_like(saved: Any, live: object) -> bool:
+    """Tell of one of several numbers: with a decay of 1 or more, like a beta of Adam, a step would have no root."""
+    return _is_like(saved, live) and not (isinstance(live, float) and live < 1 <= saved)
 
 
 def _refuse_other_values(values: Mapping[str, Any], index: int, kind: type[optim.Optimizer], weight: Tensor) -> None:
