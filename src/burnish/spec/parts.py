@@ -4,9 +4,10 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, NotRequired
 
 from pydantic import TypeAdapter
+from typing_extensions import TypedDict  # pydantic takes that of `typing` from Python 3.12 on
 
 from burnish.errors import ConfigError, Problem
 from burnish.spec.experiment import Experiment, Select
@@ -22,6 +23,24 @@ MEAN = "mean"
 TASK_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 """How the name of a task may be written; it is also that of a folder."""
 _TASKS = "tasks"
+
+
+class _Calibration(TypedDict):
+    slope: float
+    shift: NotRequired[float | list[float]]
+
+
+class _Fitted(TypedDict, total=False):
+    threshold: float
+    calibration: _Calibration
+
+
+class _Facts(TypedDict, total=False):
+    """What more than one task puts into a profile; the rest is checked by the task that reads it."""
+
+    notes: list[str]
+    order: list[str]
+    fitted: _Fitted
 
 
 def parts_of(experiment: Experiment) -> dict[str, Experiment]:
@@ -100,7 +119,12 @@ def written_profiles(written: object) -> dict[str, Mapping[str, Any]]:
 def profile_from_json(values: Mapping[str, Any]) -> Profile:
     """Read a profile back from its JSON values; raise ValueError for those of another shape."""
     json.dumps(values, allow_nan=False)  # refuses numbers that no profile is written with: nan and infinity
-    return TypeAdapter(Profile).validate_python(values)
+    profile = TypeAdapter(Profile).validate_python(values)
+    fitted = TypeAdapter(_Facts).validate_python(profile.facts).get("fitted", {})
+    shift = fitted.get("calibration", {}).get("shift", 0.0)
+    if isinstance(shift, list) and len(shift) > len(profile.labels):
+        raise ValueError(f"facts.fitted shifts {len(shift)} classes, and there are {len(profile.labels)}")
+    return profile
 
 
 def _select(experiment: Experiment, name: str) -> Select:

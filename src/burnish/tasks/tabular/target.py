@@ -2,14 +2,17 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
+from pydantic import TypeAdapter
 
 from burnish.spec.values import Array, Profile, RowFault
 from burnish.tasks.labels import LabelColumns
 
+Transform = Literal["none", "log", "log1p"]
 TARGET = "target"
 """Where a profile keeps the scale of its target."""
 _DIGITS = 12
@@ -24,14 +27,14 @@ _LOWEST = {"log": 0.0, "log1p": -1.0}
 class Measure:
     """How numbers of the target become what a network is taught, and how its answers become such numbers."""
 
-    transform: str = "none"
+    transform: Transform = "none"
     centre: float = 0.0
     spread: float = 1.0
-    link: str = "identity"
+    link: Literal["identity", "log"] = "identity"
     """With `log`, the network gives the logarithm of what it is taught (Poisson, Gamma)."""
 
     @classmethod
-    def of(cls, values: "Array", *, transform: str, link: str) -> "Measure":
+    def of(cls, values: "Array", *, transform: Transform, link: str) -> "Measure":
         """Choose centre and spread from the training rows: sorted first, so that their order does not show."""
         ordered = np.sort(_FORWARD[transform](values))
         if link == "log":
@@ -40,8 +43,8 @@ class Measure:
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Measure":
-        """Rebuild what `to_json` gave."""
-        return cls(**values)
+        """Rebuild what `to_json` gave; raise ValueError for anything else."""
+        return _adapter().validate_python(values)
 
     @classmethod
     def of_profile(cls, profile: Profile) -> "Measure":
@@ -69,6 +72,11 @@ class Measure:
         # An exponent beyond this overflows; a network that says so is far off already.
         linked = np.exp(np.clip(outputs, -80, 80)) if self.link == "log" else outputs
         return _BACK[self.transform](linked * self.spread + self.centre)
+
+
+@cache
+def _adapter() -> TypeAdapter[Measure]:
+    return TypeAdapter(Measure)
 
 
 def read_numbers(table: pa.Table, name: str, *, transform: str, loss: str) -> "tuple[Array, list[RowFault]]":
