@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from burnish.data.batching.ragged import array_of
 from burnish.errors import MissingExtra
 from burnish.extras import require
 from burnish.metrics.sums import Array
 from burnish.report.linear import Standing, linear, log_linear, sample
 from burnish.spec.values import Outcome, Profile
 from burnish.tasks.tabular.compact import Compact
-from burnish.tasks.tabular.encoder import array_of
 from burnish.tasks.tabular.plan import TablePlan
 from burnish.tasks.tabular.target import Measure
 

@@ -7,7 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
 from burnish.spec.events import Event
-from burnish.spec.values import Array, Batch, HeadSpec, Outcome, Profile, RandomKey, RowFault, Rows, Score, Splits
+from burnish.spec.values import (
+    Array,
+    Batch,
+    FeatureLimit,
+    HeadSpec,
+    Outcome,
+    Profile,
+    RandomKey,
+    RowFault,
+    Rows,
+    Splits,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -197,6 +208,15 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
+class LimitsFeatures(Protocol):
+    """An encoder that knows what its features can hold, so that those of a prepared folder need not be believed."""
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterable[FeatureLimit]:
+        """Give the limits of each column, of rows 0 to below `num_rows`; a later one may rely on those before it."""
+        ...
+
+
+@runtime_checkable
 class PutsIntoWords(Protocol):
     """An encoder that can write ids in the answers to rows as words, for which it has the vocabulary."""
 
@@ -376,7 +396,3 @@ class Watcher(Protocol):
 
     def emit(self, event: Event) -> None: ...
     def close(self) -> None: ...
-
-
-Tables = Iterable[Rows]
-Scores = Mapping[str, Score]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,6 +75,15 @@ class Splits:
     """Further sets to score by name, like `validation_mismatched`; never used for selection."""
     digests: Mapping[str, str] = field(default_factory=dict)
     """The digest of each file, or table, that was read, by its name."""
+
+
+class FeatureLimit(NamedTuple):
+    """What a column of features may hold: each of `values` is at least `low` and at most `high`."""
+
+    column: str
+    values: Array
+    low: Array | float
+    high: Array | float
 
 
 @dataclass(frozen=True)
@@ -270,6 +279,3 @@ def _taken(table: pa.Table, which: Array | slice) -> pa.Table:
         start, end, _ = which.indices(table.num_rows)
         return table.slice(start, end - start)
     return table.filter(which) if which.dtype == bool else table.take(which)
-
-
-Ids = Sequence[int]

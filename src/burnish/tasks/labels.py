@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from burnish.data.batching.ragged import array_of
 from burnish.data.columns.parse_columns import LARGEST, MISSING, comma_to_point, is_number, numbers
 from burnish.errors import DataError
-from burnish.spec.values import Array, RowFault
+from burnish.spec.values import Array, FeatureLimit, Profile, RowFault
 from burnish.tasks.tabular.column_types import is_list
 
 _MANY_NUMBERS = 20
@@ -143,6 +144,14 @@ class LabelColumns:
         trimmed = pc.utf8_trim_whitespace(parts.flatten())
         lists = pa.ListArray.from_arrays(parts.offsets, trimmed)
         return _without_blanks(lists)
+
+
+def label_limit(features: pa.Table, profile: Profile) -> FeatureLimit:
+    """Give the limits of encoded labels: numbers, yes and no a class, or the number of a class."""
+    values = array_of(features["label"])
+    if profile.kind == "regression":
+        return FeatureLimit("label", values, -LARGEST, LARGEST)
+    return FeatureLimit("label", values, 0, 1 if profile.kind == "multilabel" else len(profile.labels) - 1)
 
 
 def as_text(table: pa.Table, name: str) -> pa.Array:

@@ -21,6 +21,7 @@ from burnish.run.preparation.prepare import prepare as encode
 from burnish.run.record.directory import RunDirectory
 from burnish.storage import manifest
 from burnish.tasks.text_classification.encoder import TextEncoder
+from tests.harness.shards import rewrite_shard
 from tests.project import Project, make_project
 
 SMALL = "optimizer: {learning_rate: 3e-3}\ntrain: {length: 5 steps, batch: 8}\n"
@@ -137,14 +138,10 @@ def test_ids_that_the_model_has_no_token_for_are_refused(project: Project, writt
     shard = folder / "features" / "train-00000.arrow"
     table = pa.ipc.open_file(shard.read_bytes()).read_all()
     lists = [[strange, *ids[1:]] for ids in table["a"].to_pylist()]
-    changed = table.set_column(table.column_names.index("a"), "a", pa.array(lists, table.schema.field("a").type))
-    with pa.OSFile(str(shard), "wb") as sink, pa.ipc.new_file(sink, changed.schema) as writer:
-        writer.write_table(changed)
-    facts = {name: value for name, value in (manifest.read(folder) or {}).items() if name != "files"}
-    (folder / "MANIFEST.json").unlink()
-    manifest.commit(folder, facts)
+    column = pa.array(lists, table.schema.field("a").type)
+    rewrite_shard(shard, table.set_column(table.column_names.index("a"), "a", column))
     experiment = load(str(project.config), overrides=[f"data={{type: prepared, dir: {folder}}}"]).experiment
-    with pytest.raises(DataError, match=r"train in .* hold the token ids .*, and this model's are 0 to \d+; prepare"):
+    with pytest.raises(DataError, match=rf"{shard}: `a` holds {strange:,}, and this experiment has 0 to \d+"):
         encode(experiment, RunDirectory(folder / "unused"), tell=lambda _note: None, is_recorded=False)
 
 

@@ -16,6 +16,7 @@ from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor, table_of
 from burnish.artifact.tables import prediction_columns
 from burnish.commands.evaluate import evaluate
+from burnish.commands.prepare import prepare
 from burnish.errors import DataError
 from burnish.metrics.tally import Tally
 from burnish.run.predicting.prediction_tables import prediction_tables
@@ -26,6 +27,7 @@ from tests.faults.conftest import Scene, undisturbed
 from tests.faults.conftest import Tally as FaultTally
 from tests.harness.faults import Fault
 from tests.harness.fork_server import ForkServer
+from tests.harness.shards import rewrite_shard, with_strange_numbers
 from tests.integration.tasks.examined import Examined, steps_of
 
 TRAINING = """\
@@ -51,6 +53,8 @@ class TaskExam:
     """Rows to predict."""
     pads: ClassVar[bool] = True
     """Whether examples differ in length."""
+    limited: ClassVar[tuple[str, ...]] = ()
+    """The columns of features whose limits are known; all, unless the encoder is of someone else."""
     steps_alike: ClassVar[bool] = True
     """Whether two processes take the steps of one; not where a process draws, or looks for wrong answers at home."""
 
@@ -134,6 +138,20 @@ class TaskExam:
             examined.prepared  # noqa: B018  # preparing is the act
         for pattern in self.refusals:
             refused.match(pattern)
+
+    def test_features_of_a_prepared_folder_that_no_encoder_made_are_refused(
+        self, examined: Examined, tmp_path: Path
+    ) -> None:
+        written = prepare(str(examined.root / "experiment.yaml"), out=tmp_path / "ready")
+        assert Examined.read(examined.root, written.override).prepared.facts
+        for name, part in examined.prepared.parts.items():
+            shard = written.path / name / "features" / "train-00000.arrow"
+            features = part.features["train"]
+            for changed in with_strange_numbers(features, among=self.limited or features.column_names):
+                rewrite_shard(shard, changed)
+                with pytest.raises(DataError, match=rf"{shard}: `.*` holds .*, and this experiment has"):
+                    Examined.read(examined.root, written.override).prepared  # noqa: B018  # preparing is the act
+            rewrite_shard(shard, features)
 
     def test_it_learns_a_batch_by_heart(self, examined: Examined) -> None:
         losses = examined.learnt_by_heart(range(8), steps=40)

@@ -76,6 +76,7 @@ class TestOwnTask(FusedExam):
     refusals = (r"dev\.jsonl:2: label 'gone' is not one of bad at the coast, bad at the town, good at",)
     spoilt: ClassVar[Mapping[int, Mapping[str, Any]]] = {2: {"queue": "gone"}}
     asked = ({"subject": "a film", "body": "a good film"},)
+    limited = ("row",)
 
     @staticmethod
     def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:

@@ -13,11 +13,11 @@ import pytest
 
 from burnish.artifact.predictor import Predictor
 from burnish.commands.config import check
+from burnish.data.batching.ragged import array_of
 from burnish.run.attempt import Trained
 from burnish.run.finish import finish
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
-from burnish.tasks.tabular.encoder import array_of
 from tests.training import train_here
 
 TOWNS = ("Ayr", "Bath", "Cork", "Deal", "Ely")

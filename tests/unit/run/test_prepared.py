@@ -114,9 +114,10 @@ def test_another_format_and_no_folder_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("features", "said"),
     [
-        (FEATURES.append_column("more", FEATURES["row"]), "have other columns"),
-        (FEATURES.set_column(1, "row", pa.array([0, 1, 7])), "are of rows 0 to 7, and there are 3 rows"),
-        (FEATURES.set_column(1, "row", pa.array([0, -1, 2])), "are of rows -1 to 2, and there are 3 rows"),
+        (FEATURES.append_column("more", FEATURES["row"]), "train-00000.arrow has other columns"),
+        (FEATURES.set_column(1, "row", pa.array([0, 1, 7])), "`row` holds 7, and this experiment has 0 to 2 there"),
+        (FEATURES.set_column(1, "row", pa.array([0, -1, 2])), "`row` holds -1, and this experiment has 0 to 2 there"),
+        (FEATURES.set_column(1, "row", pa.array([0, None, 2])), "`number of empty cells in row` holds 1"),
     ],
 )
 def test_features_of_other_rows_are_refused(tmp_path: Path, features: pa.Table, said: str) -> None:

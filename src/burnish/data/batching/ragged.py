@@ -152,6 +152,11 @@ class Picker:
         }
 
 
+def array_of(column: pa.ChunkedArray) -> Array:
+    """Give a whole column as one array, one of fixed-size lists as a matrix."""
+    return np.concatenate(_chunks(column))
+
+
 def _chunks(column: pa.ChunkedArray) -> list[Array]:
     return [_numbers_of(chunk) for chunk in column.chunks or [pa.array([], column.type)]]
 

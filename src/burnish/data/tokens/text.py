@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_lowercase
@@ -17,7 +17,7 @@ from burnish.data.tokens.tokens import TextAssets, tokenize
 from burnish.data.tokens.truncate import cut_texts, select
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Truncation
-from burnish.spec.values import Array, RandomKey
+from burnish.spec.values import Array, FeatureLimit, RandomKey
 
 VERSION = 1
 """Goes up whenever the same text would give other features."""
@@ -87,6 +87,19 @@ class TextCodec:
             texts = self._drawn(texts, pick(features["row"], indices), draw)
         return pad(texts, self.template, padding_of(self.assets, multiple=pad_to_multiple))
 
+    def limits(self, features: pa.Table) -> Iterator[FeatureLimit]:
+        """Give the limits of token ids, and of how many of them there are."""
+        texts = [view(features[side].chunk(0)) for side in self._sides]
+        yield from id_limits(zip(self._sides, texts, strict=True), self.assets)
+        most = np.inf if self.truncation.is_random else self._room
+        yield FeatureLimit(f"number of tokens in {'+'.join(self._sides)}", total_lengths(texts), 0, most)
+
+    def length_limit(self, features: pa.Table) -> FeatureLimit:
+        """Give the limit of `length`, which tells what a feature takes of a batch."""
+        kept = total_lengths([view(features[side].chunk(0)) for side in self._sides])
+        length = np.minimum(kept, self._room) + self.template.num_special
+        return FeatureLimit("length", features["length"].to_numpy(), length, length)
+
     @property
     def _columns(self) -> tuple[str, ...]:
         return self.text if self.pair is None else (*self.text, self.pair)
@@ -133,6 +146,12 @@ class TextCodec:
             for side, windows in zip(lists, chosen, strict=True):
                 side[place] = side[place][windows[0]]
         return [from_lists(side) for side in lists]
+
+
+def id_limits(texts: Iterable[tuple[str, Ragged]], assets: TextAssets) -> Iterator[FeatureLimit]:
+    """Give the limits of columns of token ids."""
+    for name, text in texts:
+        yield FeatureLimit(name, text.values, 0, assets.num_ids - 1)
 
 
 def padding_of(assets: TextAssets, *, multiple: int = 1) -> Padding:

@@ -64,6 +64,11 @@ class TextAssets:
             hashed.update(content)
         return hashed.hexdigest()
 
+    @cached_property
+    def num_ids(self) -> int:
+        """Count the ids of tokens, gaps included."""
+        return 1 + max(self.tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+
     def save(self, directory: Path) -> None:
         """Write the files and `assets.json`, which says how to read them again."""
         for name, content in self.files.items():

@@ -15,7 +15,6 @@ from burnish.data.cache.features import Stored, open_cache
 from burnish.data.cache.spill import encode_parts, faults_of
 from burnish.data.inspection.faults import BadRow, BrokenRows, settle, settle_all
 from burnish.data.tokens.text import drop_report
-from burnish.data.tokens.tokens import TextAssets, Vocabulary
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
 from burnish.run.machine import give_back_memory
 from burnish.run.preparation.inputs import NOTHING_KNOWN, TrainedOn, digests_of
@@ -291,8 +290,7 @@ def _settled(
 def _features(experiment: Experiment, ready: _LoadedTask, *, tell: Callable[[str], None]) -> Encode:
     source = experiment.data
     if isinstance(source, PreparedFolder):
-        num_ids = Vocabulary(ready.assets).size if isinstance(ready.assets, TextAssets) else None
-        return lambda split, rows: read_features(source.dir, split, encoder=ready.encoder, rows=rows, num_ids=num_ids)
+        return lambda split, rows: read_features(source.dir, split, encoder=ready.encoder, rows=rows)
     cache = open_cache()
 
     def encode(split: str, rows: Rows) -> Stored:

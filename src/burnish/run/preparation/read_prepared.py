@@ -3,25 +3,23 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from burnish.data.cache.features import Stored, differences, open_stored
 from burnish.data.options import NAMES
 from burnish.data.rows import demand, from_file
 from burnish.errors import DataError
 from burnish.run.prepared import FEATURES, FORMAT, ROWS, shard_name
-from burnish.spec.protocols import DataRequest, Encoder
-from burnish.spec.values import MemoryMapped, Rows, Splits
+from burnish.spec.protocols import DataRequest, Encoder, LimitsFeatures
+from burnish.spec.values import FeatureLimit, MemoryMapped, Rows, Splits
 from burnish.storage import manifest
-from burnish.tasks.tabular.column_types import is_list
 
-_IDS = ("a", "b", "c", "tokens")
-"""Under what names features hold lists of token ids."""
+_ROWS_AT_ONCE = 1 << 16
 
 
 def load_prepared(written: str, request: DataRequest) -> Splits:
@@ -52,36 +50,46 @@ def refuse_misfit(written: str, encoder: Encoder) -> None:
         )
 
 
-def read_features(written: str, split: str, *, encoder: Encoder, rows: Rows, num_ids: int | None = None) -> Stored:
-    """Map the features of a split; refuse those that cannot be of these rows, or of a vocabulary of `num_ids`."""
+def read_features(written: str, split: str, *, encoder: Encoder, rows: Rows) -> Stored:
+    """Map the features of a split; refuse those that cannot be of these rows, or that no encoder like this made."""
     folder = Path(os.path.expanduser(written))
-    stored = _mapped(folder, FEATURES, split, content=_content(folder))
-    place = f"data.dir: the features of {split} in {written}"
+    shards = _shards(folder, FEATURES, split, content=_content(folder))
     # one row tells the columns; its content would not tell more, for a task may pack texts into blocks
-    if not stored.table.schema.equals(encoder.encode(rows.table.slice(0, 1)).schema):
-        raise DataError(f"{place} have other columns than this version of Burnish makes; prepare the data again")
-    bounds = pc.min_max(stored.table["row"]).as_py()
-    if bounds["min"] is None or bounds["min"] < 0 or bounds["max"] >= len(rows):
-        raise DataError(f"{place} are of rows {bounds['min']} to {bounds['max']}, and there are {len(rows):,} rows")
-    if num_ids is not None:
-        _refuse_strange_ids(stored.table, num_ids, place=place)
-    stored.release()
-    return stored
-
-
-def _refuse_strange_ids(features: pa.Table, num_ids: int, *, place: str) -> None:
-    """Refuse ids that the model has no token for: it would fail at the first batch that holds one, or read astray."""
-    for name in _IDS:
-        if name not in features.column_names or not is_list(features.schema.field(name).type):
-            continue
-        bounds = [pc.min_max(chunk.flatten()).as_py() for chunk in features[name].chunks]
-        low = min((each["min"] for each in bounds if each["min"] is not None), default=0)
-        high = max((each["max"] for each in bounds if each["max"] is not None), default=0)
-        if low < 0 or high >= num_ids:
+    wanted = encoder.encode(rows.table.slice(0, 1)).schema
+    for name, shard in shards.items():
+        if not shard.table.schema.equals(wanted):
             raise DataError(
-                f"{place} hold the token ids {low:,} to {high:,}, and this model's are 0 to {num_ids - 1:,}; "
-                f"prepare the data again"
+                f"data.dir: {folder / name} has other columns than this version of Burnish makes; "
+                "prepare the data again"
             )
+        for batch in shard.table.to_batches(max_chunksize=_ROWS_AT_ONCE):
+            part = pa.Table.from_batches([batch])
+            for limit in _limits(part, encoder, num_rows=len(rows)):
+                _refuse_beyond(limit, file=folder / name)
+            shard.release()
+    return _joined(shards)
+
+
+def _limits(features: pa.Table, encoder: Encoder, *, num_rows: int) -> Iterator[FeatureLimit]:
+    for name in features.column_names:
+        column = features[name]
+        items = column.chunk(0).flatten().null_count if pa.types.is_nested(column.type) else 0
+        yield FeatureLimit(f"number of empty cells in {name}", np.array([column.null_count + items]), 0, 0)
+    yield FeatureLimit("row", features["row"].to_numpy(), 0, num_rows - 1)
+    if isinstance(encoder, LimitsFeatures):
+        yield from encoder.limits(features, num_rows=num_rows)
+
+
+def _refuse_beyond(limit: FeatureLimit, *, file: Path) -> None:
+    is_right = (limit.values >= limit.low) & (limit.values <= limit.high)  # nan is on neither side
+    if is_right.all():
+        return
+    at = tuple(np.argwhere(~is_right)[0])
+    low, high = (np.broadcast_to(each, limit.values.shape)[at] for each in (limit.low, limit.high))
+    raise DataError(
+        f"data.dir: {file}: `{limit.column}` holds {limit.values[at]:,}, and this experiment has {low:,} to {high:,} "
+        "there; prepare the data again"
+    )
 
 
 def _content(folder: Path) -> dict[str, Any]:
@@ -102,33 +110,36 @@ def _are_sizes(sizes: object) -> bool:
 
 
 def _rows(folder: Path, split: str, content: Mapping[str, Any]) -> Rows:
-    stored = _mapped(folder, ROWS, split, content=content)
+    stored = _joined(_shards(folder, ROWS, split, content=content))
     held = MemoryMapped(stored.digest, stored.release)
     return from_file(stored.table, name=f"{folder} [{split}]", first_line=0, held=held)
 
 
-def _mapped(folder: Path, kind: str, split: str, *, content: Mapping[str, Any]) -> Stored:
+def _shards(folder: Path, kind: str, split: str, *, content: Mapping[str, Any]) -> dict[str, Stored]:
     sizes = content["splits"][split]
     names = [shard_name(kind, split, number) for number in range(sizes[f"{kind}_shards"])]
     missing = [name for name in names if name not in content["files"]]
     if missing:
         raise DataError(f"data.dir: the manifest of {folder} does not list {missing[0]}")
-    shards = [_shard(folder, name, digest=content["files"][name]["sha256"]) for name in names]
-    try:
-        table = pa.concat_tables([shard.table for shard in shards])
-    except pa.ArrowInvalid as error:
-        raise DataError(f"data.dir: the {kind} of {split} in {folder} do not fit together: {error}") from error
-    if table.num_rows != sizes[kind]:
-        raise DataError(
-            f"data.dir: {folder} holds {table.num_rows:,} {kind} of {split}, and {sizes[kind]:,} are listed"
-        )
-    digest = hashlib.sha256("".join(shard.digest for shard in shards).encode()).hexdigest()
+    shards = {name: _shard(folder, name, digest=content["files"][name]["sha256"]) for name in names}
+    first = shards[names[0]].table.schema
+    odd = [name for name, shard in shards.items() if not shard.table.schema.equals(first)]
+    if odd:
+        raise DataError(f"data.dir: {folder / odd[0]} has other columns than {names[0]}, which it should continue")
+    found = sum(shard.table.num_rows for shard in shards.values())
+    if found != sizes[kind]:
+        raise DataError(f"data.dir: {folder} holds {found:,} {kind} of {split}, and {sizes[kind]:,} are listed")
+    return shards
+
+
+def _joined(shards: Mapping[str, Stored]) -> Stored:
+    digest = hashlib.sha256("".join(shard.digest for shard in shards.values()).encode()).hexdigest()
 
     def release() -> None:
-        for shard in shards:
+        for shard in shards.values():
             shard.release()
 
-    return Stored(digest, table, release)
+    return Stored(digest, pa.concat_tables([shard.table for shard in shards.values()]), release)
 
 
 def _shard(folder: Path, name: str, *, digest: str) -> Stored:

@@ -1,16 +1,17 @@
 """Several texts of a row as sequences of their own, for encoders that never see them together."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.batching.ragged import pick
+from burnish.data.columns.parse_columns import LARGEST
 from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import demand_tokenizer
 from burnish.spec.protocols import Assets, Truncation
-from burnish.spec.values import Array, Batch, RandomKey, RowFault, Rows
+from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
 from burnish.tasks.tabular.column_types import refuse_other_than_text
 from burnish.tasks.text_classification.encoder import empty_texts
 
@@ -80,6 +81,19 @@ class SidesEncoder:
             if name in features.column_names:
                 batch[name] = pick(features[name], np.asarray(indices))
         return batch
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of token ids, lengths and labels."""
+        lengths = []
+        for side, codec in zip(_SIDES, self.codecs, strict=False):
+            alone = pa.table({"a": features[side], "length": features["length"]})
+            for limit in codec.limits(alone):
+                yield limit._replace(column=side)
+            lengths.append(np.asarray(codec.length_limit(alone).low))
+        yield FeatureLimit("length", features["length"].to_numpy(), _sum(lengths), _sum(lengths))
+        if "label" in features.column_names:
+            low, high = (len(self.codecs),) * 2 if self.label is None else (-LARGEST, LARGEST)
+            yield FeatureLimit("label", features["label"].to_numpy(), low, high)
 
     def _stacked(self, name: str, arrays: "list[Array]") -> "Array":
         assets = self.codecs[0].assets

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,10 +13,11 @@ import pyarrow.compute as pc
 from burnish.data.batching.padding import Padding, Template, pad, template_of
 from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
 from burnish.data.tokens.packing import Blocks, cut_lines, cut_packed, gather_moved, offset_of, rows_at
+from burnish.data.tokens.text import id_limits
 from burnish.data.tokens.tokens import TextAssets, Vocabulary, tokenize
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Array, RandomKey
+from burnish.spec.values import Array, FeatureLimit, RandomKey
 from burnish.tasks.tabular.column_types import refuse_other_than_text
 
 VERSION = 1
@@ -110,6 +111,16 @@ class BlockCodec:
                 "length": pa.array(blocks.lengths + self.template.num_special, pa.int32()),
             }
         )
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of token ids, lengths and the places where further rows begin."""
+        texts, turns = view(features["tokens"].chunk(0)), view(features["turns"].chunk(0)).packed()
+        yield from id_limits([("tokens", texts)], self.vocabulary.assets)
+        yield FeatureLimit("number of tokens", texts.lengths, 1, self.room)
+        length = texts.lengths + self.template.num_special
+        yield FeatureLimit("length", features["length"].to_numpy(), length, length)
+        yield FeatureLimit("turns", turns.values, 0, np.repeat(texts.lengths, turns.lengths) - 1)
+        yield FeatureLimit("row of the last token", features["row"].to_numpy() + turns.lengths, 0, num_rows - 1)
 
     def gather(self, features: pa.Table, indices: Array, draw: RandomKey) -> Ragged:
         """Copy the tokens of some blocks; in training, packed ones are cut at other places each epoch."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.batching.ragged import Ragged, pack, positions
+from burnish.data.batching.ragged import Ragged, array_of, pack, positions
 from burnish.data.batching.rng import uniforms
 from burnish.data.tokens.masks import Key, MaskSelection, Replacement
 from burnish.errors import ConfigError, Problem
-from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows
+from burnish.spec.values import Array, Batch, FeatureLimit, Outcome, RandomKey, RowFault, Rows
 from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, ragged_of, valid_of
 from burnish.tasks.language_modeling.decoder import in_words
 from burnish.tasks.language_modeling.masking import Masking
@@ -65,6 +65,11 @@ class MaskedEncoder:
         hidden, chosen = self.hide(texts, np.asarray(indices), draw)
         batch, layout = self.laid_out(hidden, texts, chosen)
         return batch if draw.is_training else batch | self.codec.places(features, indices, layout)
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of blocks; texts to learn from hold no mask."""
+        yield from self.codec.limits(features, num_rows=num_rows)
+        yield FeatureLimit("asked", array_of(features["asked"]), 0, 0)
 
     def counts(self, features: pa.Table) -> Array:
         """Count how often each token comes."""
@@ -206,6 +211,10 @@ class CausalEncoder:
         # A place answers for the token after it, so it counts for the row of that one.
         moved = {name: _next(at, fill=0) if name.startswith("at_") else at for name, at in places.items()}
         return {**batch, "scored": scored, "label": label, **moved}
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of blocks."""
+        return self.codec.limits(features, num_rows=num_rows)
 
     def put_into_words(self, outcome: Outcome) -> Outcome:
         """Write guessed ids as tokens."""

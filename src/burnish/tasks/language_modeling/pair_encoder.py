@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -14,9 +14,10 @@ from burnish.data.batching.padding import Padding, Template, pad, template_of
 from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
 from burnish.data.batching.rng import uniforms
 from burnish.data.tokens.packing import split_sentences, stretches
+from burnish.data.tokens.text import id_limits
 from burnish.data.tokens.tokens import tokenize
 from burnish.errors import ConfigError, Problem
-from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows
+from burnish.spec.values import Array, Batch, FeatureLimit, Outcome, RandomKey, RowFault, Rows
 from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, valid_of
 from burnish.tasks.language_modeling.encoder import MaskedEncoder
 from burnish.tasks.language_modeling.masking import Masking
@@ -90,6 +91,16 @@ class PairEncoder:
             return batch
         row, place = pick(features["row"], indices), np.broadcast_to(np.arange(chosen.shape[1]), chosen.shape)
         return {**batch, "row": row, "at_row": row, "at_place": layout.spread(place, fill=0)}
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of token ids, lengths and the places to cut at."""
+        texts, cuts = view(features["tokens"].chunk(0)), view(features["cuts"].chunk(0)).packed()
+        yield from id_limits([("tokens", texts)], self.masked.codec.vocabulary.assets)
+        yield FeatureLimit("number of tokens", texts.lengths, 2, self._room)
+        length = texts.lengths + self.template.num_special
+        yield FeatureLimit("length", features["length"].to_numpy(), length, length)
+        yield FeatureLimit("number of cuts", cuts.lengths, 1, np.inf)
+        yield FeatureLimit("cuts", cuts.values, 1, np.repeat(texts.lengths, cuts.lengths) - 1)
 
     def counts(self, features: pa.Table) -> Array:
         """Count how often each token comes."""

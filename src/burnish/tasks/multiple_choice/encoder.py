@@ -1,6 +1,6 @@
 """Questions with their choices as features and batches."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.batching.padding import pad
-from burnish.data.batching.ragged import Ragged, gather, pack, pick
-from burnish.data.tokens.text import TextCodec, padding_of
+from burnish.data.batching.ragged import Ragged, gather, pack, pick, view
+from burnish.data.tokens.text import TextCodec, id_limits, padding_of
 from burnish.errors import DataError
-from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows
+from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.labels import as_text
 from burnish.tasks.multiple_choice.rows import ChoiceColumns, ChoiceLabels
 from burnish.tasks.token_classification.rows import TagItems
@@ -80,6 +80,26 @@ class ChoiceEncoder:
             if name in features.column_names:
                 batch[name] = pick(features[name], indices)
         return batch
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of choices, token ids, lengths and labels."""
+        counts = features["num_choices"].to_numpy()
+        yield FeatureLimit("num_choices", counts, 1, np.inf)
+        sizes = []
+        for side in _SIDES:
+            tokens, each = view(features[side].chunk(0)), view(features[f"{side}_sizes"].chunk(0)).packed()
+            yield from id_limits([(side, tokens)], self.codec.assets)
+            yield FeatureLimit(f"number of entries in {side}_sizes", each.lengths, counts, counts)
+            total = np.add.reduceat(each.values, each.starts)
+            yield FeatureLimit(f"{side}_sizes", each.values, 0, self.codec.max_length)
+            yield FeatureLimit(f"number of tokens in {side}", tokens.lengths, total, total)
+            sizes.append(each.values)
+        both = np.add(*sizes) + self.codec.template.num_special
+        yield FeatureLimit("number of tokens in a choice", both, 0, self.codec.max_length)
+        length = np.maximum.reduceat(both, np.cumsum(counts) - counts) * counts
+        yield FeatureLimit("length", features["length"].to_numpy(), length, length)
+        if "label" in features.column_names:
+            yield FeatureLimit("label", features["label"].to_numpy(), 0, counts - 1)
 
     def _labels(self, table: pa.Table, options: TagItems) -> ChoiceLabels:
         facts = self.profile.facts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,13 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.batching.padding import Template, template_of
-from burnish.data.batching.ragged import Ragged, gather, pick, positions, view
+from burnish.data.batching.ragged import Ragged, array_of, gather, pick, positions, view
 from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import PlacedTokens, TextAssets, tokenize, tokenize_placed
 from burnish.data.truncation import Head
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets
-from burnish.spec.values import Array, Batch, RandomKey, RowFault, Rows
+from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
 from burnish.tasks.question_answering.columns import QuestionColumns
 from burnish.tasks.tabular.column_types import refuse_other_than_text
 
@@ -97,6 +97,18 @@ class QuestionEncoder:
         if draw.is_training:
             batch["label"] = layout.labels(pick(features["label"], indices))
         return _for_beam(batch, layout.nulls, is_training=draw.is_training) if self.has_beam else batch
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of token ids, lengths, characters and answers."""
+        yield from self._codec.limits(features)
+        yield self._codec.length_limit(features)
+        asked, tokens, begins, ends = (view(features[name].chunk(0)) for name in ("a", "b", "begins", "ends"))
+        yield FeatureLimit("question_length", features["question_length"].to_numpy(), asked.lengths, asked.lengths)
+        for name, places in (("begins", begins), ("ends", ends)):
+            yield FeatureLimit(f"number of entries in {name}", places.lengths, tokens.lengths, tokens.lengths)
+            yield FeatureLimit(name, places.values, 0, np.inf)
+        if "label" in features.column_names:
+            yield FeatureLimit("label", array_of(features["label"]), -1, tokens.lengths[:, None] - 1)
 
     @cached_property
     def _template(self) -> Template:

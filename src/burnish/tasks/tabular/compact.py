@@ -3,7 +3,7 @@
 A network wants float32 and int64; a batch of it is made of these columns, and a whole table never is.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.values import Array
+from burnish.data.batching.ragged import array_of
+from burnish.spec.values import Array, FeatureLimit, TableInputs
 from burnish.tasks.tabular.features import FrameEncoder
 from burnish.tasks.tabular.plan import TablePlan
+
+LARGEST_FLOAT = float(np.finfo(np.float32).max)
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,15 @@ class Compact:
 def fewest_bytes(count: int) -> Any:
     """Give the smallest type that holds the numbers from 0 to below `count`."""
     return np.min_scalar_type(max(0, count - 1))
+
+
+def plan_limits(features: pa.Table, inputs: TableInputs) -> Iterator[FeatureLimit]:
+    """Give the limits of encoded cells: numbers are finite, and each category has so many ids."""
+    ids = np.array(inputs.cardinalities) - 1
+    most: dict[str, Any] = {"numbers": LARGEST_FLOAT, "flags": 1, "categories": ids, "wide": inputs.wide_size - 1}
+    for name, high in most.items():
+        if name in features.column_names:
+            yield FeatureLimit(name, array_of(features[name]), -LARGEST_FLOAT if name == "numbers" else 0, high)
 
 
 def matrix_column(values: "Array") -> pa.Array:

@@ -2,7 +2,7 @@
 
 import hashlib
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from burnish.data.batching.ragged import Picker
 from burnish.errors import DataError
-from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows
-from burnish.tasks.labels import LabelColumns
-from burnish.tasks.tabular.compact import Compact, fewest_bytes
+from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
+from burnish.tasks.labels import LabelColumns, label_limit
+from burnish.tasks.tabular.compact import LARGEST_FLOAT, Compact, fewest_bytes, plan_limits
 from burnish.tasks.tabular.features import HALF, FrameEncoder
 from burnish.tasks.tabular.frame import ColumnFrame
 from burnish.tasks.tabular.notes import default_notes
@@ -40,6 +40,9 @@ class TableEncoder:
     loss: str = "auto"
     _pickers: dict[int, tuple[pa.Table, Picker]] = field(default_factory=dict, compare=False)
     """Views of the tables that were collated last: a batch is then some indexing, not a walk through Arrow."""
+
+    def __post_init__(self) -> None:
+        Measure.of_profile(self.profile)  # a recorded one may be damaged, and batches would fail long after
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -86,6 +89,15 @@ class TableEncoder:
         if self.profile.labels and "label" in kept:
             kept["label"] = kept["label"].astype(np.int64)
         return self._compact.unpacked(kept)
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of cells, labels and weights."""
+        yield FeatureLimit("length", features["length"].to_numpy(), 1, 1)
+        yield from plan_limits(features, self.plan.inputs)
+        if "label" in features.column_names:
+            yield label_limit(features, self.profile)
+        if "weight" in features.column_names:
+            yield FeatureLimit("weight", features["weight"].to_numpy(), 0, LARGEST_FLOAT)
 
     def _picker(self, features: pa.Table) -> Picker:
         kept = self._pickers.get(id(features))
@@ -153,17 +165,6 @@ def refuse_faults(faults: Sequence[RowFault]) -> None:
         more = f"\n  … and {len(faults) - _FAULTS_SHOWN:,} more" if len(faults) > _FAULTS_SHOWN else ""
         cells = "a value" if len(faults) == 1 else f"{len(faults):,} values"
         raise DataError(f"{cells} cannot be read\n{shown}{more}\nan empty cell or null takes the column's default")
-
-
-def array_of(column: pa.ChunkedArray) -> "Array":
-    """Give a column of features as one numpy array, a fixed-size list as a matrix."""
-    whole = column.combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = pa.concat_arrays(whole.chunks) if whole.num_chunks else pa.array([], column.type)
-    if not pa.types.is_fixed_size_list(whole.type):
-        return np.asarray(whole.to_numpy(zero_copy_only=False))
-    flat: Array = whole.flatten().to_numpy(zero_copy_only=False)
-    return flat.reshape(-1, whole.type.list_size)
 
 
 def _digest(how: Derived) -> str:

@@ -1,15 +1,15 @@
 """Texts and the columns beside them as features and batches."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.batching.ragged import pick
-from burnish.spec.protocols import Encoder
-from burnish.spec.values import Array, Batch, RandomKey, RowFault, Rows
-from burnish.tasks.tabular.compact import matrix_column
+from burnish.spec.protocols import Encoder, LimitsFeatures
+from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
+from burnish.tasks.tabular.compact import matrix_column, plan_limits
 from burnish.tasks.tabular.encoder import refuse_faults
 from burnish.tasks.tabular.features import HALF, FrameEncoder
 from burnish.tasks.tabular.frame import ColumnFrame
@@ -50,6 +50,12 @@ class BesideEncoder:
     def notes(self, rows: Rows) -> list[str]:
         """Say what is used for cells that cannot be read."""
         return default_notes(rows, self.plan)
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of texts and of cells."""
+        if isinstance(self.text, LimitsFeatures):
+            yield from self.text.limits(features, num_rows=num_rows)
+        yield from plan_limits(features, self.plan.inputs)
 
     def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
         """Build one batch of texts, numbers and ids."""

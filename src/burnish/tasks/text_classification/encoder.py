@@ -1,6 +1,6 @@
 """Texts with their labels as features and batches."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,8 +11,8 @@ from burnish.data.batching.ragged import pick
 from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import demand_tokenizer
 from burnish.spec.protocols import Assets, Truncation
-from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows
-from burnish.tasks.labels import LabelColumns
+from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
+from burnish.tasks.labels import LabelColumns, label_limit
 from burnish.tasks.tabular.column_types import refuse_other_than_labels, refuse_other_than_text
 from burnish.tasks.tabular.compact import matrix_column
 from burnish.tasks.tabular.target import Measure
@@ -25,6 +25,9 @@ class TextEncoder:
     codec: TextCodec
     profile: Profile
     columns: LabelColumns
+
+    def __post_init__(self) -> None:
+        Measure.of_profile(self.profile)  # a recorded one may be damaged, and batches would fail long after
 
     @classmethod
     def build(
@@ -78,6 +81,13 @@ class TextEncoder:
         if self.profile.kind == "regression" and "label" in batch:
             batch["label"] = Measure.of_profile(self.profile).taught(batch["label"])
         return batch
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of token ids, lengths and labels."""
+        yield from self.codec.limits(features)
+        yield self.codec.length_limit(features)
+        if "label" in features.column_names:
+            yield label_limit(features, self.profile)
 
     @property
     def _texts(self) -> list[str]:

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.batching.padding import Padding, Template, pad, template_of, token_places
-from burnish.data.batching.ragged import Ragged, gather, pack, pick
-from burnish.data.tokens.text import length_problems, padding_of
+from burnish.data.batching.ragged import Ragged, gather, pack, pick, view
+from burnish.data.tokens.text import id_limits, length_problems, padding_of
 from burnish.data.tokens.tokens import TextAssets, word_pieces
 from burnish.errors import ConfigError
 from burnish.metrics.entities import BEGIN, INSIDE, marks_of
-from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows
+from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.token_classification.reading import TagReading
 from burnish.tasks.token_classification.rows import items_of, words_of
 from burnish.tasks.token_classification.windows import CutTokens, Pieces, cut_pieces, pieces_of
@@ -97,6 +97,22 @@ class TagEncoder:
             batch["scored"] = batch["label"] != IGNORED
         batch["row"] = pick(features["row"], indices)
         return batch
+
+    def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
+        """Give the limits of token ids, lengths, words and tags."""
+        ids, word = (view(features[name].chunk(0)) for name in ("a", "word"))
+        yield from id_limits([("a", ids)], self.assets)
+        yield FeatureLimit("number of tokens in a", ids.lengths, 1, self._room)
+        length = ids.lengths + self._template.num_special
+        yield FeatureLimit("length", features["length"].to_numpy(), length, length)
+        yield FeatureLimit("number of entries in word", word.lengths, ids.lengths, ids.lengths)
+        yield FeatureLimit("word", word.values, _NO_WORD, np.inf)
+        if "label" not in features.column_names:
+            return
+        label = view(features["label"].chunk(0))
+        yield FeatureLimit("number of entries in label", label.lengths, ids.lengths, ids.lengths)
+        known = np.where(label.values == IGNORED, 0, label.values)
+        yield FeatureLimit("label", known, 0, len(self.profile.labels) - 1)
 
     def _unreadable(self, table: pa.Table, even: "Array") -> Iterator[RowFault]:
         """Tell of rows with as many tags as words which tags cannot be read."""
