@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from burnish.commands.compare.comparison import RunComparison, compare
+from burnish.commands.run_control import read_tags
 from burnish.config.nodes import Branch, Node, brief, dotted
 from burnish.config.nodes import Path as KeyPath
 from burnish.config.reader import read_file
@@ -53,6 +54,7 @@ class RunRow:
     best: float | None
     headline: str | None
     test: Score | None
+    tags: tuple[str, ...] = ()
     fault: str | None = None
     """Why the rest is not known, when a file of the run cannot be read."""
 
@@ -72,9 +74,10 @@ class RunDetail:
     """What exit.json says went wrong, if anything did."""
 
 
-def ls(root: Path = RUNS) -> list[RunRow]:
-    """List the runs below a folder, the newest first."""
+def ls(root: Path = RUNS, *, tag: str | None = None) -> list[RunRow]:
+    """List the runs below a folder, the newest first; with `tag` those that have it."""
     rows = [_tolerant_row(run, root=root) for run in find_runs(root)]
+    rows = [row for row in rows if tag is None or tag in row.tags]
     return sorted(rows, key=lambda row: (-(row.started or 0.0), row.name))
 
 
@@ -157,4 +160,5 @@ def _row(directory: RunDirectory, *, name: str, history: History) -> RunRow:
         best=history.best_score,
         headline=sheet.headline if sheet else None,
         test=sheet.scores.get("test", {}).get(sheet.headline) if sheet else None,
+        tags=read_tags(directory),
     )

@@ -130,6 +130,11 @@ class RunDirectory:
         return self.path / "STOP"
 
     @property
+    def tags(self) -> Path:
+        """Words that a user gave it."""
+        return self.path / "tags.json"
+
+    @property
     def quarantine(self) -> Path:
         """Checkpoints that could not be trusted."""
         return self.path / "quarantine"
