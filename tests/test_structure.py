@@ -15,7 +15,8 @@ LONG_SIGNATURES = {
 }
 SHARED_NAMES: set[str] = set()
 SMALL_MODULES = {
-    "burnish.cli.check",
+    *(f"burnish.cli.{verb}" for verb in ("check", "ui")),  # a file a verb
+    "burnish.ui.server",  # asks for the extra before the board imports what it brings
     "burnish.commands.list",  # `cli` prints what `commands` finds
     "burnish.commands.resume",  # an address that users import
     "burnish.launch.torchrun",

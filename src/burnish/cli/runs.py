@@ -1,9 +1,12 @@
-"""`burnish runs`: look at runs, compare them, follow one."""
+"""`burnish runs`: look at runs, compare them, follow, stop, tag and remove them."""
 
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from burnish.cli.console import JsonConsole
 from burnish.cli.figures import duration, figure, moment, score_text
@@ -11,9 +14,11 @@ from burnish.cli.options import Json, Run, TrustCode, argument, option
 from burnish.cli.outcome import headline_table, scores_table
 from burnish.cli.progress import Progress, advance, announce, status_line
 from burnish.cli.tables import TextTable
+from burnish.cli.train import resume
 from burnish.cli.verb import Lines, Reply, group, verb
 from burnish.errors import CheckpointError
-from burnish.run.record.directory import RUNS
+from burnish.run.record.directory import RUNS, find_run
+from burnish.run.record.ending import PREEMPTED
 from burnish.spec.events import Event, Stepped
 
 if TYPE_CHECKING:
@@ -21,16 +26,20 @@ if TYPE_CHECKING:
 
 
 @verb("ls")
-def ls(root: Annotated[Path, argument("FOLDER", "Where to look.")] = RUNS) -> Reply:
+def ls(
+    root: Annotated[Path, argument("FOLDER", "Where to look.")] = RUNS,
+    *,
+    tag: Annotated[str | None, option("--tag TAG", "Only runs with this tag.")] = None,
+) -> Reply:
     """List runs, newest first, with progress and scores."""
     from burnish.commands.runs import ls as command
 
-    rows = command(root)
+    rows = command(root, tag=tag)
     if not rows and root != RUNS and not root.is_dir():
         raise CheckpointError(f"there is no folder {root}; by default, runs are in {RUNS}")
     columns = ("run", "status", "started", "time", "step", "best", "test")
     table = TextTable(columns, tuple(map(_row_cells, rows)), right=("step",))
-    return Reply(rows, [table if rows else f"no runs in {root}"])
+    return Reply(rows, [table if rows else f"no runs in {root}{f' with the tag {tag}' if tag else ''}"])
 
 
 @verb("show")
@@ -61,8 +70,8 @@ def compare(
     return Reply(comparison, _set_side_by_side(comparison))
 
 
-@verb("tail")
-def tail(
+@verb("logs")
+def logs(
     run: Run,
     *,
     follow: Annotated[bool, option("--follow -f", "Keep printing until the run ends.")] = False,
@@ -83,12 +92,72 @@ def tail(
         yield f"{detail.row.status}: {detail.ending}"
 
 
-app = group("runs", "Inspect and compare runs.", ls, show_run, compare, tail)
+@verb("stop")
+def stop(
+    run: Run, *, waits: Annotated[bool, option("--wait", "Return when the run has saved and stopped.")] = False
+) -> Lines:
+    """Ask a run to save a checkpoint and stop."""
+    from burnish.commands.run_control import stop as command
+    from burnish.commands.run_control import wait as wait_for
+
+    directory = command(run)
+    status = wait_for(run) if waits else "asked to stop"
+    return [f"{directory.path}: {status}; `burnish resume {directory.path}` continues it"]
+
+
+@verb("wait", short_help="Wait until a run ends.")
+def wait(
+    run: Run,
+    *,
+    timeout: Annotated[float | None, option("--timeout SECONDS", "Give up after this long.", min=0)] = None,
+) -> Reply:
+    """Wait until a run ends: exit code 0 if it finished, 75 if it can be resumed."""
+    from burnish.commands.run_control import wait as command
+
+    status = command(run, timeout_seconds=timeout)
+    code = 0 if status == "finished" else 1 if status == "failed" else PREEMPTED
+    return Reply({"run": run, "status": status}, [f"{run}: {status}"], code=code)
+
+
+@verb("rm")
+def rm(
+    runs: Annotated[list[str], argument("RUN", "Runs to delete, with all their files.")],
+    *,
+    is_sure: Annotated[bool, option("--yes -y", "Do not ask.")] = False,
+) -> Lines:
+    """Delete runs with their checkpoints, artifacts and reports."""
+    from burnish.commands.run_control import remove
+
+    for run in runs:
+        path = find_run(run).path
+        if is_sure or typer.confirm(f"delete {path} with everything in it?"):
+            yield f"deleted {remove(run)}"
+
+
+@verb("tag", short_help="Tag a run, or show its tags.")
+def tag_run(
+    run: Run,
+    tags: Annotated[list[str] | None, argument("TAG", "Words to add.")] = None,
+    *,
+    remove: Annotated[list[str] | None, option("--remove TAG", "A tag to take off; repeatable.")] = None,
+) -> Reply:
+    """Tag a run, to find it with `runs ls --tag`; without tags, show those it has."""
+    from burnish.commands.run_control import tag as command
+
+    found = command(run, tags or (), remove=remove or ())
+    return Reply({"run": run, "tags": found}, [", ".join(found) or "no tags"])
+
+
+tail = replace(logs, name="tail", short_help="The same as logs.")
+app = group(
+    *("runs", "Inspect, compare and control runs."),
+    *(ls, show_run, compare, logs, tail, stop, wait, resume, tag_run, rm),
+)
 
 
 def _row_cells(row: "RunRow") -> tuple[str, ...]:
     return (
-        row.name,
+        " ".join([row.name, *(f"[{tag}]" for tag in row.tags)]),
         row.status if row.fault is None else f"{row.status} (unreadable)",
         "-" if row.started is None else moment(row.started),
         duration(row.seconds),

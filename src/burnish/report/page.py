@@ -34,6 +34,7 @@ def render(data: ReportData) -> str:
     source = resources.files("burnish.report").joinpath("page.html.j2").read_text(encoding="utf-8")
     return environment.from_string(source).render(
         data=data,
+        style=read_style(),
         verdict=_verdict(data),
         comparison=_comparison(data),
         curves=list(_curves(data)),
@@ -49,6 +50,11 @@ def render(data: ReportData) -> str:
         chosen=[setting for setting in data.settings if setting.is_chosen],
         defaults=[setting for setting in data.settings if not setting.is_chosen],
     )
+
+
+def read_style() -> Markup:
+    """The look that the report shares with every other page, light and dark."""
+    return Markup(resources.files("burnish.report").joinpath("style.css").read_text(encoding="utf-8"))  # noqa: S704  # ours
 
 
 def _details(data: ReportData) -> dict[str, object]:

@@ -1,0 +1,101 @@
+"""The board over real files, asked over real HTTP by a real server where it matters, else in process."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from burnish.run.record.directory import RunDirectory
+from burnish.ui.board import build_board
+from tests.unit.commands.run_maker import STORY, finish, make_run, predict
+
+TRUTH = ["neg", "pos"] * 20
+
+
+@pytest.fixture
+def board(tmp_path: Path) -> TestClient:
+    for name, rate, wrong in [("base", 1e-5, 2), ("fast", 2e-5, 14)]:
+        run = make_run(tmp_path / name, rate=rate)
+        finish(run, accuracy=0.8)
+        flipped = ["pos" if label == "neg" else "neg" for label in TRUTH[:wrong]]
+        predict(run, flipped + TRUTH[wrong:], TRUTH)
+    return TestClient(build_board(tmp_path), base_url="http://localhost")
+
+
+def mark_as_running(run: RunDirectory) -> None:
+    run.lock.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "heartbeat": time.time()}))
+
+
+def test_the_list_shows_every_run_with_its_scores(board: TestClient) -> None:
+    page = board.get("/").text
+    assert re.findall(r'<tr data-name="(\w+)"', page) == ["base", "fast"]
+    assert "accuracy 0.800" in page
+    assert board.get("/rows").text.strip() in page
+
+
+def test_a_run_is_shown_as_its_report_and_again_while_it_trains(board: TestClient, tmp_path: Path) -> None:
+    assert "Refresh" not in board.get("/run?name=base").headers
+    mark_as_running(make_run(tmp_path / "new", story=STORY[:4]))
+    answer = board.get("/run?name=new")
+    assert answer.headers["Refresh"]
+    assert "<svg" in answer.text
+
+
+def test_two_runs_are_compared_with_the_paired_test_and_their_curves(board: TestClient) -> None:
+    page = board.get("/compare?name=base&name=fast").text
+    assert "base is better by 30.0 points" in page
+    assert "optimizer.learning_rate" in page
+    assert page.count('class="line run-') == 2
+
+
+@pytest.mark.parametrize("name", ["absent", "../base", "/etc", "base/../fast", ""])
+def test_only_names_of_the_list_are_found(board: TestClient, name: str) -> None:
+    answer = board.get("/run", params={"name": name})
+    assert (answer.status_code, answer.headers["content-type"]) == (404, "text/plain; charset=utf-8")
+
+
+def test_nothing_can_be_written_and_another_host_name_is_refused(board: TestClient) -> None:
+    assert board.post("/").status_code == 405
+    assert board.delete("/run?name=base").status_code == 405
+    assert board.get("/", headers={"host": "example.org"}).status_code == 400
+
+
+def test_a_name_is_text_and_never_markup(tmp_path: Path) -> None:
+    make_run(tmp_path / "<script>alert(1)<b>")
+    page = TestClient(build_board(tmp_path), base_url="http://localhost").get("/").text
+    assert "<script>alert" not in page
+    assert (
+        "script-src 'self'"
+        in TestClient(build_board(tmp_path), base_url="http://localhost").get("/").headers["content-security-policy"]
+    )
+
+
+def test_a_spoilt_run_does_not_hide_the_others(board: TestClient, tmp_path: Path) -> None:
+    make_run(tmp_path / "spoilt").events.write_text("nonsense\n")
+    assert board.get("/").text.count("<tr data-name") == 3
+
+
+def test_the_command_serves_until_it_is_stopped(board: TestClient, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "burnish", "ui", str(tmp_path), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            address = re.search(r"http://\S+", process.stderr.readline())[0]
+            deadline = time.monotonic() + 30
+            while True:
+                try:
+                    assert "fast" in httpx.get(address, timeout=10).text
+                    break
+                except httpx.ConnectError:
+                    assert time.monotonic() < deadline
+        finally:
+            process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=30) in (0, -signal.SIGTERM)
