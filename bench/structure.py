@@ -72,6 +72,8 @@ class Structure:
     classes_named_twice: tuple[str, ...] = ()
     long_files: tuple[str, ...] = ()
     long_functions: tuple[str, ...] = ()
+    undocumented_methods: tuple[str, ...] = ()
+    """Public methods without a docstring, of their own or of a class that theirs derives from."""
 
 
 def measure(source: Path = SOURCE, *, max_file: int = 400, max_function: int = 40) -> Structure:
@@ -97,7 +99,27 @@ def measure(source: Path = SOURCE, *, max_file: int = 400, max_function: int = 4
         long_functions=tuple(
             sorted(name for module in code.values() for name, lines in module.functions() if lines > max_function)
         ),
+        undocumented_methods=tuple(sorted(_undocumented(modules))),
     )
+
+
+def _undocumented(modules: Mapping[str, Module]) -> Iterator[str]:
+    """Look for docstrings by the name of a class; one that derives from a class of another library may inherit them."""
+    classes = {
+        each.name: each for module in modules.values() for each in module.tree.body if isinstance(each, ast.ClassDef)
+    }
+
+    def is_documented(name: str, method: str) -> bool:
+        if name not in classes:
+            return name not in {"Protocol", "Component", "ABC", "Generic", "NamedTuple"}
+        own = [each for each in classes[name].body if isinstance(each, ast.FunctionDef) and each.name == method]
+        bases = (ast.unparse(base).partition("[")[0].rpartition(".")[2] for base in classes[name].bases)
+        return any(map(ast.get_docstring, own)) or any(is_documented(base, method) for base in bases)
+
+    for name, each in classes.items():
+        methods = [node.name for node in each.body if isinstance(node, ast.FunctionDef)]
+        public = [method for method in methods if not name.startswith("_") and not method.startswith("_")]
+        yield from (f"{name}.{method}" for method in public if not is_documented(name, method))
 
 
 def _names(source: Path) -> Iterator[tuple[str, Path]]:

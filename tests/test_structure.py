@@ -24,6 +24,15 @@ SMALL_MODULES = {
     *(f"burnish.report.{part}" for part in ("tag_baselines", "trees_baseline")),
     *(f"burnish.tasks.{task}.decoder" for task in ("multiple_choice", "tabular")),  # numpy; a file of every task
 }
+# What a short protocol's class says already.
+NAMED_BY_THEIR_CLASS = {
+    "Assets.max_positions",
+    "DataRequest.seed",
+    "Optimizer.learning_rate",
+    "Optimizer.weight_decay",
+    "Watcher.close",
+    "Watcher.emit",
+}
 
 
 @pytest.fixture(scope="module")
@@ -56,6 +65,10 @@ def test_a_small_module_with_one_importer_joins_it(found: Structure) -> None:
 def test_no_exception_is_left_over(found: Structure) -> None:
     over = SMALL_MODULES - set(found.small_with_one_importer)
     assert not over, f"remove {', '.join(sorted(over))} from SMALL_MODULES"
+
+
+def test_a_method_has_a_docstring_or_overrides_one_that_has(found: Structure) -> None:
+    assert set(found.undocumented_methods) <= NAMED_BY_THEIR_CLASS
 
 
 def test_the_tree_does_not_grow(found: Structure) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import PositiveInt
 
 from burnish.models.transformer import Transformer
+from burnish.spec.protocols import Encoder
 from burnish.tasks.text_classification import TextClassification
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.data.tokens.tokens import TextAssets
-    from burnish.spec.protocols import Assets, Encoder
+    from burnish.spec.protocols import Assets
     from burnish.spec.values import Batch, HeadSpec, Profile, RandomKey, RowFault, Rows
 
 
@@ -29,7 +30,6 @@ class Tickets(TextClassification):
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """Name the columns that prediction needs."""
         return (self.subject, *self.text)
 
     def profile(self, rows: Rows) -> Profile:
@@ -42,7 +42,7 @@ class Tickets(TextClassification):
 
 
 @dataclass(frozen=True)
-class JoinedEncoder:
+class JoinedEncoder(Encoder):
     """Put the subject before the body and leave the rest to another encoder."""
 
     inner: Encoder
@@ -55,15 +55,12 @@ class JoinedEncoder:
         return {**self.inner.key, "joined": [self.subject, self.body]}
 
     def faults(self, rows: Rows) -> Sequence[RowFault]:
-        """List the rows that cannot be used."""
         return self.inner.faults(replace(rows, table=joined(rows.table, self.subject, self.body)))
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Give the features of a table."""
         return self.inner.encode(joined(table, self.subject, self.body))
 
     def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: RandomKey) -> Batch:
-        """Build one batch."""
         return self.inner.collate(features, indices, draw)
 
 

@@ -10,8 +10,6 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from typing_extensions import get_protocol_members
-
 from burnish.catalog import CATALOG, MOVED, Entry
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.nearest import nearest
@@ -113,6 +111,8 @@ class Registry:
         lacking = _lacking(kind, cls)
         if lacking:
             raise _refusal(f"{address} is no {_noun(kind)}: it lacks {', '.join(f'`{each}`' for each in lacking)}")
+        if kind in _PROTOCOLS:
+            protocols.add_defaults(cls, _PROTOCOLS[kind])
         return cls
 
     def name_of(self, kind: str, cls: type) -> str:
@@ -199,8 +199,9 @@ def _lacking(kind: str, cls: type[Component]) -> list[str]:
 
 
 def _lacking_of(protocol: type[Any] | None, cls: type[Component]) -> list[str]:
-    members = get_protocol_members(protocol) if protocol else frozenset()
-    return sorted(each for each in members if not hasattr(cls, each) and each not in cls.model_fields)
+    members = protocols.required_members(protocol) if protocol else frozenset()
+    has = {each for each in dir(cls) if not getattr(getattr(cls, each, None), "__isabstractmethod__", False)}
+    return sorted(members - has - cls.model_fields.keys())
 
 
 def _is_behind(address: str, cls: type) -> bool:

@@ -1,12 +1,16 @@
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
+from types import SimpleNamespace
+from typing import ClassVar
 
 import pytest
 
 from burnish.catalog import CATALOG, MOVED
 from burnish.errors import ConfigError
 from burnish.registry import Registry, is_address
+from burnish.spec.protocols import build_encoder
+from burnish.spec.values import Profile
 from tests.unit.config import fakes
 from tests.unit.config.fakes import HERE, fake_registry
 
@@ -61,6 +65,26 @@ def test_the_same_entry_point_found_twice_is_no_clash() -> None:
 )
 def test_a_refusal_is_a_sentence(name: str, said: str) -> None:
     assert said in refusal(fake_registry(), "tasks", name)
+
+
+def test_a_task_that_derives_from_no_base_gets_the_usual_answers_and_keeps_its_own() -> None:
+    task = fake_registry().load("tasks", "guess")()
+    assert task.views == 1  # its own option
+    assert (task.auto_precision, task.inspected, task.reads_rows) == (None, None, False)
+    profile = Profile("binary")
+    assert task.refine(None, profile) is profile
+    assert not fake_registry().load("models", f"{HERE}:Net")().is_grown
+
+
+def test_an_encoder_that_derives_from_no_base_gets_the_usual_answers() -> None:
+    task = SimpleNamespace(encoder=lambda profile, assets: BareEncoder())
+    encoder = build_encoder(task, Profile("binary"), None)
+    assert (encoder.put_into_words("said"), encoder.notes(None), encoder.counts(None)) == ("said", (), None)
+    assert encoder.key == {"mine": 1}
+
+
+class BareEncoder:
+    key: ClassVar = {"mine": 1}
 
 
 def test_an_unknown_kind_has_no_names() -> None:

@@ -23,7 +23,7 @@ from burnish.errors import BurnishError, CheckpointError, ConfigError, DataError
 from burnish.nearest import nearest
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, parts_of, profile_from_json, profile_of
-from burnish.spec.protocols import Encoder, PutsIntoWords, ReadsRows, Task
+from burnish.spec.protocols import Encoder, Task, build_encoder
 from burnish.spec.values import Array, MemoryMapped, Outcome, Profile, RandomKey
 from burnish.storage import manifest
 
@@ -104,8 +104,7 @@ class Predictor:
             draws=views(self.experiment),
             progress=progress,
         )
-        outcome = self.task.decode(outputs, self.profile, table)
-        return self.encoder.put_into_words(outcome) if isinstance(self.encoder, PutsIntoWords) else outcome
+        return self.encoder.put_into_words(self.task.decode(outputs, self.profile, table))
 
 
 def load_all(path: Path, *, trust_code: bool = False) -> dict[str, Predictor]:
@@ -152,7 +151,7 @@ def _chosen(predictors: Mapping[str, Predictor], task: str | None, path: Path) -
 
 def views(experiment: Experiment) -> list[RandomKey]:
     """Give the draws that a prediction averages over: fixed, so that a prediction is repeatable."""
-    seed, number = experiment.runtime.seed, experiment.task.num_views
+    seed, number = experiment.runtime.seed, experiment.task.views
     return [RandomKey(seed=seed, epoch=0, is_training=False, view=view) for view in range(number)]
 
 
@@ -165,8 +164,8 @@ def table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile)
 
 
 def _table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile) -> pa.Table:
-    if isinstance(task, ReadsRows):
-        return task.table(rows, profile)
+    if (table := task.table(rows, profile)) is not None:
+        return table
     names = [name for name in task.training_columns if any(name in row for row in rows)]
     missing = [name for name in task.input_columns if name not in names]
     if missing:
@@ -222,7 +221,7 @@ def _assemble(path: Path, experiment: Experiment) -> dict[str, Predictor]:
     predictors: dict[str, Predictor] = {}
     for group, (name, part) in enumerate(parts_of(experiment).items()):
         profile = profile_of(whole, name)
-        encoder = part.task.encoder(profile, assets)
+        encoder = build_encoder(part.task, profile, assets)
         predictors[name] = Predictor(part, profile, Grouped(encoder, group) if name else encoder, infer)
     return predictors
 

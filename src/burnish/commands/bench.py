@@ -15,7 +15,6 @@ from burnish.launch.local import run_worker
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.ending import error_of
 from burnish.run.record.plan import settle_plan
-from burnish.spec.protocols import Growing
 
 _WORKER = "burnish.commands.bench_worker"
 
@@ -72,7 +71,7 @@ def bench(
 ) -> BenchResult:
     """Train and predict a sample of the rows in turn, in a worker like any other; leave nothing behind."""
     resolved = check(str(experiment), configs=[str(path) for path in configs], overrides=overrides)
-    if isinstance(resolved.experiment.model, Growing):
+    if resolved.experiment.model.is_grown:
         raise ConfigError([Problem("model: boosted trees have no steps to measure; `burnish train` takes seconds")])
     heard: list[dict[str, Any]] = []
     tell("preparing the data")

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from burnish.artifact.locate import find_artifact
 from burnish.data.sources.address import find
 from burnish.errors import DataError
-from burnish.spec.protocols import NotesDefaults, ReadsRows
 from burnish.spec.values import Outcome, Rows
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ def predict(
             'of a DataFrame, give df.to_dict("records")'
         )
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
-    if isinstance(predictor.task, ReadsRows):
+    if predictor.task.reads_rows:
         return predictor.predict(rows)
     _refuse_wrong_number(rows, predictor.input_columns, target=target)
     return predictor.predict([_renamed(row, predictor.input_columns) for row in rows])
@@ -80,7 +79,7 @@ def predict_file(
     if out is not None and out.suffix == ".tsv":
         refuse_breaks(rows.table)  # now, not after an hour of predicting
     outcome = predict_rows(predictor, rows, progress=progress)
-    notes = predictor.encoder.notes(rows) if isinstance(predictor.encoder, NotesDefaults) else ()
+    notes = predictor.encoder.notes(rows)
     table = _beside(rows.table, outcome)
     if out is not None:
         _write(table, out)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field, NonNegativeFloat, PositiveInt
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 class Gbdt(TableModel):
     """Gradient-boosted trees (LightGBM): fast and hard to beat on small tables."""
+
+    is_grown: ClassVar[bool] = True
 
     rounds: PositiveInt = 2000
     """Trees at most (for several classes, of each class)."""
@@ -46,6 +48,10 @@ class Gbdt(TableModel):
                 "patience": self.patience,
             }
         )
+
+    def usual_rate(self, network: object) -> float:
+        """Say how much each round counts."""
+        return self.learning_rate
 
     def network(self, head: HeadSpec, assets: Assets) -> BoostedTrees:
         """Give what trees will be grown in."""

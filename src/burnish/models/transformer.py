@@ -12,7 +12,7 @@ from burnish.errors import ConfigError
 from burnish.models.transformers.locate_model import FORMS, HubCopy, check_name, local_folder
 from burnish.models.transformers.positions import read_config, usable_positions
 from burnish.spec.component import Component, RunsCode
-from burnish.spec.protocols import Assets
+from burnish.spec.protocols import Architecture, Assets
 from burnish.spec.values import HeadSpec
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Lora(Component):
     """Ends of the names of the layers to adapt, like ["query", "value"]; by default those usual for the model."""
 
 
-class Transformer(Component):
+class Transformer(Architecture):
     """Any encoder or decoder of the `transformers` library, fine-tuned or trained from scratch."""
 
     shorthand = "name"

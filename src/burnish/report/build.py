@@ -24,7 +24,6 @@ from burnish.run.preparation.prepare import PreparedTask
 from burnish.run.record.directory import RunDirectory, read_json, write_json, write_text
 from burnish.run.record.result import THIS_RUN, sheet_from_json, sheet_to_json
 from burnish.spec.experiment import Experiment
-from burnish.spec.protocols import Growing
 from burnish.spec.values import Array, Outcome, Score, Times
 from burnish.tasks.token_classification import TokenClassification
 
@@ -85,7 +84,7 @@ def _beside_a_table(
 ) -> dict[str, Outcome]:
     features, seed = prepared.features, experiment.runtime.seed
     found = table_baselines(features["train"], features[split], outcome, profile=prepared.profile, seed=seed, note=note)
-    if isinstance(experiment.model, Growing):
+    if experiment.model.is_grown:
         return found
     trees = boosted_trees(prepared, experiment.task, split=split, seed=seed, note=note)
     return found if trees is None else {**found, "boosted_trees": trees}

@@ -20,9 +20,7 @@ from burnish.run.seeding_torch import seed_everything
 from burnish.spec.experiment import Batching, Experiment, TrainPolicy
 from burnish.spec.interval import Interval
 from burnish.spec.parts import ALONE
-from burnish.spec.protocols import ChoosesBatch, ChoosesRate, CountsLabels, Expects, Growing, Joint
-
-_RATE_OF_TABLES, _RATE_OF_TEXTS = 2e-3, 2e-5
+from burnish.spec.protocols import Joint
 
 
 def build_learner(
@@ -34,11 +32,11 @@ def build_learner(
     head = experiment.task.head(prepared.profile)
     network = experiment.model.network(head, prepared.assets).to(precision.device)
     alone = prepared.parts.get(ALONE)
-    if alone is not None and isinstance(network, Expects) and isinstance(alone.encoder, CountsLabels):
-        network.expect(alone.encoder.counts(alone.features["train"]))
-    if isinstance(experiment.model, Growing):
+    if alone is not None:
+        experiment.model.expect(network, lambda: alone.encoder.counts(alone.features["train"]))
+    if experiment.model.is_grown:
         refuse_processes(world)
-        rate = experiment.model.learning_rate
+        rate = experiment.model.usual_rate(network)
         whole = prepared.parts[ALONE]
         return BoostingLearner(network, lambda: whole.batch_of("train"), precision=precision, learning_rate=rate)
     rate, decay = rate_of(experiment, network), experiment.optimizer.weight_decay
@@ -60,12 +58,7 @@ def build_learner(
 def rate_of(experiment: Experiment, network: Any) -> float:
     """Give the learning rate, where `auto` follows from the network."""
     rate = experiment.optimizer.learning_rate
-    if rate != "auto":
-        return rate
-    if isinstance(network, ChoosesRate):
-        return network.usual_rate
-    # A network of the user's own that names no rate: as for our networks on tables, or for a large transformer.
-    return _RATE_OF_TABLES if "tabular" in experiment.model.heads else _RATE_OF_TEXTS
+    return experiment.model.usual_rate(network) if rate == "auto" else rate
 
 
 def build_stream(experiment: Experiment, prepared: PreparedData, world: World) -> BatchStream:
@@ -77,8 +70,7 @@ def build_stream(experiment: Experiment, prepared: PreparedData, world: World) -
 
 
 def _batching(experiment: Experiment, num_rows: int) -> Batching:
-    most = {"most": experiment.model.auto_batch} if isinstance(experiment.model, ChoosesBatch) else {}
-    return experiment.train.batch.settled(num_rows, **most)
+    return experiment.train.batch.settled(num_rows, most=experiment.model.auto_batch)
 
 
 def _mixture(experiment: Experiment, task: Joint, prepared: PreparedData) -> Mixed:
@@ -149,8 +141,7 @@ def build_milestones(scorer: Scorer, stream: BatchStream) -> Milestones:
 
 def policy_of(experiment: Experiment) -> TrainPolicy:
     """Give how long to train: as the experiment says, or as the model's own options do."""
-    model = experiment.model
-    return model.policy(experiment.train) if isinstance(model, Growing) else experiment.train
+    return experiment.model.policy(experiment.train)
 
 
 def facts_of(scorer: Scorer, learner: Learner | BoostingLearner, stream: BatchStream) -> dict[str, Any]:

@@ -63,7 +63,7 @@ def _parts(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 
 def _shared_head(experiment: Experiment, name: str, task: Task) -> Iterator[tuple[str, str]]:
-    given = getattr(experiment.model, "joint_heads", ())
+    given = experiment.model.joint_heads
     if given and not set(task.heads) & set(given):
         yield (
             f"task.tasks.{name}",

@@ -19,7 +19,6 @@ from burnish.run.predicting.scoring import scored
 from burnish.run.record.directory import write_json
 from burnish.run.record.result import ScoreSheet, sheet_to_json
 from burnish.spec.parts import ALONE, joined_profile, named
-from burnish.spec.protocols import Inspected, Refines
 from burnish.spec.values import Outcome, Profile
 
 _GOLDEN_ROWS = 8
@@ -91,8 +90,6 @@ def refined(trained: Trained) -> tuple[Trained, dict[str, Outcome]]:
     Where there was nothing to fit, what was predicted for it still holds and is given too.
     """
     task, scorer = trained.experiment.task, trained.scorer
-    if not isinstance(task, Refines):
-        return trained, {}
     outcome = scorer.outcome("validation", trained.learner.infer, fitting=trained.fitting)
     profile = task.refine(outcome, trained.prepared.profile)
     if profile is trained.prepared.profile:
@@ -164,14 +161,14 @@ def _write_insights(trained: Trained, outcomes: Mapping[str, Outcome]) -> list[s
 
     On the test rows, or else on those of validation.
     """
-    task, prepared = trained.experiment.task, trained.prepared
+    inspected, prepared = trained.experiment.task.inspected, trained.prepared
     split = "test" if "test" in outcomes else "validation"
-    if not isinstance(task, Inspected) or outcomes[split].truth is None:
+    if inspected is None or outcomes[split].truth is None:
         return []
     predictor = _predictor(trained)
     metrics, table = trained.scorer.metrics, prepared.rows[split].table
     inspection = Inspection(predictor, table, outcomes[split], metrics, trained.scorer.headline())
-    found = inspection.look(task, seed=trained.experiment.runtime.seed)
+    found = inspection.look(inspected, seed=trained.experiment.runtime.seed)
     write_json(trained.run.directory.insights, {"split": split, **found})
     importance = found["importance"]
     known = {name: found["mean"] for name, found in importance.items() if found is not None}

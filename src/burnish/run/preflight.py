@@ -12,7 +12,6 @@ from burnish.engine.device import explain_absent, is_surely_absent
 from burnish.errors import Problem
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import parts_of, unmatched
-from burnish.spec.protocols import NamesFolders
 
 
 def absent_inputs(resolved: Resolved) -> list[Problem]:
@@ -55,8 +54,7 @@ def _is_absent(folder: object) -> bool:
 
 
 def _model(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    model = experiment.model
-    for option, sentence in model.absent() if isinstance(model, NamesFolders) else ():
+    for option, sentence in experiment.model.absent():
         yield f"model.{option}", sentence
 
 

@@ -10,7 +10,6 @@ from burnish.spec.component import Component, Slot
 from burnish.spec.interval import NEVER, Interval
 from burnish.spec.protocols import (
     Architecture,
-    ChoosesPrecision,
     DataSource,
     Metric,
     Optimizer,
@@ -175,6 +174,6 @@ class Experiment(Component):
     @property
     def settled_runtime(self) -> Runtime:
         """The runtime with the task's own choice of precision, where neither is it stated nor left to the device."""
-        if self.runtime.precision != "auto" or not isinstance(self.task, ChoosesPrecision):
+        if self.runtime.precision != "auto" or self.task.auto_precision is None:
             return self.runtime
         return self.runtime.model_copy(update={"precision": self.task.auto_precision})

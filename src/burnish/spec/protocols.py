@@ -1,11 +1,15 @@
-"""What a component of each kind must be able to do; five methods at most."""
+"""What a component of each kind must be able to do, and the usual answer to what it may be asked besides."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
+from typing_extensions import get_protocol_members, is_protocol
+
+from burnish.spec.component import Component
 from burnish.spec.events import Event
 from burnish.spec.values import (
     Array,
@@ -25,6 +29,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.spec.experiment import TrainPolicy
+
+_RATE_OF_TABLES, _RATE_OF_TEXTS = 2e-3, 2e-5
+"""Of a network that names no rate: as for our networks on tables, or for a large transformer."""
 
 
 @runtime_checkable
@@ -57,54 +64,80 @@ class DataRequest(Protocol):
         ...
 
 
-@runtime_checkable
-class Task(Protocol):
-    """One kind of problem."""
+class Task(Component):
+    """One kind of problem; what is not abstract has an answer that suits most tasks."""
 
     heads: ClassVar[tuple[str, ...]]
+    auto_precision: ClassVar[Literal["fp32", "bf16", "fp16"] | None] = None
+    """What `runtime.precision: auto` had better be, whatever the device could do."""
 
     @property
+    @abstractmethod
     def training_columns(self) -> tuple[str, ...]:
-        """Name the columns that training reads."""
-        ...
+        """The columns that training reads."""
 
     @property
+    @abstractmethod
     def input_columns(self) -> tuple[str, ...]:
-        """Name the columns that prediction needs."""
-        ...
+        """The columns that prediction needs."""
 
     @property
     def stratify(self) -> str | None:
-        """Name the column whose classes every split should hold in proportion, if any."""
-        ...
+        """The column whose classes every split should hold in proportion, if any."""
+        return None
 
     @property
-    def num_views(self) -> int:
-        """Say how many random views of a row a prediction averages."""
-        ...
+    def views(self) -> int:
+        """How many random views of a row a prediction averages: the option `num_views`, where a task has it."""
+        return int(getattr(self, "num_views", 1))
 
+    @property
+    def inspected(self) -> Inspected | None:
+        """What a report looks at column by column when a run is over; None for nothing."""
+        return self if isinstance(self, Inspected) else None
+
+    @property
+    def reads_rows(self) -> bool:
+        """Whether `table` is the task's own."""
+        return type(self).table is not Task.table
+
+    @abstractmethod
     def profile(self, rows: Rows) -> Profile:
         """Look at the training rows: labels, kind, statistics."""
-        ...
 
+    @abstractmethod
     def head(self, profile: Profile) -> HeadSpec:
         """Say what the network must end in."""
-        ...
 
+    @abstractmethod
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         """Turn rows into features and features into batches."""
-        ...
 
+    @abstractmethod
     def decode(self, outputs: Mapping[str, Array], profile: Profile, table: pa.Table | None = None) -> Outcome:
         """Turn a network's raw outputs (`logits`, `row`, `label` if known, `at_…`) into decisions, one entry a row.
 
         `table` holds the rows that were predicted, for a task that must look at them again.
         """
-        ...
 
+    @abstractmethod
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give the metrics that make sense here; with no profile, those that any profile could give."""
-        ...
+        """List the metrics that make sense here; with no profile, those that any profile could need."""
+
+    def refine(self, outcome: Outcome, profile: Profile) -> Profile:
+        """Fit to the validation rows, once the weights are final, what every later answer uses, such as a threshold."""
+        return profile
+
+    def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> pa.Table | None:
+        """Put rows given one by one into the columns that prediction reads; None if they need no special reading.
+
+        Refuses what cannot be read by row and column, all at once.
+        """
+        return None
+
+    def input_specs(self, profile: Profile) -> Sequence[Any]:
+        """Describe the columns that prediction reads as `ColumnSpec`s, in order; by default all are required texts."""
+        return ()
 
 
 @runtime_checkable
@@ -133,28 +166,12 @@ class Joint(Protocol):
 
 
 @runtime_checkable
-class ChoosesPrecision(Protocol):
-    """A task that knows what `runtime.precision: auto` had better be, whatever the device could do."""
-
-    auto_precision: ClassVar[Literal["fp32", "bf16", "fp16"]]
-
-
-@runtime_checkable
 class Sets(Protocol):
     """Several sources of rows, one a task; written where a source may be."""
 
     @property
     def sets(self) -> Mapping[str, DataSource]:
         """Give each source by the name of its task."""
-        ...
-
-
-@runtime_checkable
-class Refines(Protocol):
-    """A task that learns a little more from the validation rows once the weights are final."""
-
-    def refine(self, outcome: Outcome, profile: Profile) -> Profile:
-        """Give the profile that carries what was fitted, such as a decision threshold; every later answer uses it."""
         ...
 
 
@@ -173,83 +190,48 @@ class Inspected(Protocol):
         ...
 
 
-@runtime_checkable
-class ReadsRows(Protocol):
-    """A task that has its own way to put rows given one by one into a table."""
-
-    def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> pa.Table:
-        """Give the columns that prediction reads; refuse what cannot be read by row and column, all at once."""
-        ...
-
-
-class Encoder(Protocol):
-    """Encode batches of rows at once, and build batches from what it encoded."""
+class Encoder(ABC):
+    """Encodes batches of rows at once, and builds batches from what it encoded."""
 
     @property
+    @abstractmethod
     def key(self) -> Mapping[str, object]:
         """All that shapes the features, for the cache: tokenizer digest, policy, version."""
-        ...
 
+    @abstractmethod
     def faults(self, rows: Rows) -> Sequence[RowFault]:
         """List the rows that cannot be used."""
-        ...
 
+    @abstractmethod
     def encode(self, table: pa.Table) -> pa.Table:
-        """Give features: any columns, and always `length` (int32) and `row` (int64, position in the table)."""
-        ...
+        """Make features: any columns, and always `length` (int32) and `row` (int64, position in the table)."""
 
+    @abstractmethod
     def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: RandomKey) -> Batch:
         """Build one padded batch from the features at these positions; every array has one entry a feature.
 
         With `scored` (bool [n, length]) the network answers at those places only, and `label` has the same shape.
-        What begins with `at_` comes back beside the answers.
+        What begins with `at_` comes back next to the answers.
         """
-        ...
-
-
-@runtime_checkable
-class LimitsFeatures(Protocol):
-    """An encoder that knows what its features can hold, so that those of a prepared folder need not be believed."""
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterable[FeatureLimit]:
-        """Give the limits of each column, of rows 0 to below `num_rows`; a later one may rely on those before it."""
-        ...
+        """Limit what each column can hold, of rows 0 to below `num_rows`; a later limit may rely on those before it.
 
-
-@runtime_checkable
-class PutsIntoWords(Protocol):
-    """An encoder that can write ids in the answers to rows as words, for which it has the vocabulary."""
+        Features of a prepared folder are checked against them, so that they need not be believed.
+        """
+        return ()
 
     def put_into_words(self, outcome: Outcome) -> Outcome:
-        """Give the outcome with `answers` that people can read."""
-        ...
-
-
-@runtime_checkable
-class NotesDefaults(Protocol):
-    """An encoder of rows in which a column or a cell may be missing, because there are defaults."""
+        """Write ids in the answers to rows as words, for which the encoder has the vocabulary."""
+        return outcome
 
     def notes(self, rows: Rows) -> Sequence[str]:
-        """Say in sentences which defaults are used in rows to predict, and why."""
-        ...
+        """Say in sentences which defaults are used for what rows to predict lack, and why."""
+        return ()
 
-
-@runtime_checkable
-class CountsLabels(Protocol):
-    """An encoder that can tell how often each thing to guess comes."""
-
-    def counts(self, features: pa.Table) -> Array:
-        """Count, by id."""
-        ...
-
-
-@runtime_checkable
-class Expects(Protocol):
-    """A network whose output, where it is new, can begin at how often each thing comes."""
-
-    def expect(self, counts: Array) -> None:
-        """Be told the counts by id, before the first step."""
-        ...
+    def counts(self, features: pa.Table) -> Array | None:
+        """Count by id how often each thing to guess comes; None where nothing is guessed."""
+        return None
 
 
 class Assets(Protocol):
@@ -267,66 +249,54 @@ class Assets(Protocol):
         ...
 
 
-@runtime_checkable
-class Architecture(Protocol):
-    """A family of networks."""
+class Architecture(Component):
+    """A family of networks; what is not abstract has an answer that suits most of them."""
 
     heads: ClassVar[tuple[str, ...]]
+    joint_heads: ClassVar[tuple[str, ...]] = ()
+    """Heads that may share the same layers, for several tasks at once."""
+    auto_batch: ClassVar[int] = 256
+    """How many examples `train.batch: auto` takes at most."""
+    is_grown: ClassVar[bool] = False
+    """Whether the network grows by rounds over the whole table, instead of learning from batches."""
 
+    @abstractmethod
     def max_positions(self) -> int | None:
         """Tell the longest input if that is known without loading anything heavy."""
-        ...
 
+    @abstractmethod
     def assets(self) -> Assets:
         """Load the tokenizer; no weights yet."""
-        ...
 
+    @abstractmethod
     def network(self, head: HeadSpec, assets: Assets) -> Any:
         """Build a `torch.nn.Module` that maps a batch of tensors to logits."""
-        ...
 
+    @abstractmethod
     def save(self, network: Any, directory: Path) -> None:
         """Write a network's weights and shape into an artifact."""
-        ...
 
+    @abstractmethod
     def load(self, directory: Path, head: HeadSpec) -> Any:
         """Rebuild a network from an artifact, whatever it was first made from."""
-        ...
-
-
-@runtime_checkable
-class NamesFolders(Protocol):
-    """An architecture that can say which of the folders that it names are not there, without loading anything."""
 
     def absent(self) -> Iterable[tuple[str, str]]:
-        """Give an option of the model and a sentence for each."""
-        ...
+        """List the folders that the options name and that are not there: an option of the model and a sentence each."""
+        return ()
 
-
-@runtime_checkable
-class Growing(Protocol):
-    """An architecture whose network is grown by rounds over the whole table, and not learned from batches."""
-
-    @property
-    def learning_rate(self) -> float: ...
     def policy(self, asked: TrainPolicy) -> TrainPolicy:
-        """Give how long to train, for an experiment that asked so."""
-        ...
+        """Decide how long to train, for an experiment that asked so."""
+        return asked
 
+    def usual_rate(self, network: Any) -> float:
+        """Choose what `optimizer.learning_rate: auto` is; a network may say so itself, as `usual_rate`."""
+        return float(getattr(network, "usual_rate", _RATE_OF_TABLES if "tabular" in self.heads else _RATE_OF_TEXTS))
 
-@runtime_checkable
-class ChoosesBatch(Protocol):
-    """An architecture that knows how many examples `train.batch: auto` takes at most."""
-
-    auto_batch: ClassVar[int]
-
-
-@runtime_checkable
-class ChoosesRate(Protocol):
-    """A network that knows what `optimizer.learning_rate: auto` is for its size."""
-
-    @property
-    def usual_rate(self) -> float: ...
+    def expect(self, network: Any, counts: Callable[[], Array | None]) -> None:
+        """Let a new output begin at how often each thing to guess comes, in a network that has `expect`."""
+        expect = getattr(network, "expect", None)
+        if expect is not None and (counted := counts()) is not None:
+            expect(counted)
 
 
 @runtime_checkable
@@ -396,3 +366,25 @@ class Watcher(Protocol):
 
     def emit(self, event: Event) -> None: ...
     def close(self) -> None: ...
+
+
+def build_encoder(task: Task, profile: Profile, assets: Assets) -> Encoder:
+    """Ask a task for its encoder; one of the user's own may lack what is optional."""
+    encoder = task.encoder(profile, assets)
+    add_defaults(type(encoder), Encoder)
+    return encoder
+
+
+def required_members(protocol: type) -> frozenset[str]:
+    """Name what a component of a kind must have: all of a protocol, and of a base class what it leaves open."""
+    if is_protocol(protocol):
+        return get_protocol_members(protocol)
+    left_open = {name for name in protocol.__annotations__ if not hasattr(protocol, name)}
+    return frozenset(left_open | getattr(protocol, "__abstractmethods__", frozenset()))
+
+
+def add_defaults(cls: type, base: type) -> None:
+    """Give a plug-in's class that does not derive from the base the usual answers to what it leaves open."""
+    own = {*dir(cls), *getattr(cls, "model_fields", ()), *getattr(base, "__abstractmethods__", ())}
+    for name in sorted(name for name in vars(base).keys() - own if not name.startswith("_")):
+        setattr(cls, name, vars(base)[name])

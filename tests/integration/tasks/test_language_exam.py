@@ -20,7 +20,6 @@ from burnish.models.transformers import replaced_torch
 from burnish.run.build import build_learner
 from burnish.run.record.result import RunResult
 from burnish.spec.parts import ALONE
-from burnish.spec.protocols import CountsLabels
 from burnish.spec.values import HeadSpec, Objective
 from tests.integration.tasks.exam import TaskExam
 from tests.integration.tasks.examined import Examined
@@ -89,7 +88,6 @@ class BeginsAtCounts:
 
     def test_the_first_guess_is_how_often_each_token_comes(self, examined: Examined) -> None:
         part = examined.prepared.parts[ALONE]
-        assert isinstance(part.encoder, CountsLabels)
         learner = build_learner(examined.resolved.experiment, examined.prepared, Solo())
         bias = learner.network.model.get_output_embeddings().bias.detach().double()
         seen = torch.from_numpy(part.encoder.counts(part.features["train"])) + 1

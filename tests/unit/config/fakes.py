@@ -5,7 +5,6 @@ from importlib.metadata import EntryPoint
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, SkipValidation, model_validator
-from typing_extensions import get_protocol_members
 
 from burnish.catalog import Entry
 from burnish.config.nodes import Branch
@@ -21,6 +20,7 @@ from burnish.spec.protocols import (
     Task,
     Tracker,
     Truncation,
+    required_members,
 )
 
 _ANSWERS: Mapping[str, Any] = {
@@ -35,7 +35,7 @@ def able(protocol: type[Any]) -> Callable[[type], type]:
     """Give a class every member of a protocol that it lacks."""
 
     def give(cls: Any) -> Any:
-        for member in get_protocol_members(protocol) - set(cls.model_fields):
+        for member in required_members(protocol) - set(cls.model_fields):
             setattr(cls, member, _ANSWERS.get(member))
         return cls
 

@@ -14,7 +14,7 @@ from burnish.data.batching.rng import generator
 from burnish.data.splits.splits import apportion
 from burnish.errors import DataError
 from burnish.spec.experiment import Batching
-from burnish.spec.protocols import Encoder, NotesDefaults, PutsIntoWords
+from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, Outcome, RandomKey, RowFault, Rows
 
 Power = Callable[[int], float]
@@ -102,7 +102,7 @@ class Mixed:
 
 
 @dataclass(frozen=True)
-class Grouped:
+class Grouped(Encoder):
     """Encode as another encoder does, and say in every batch which group it belongs to."""
 
     encoder: Encoder
@@ -114,7 +114,6 @@ class Grouped:
         return self.encoder.key
 
     def faults(self, rows: Rows) -> Sequence[RowFault]:
-        """List the rows that cannot be used."""
         return self.encoder.faults(rows)
 
     def encode(self, table: pa.Table) -> pa.Table:
@@ -127,9 +126,7 @@ class Grouped:
         return {**batch, "group": np.full(len(indices), self.group)}
 
     def put_into_words(self, outcome: Outcome) -> Outcome:
-        """Write ids in the answers as words, where the encoder does so."""
-        return self.encoder.put_into_words(outcome) if isinstance(self.encoder, PutsIntoWords) else outcome
+        return self.encoder.put_into_words(outcome)
 
     def notes(self, rows: Rows) -> Sequence[str]:
-        """Say what is used for what rows lack, where the encoder does so."""
-        return self.encoder.notes(rows) if isinstance(self.encoder, NotesDefaults) else ()
+        return self.encoder.notes(rows)

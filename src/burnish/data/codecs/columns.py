@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, get_args
 
 from burnish.errors import DataError
+from burnish.spec.protocols import Task
 from burnish.spec.values import Profile
 
 Kind = Literal["number", "integer", "boolean", "text", "flag", "time", "words", "texts"]
@@ -55,15 +56,6 @@ class ColumnSpec:
         return self.is_read and self.is_required and self.default is None
 
 
-@runtime_checkable
-class KnowsColumns(Protocol):
-    """A task that can tell more of its columns than their names."""
-
-    def input_specs(self, profile: Profile) -> Sequence[ColumnSpec]:
-        """Describe the columns that prediction reads, in their order."""
-        ...
-
-
 def read_columns(columns: Iterable[ColumnSpec]) -> list[ColumnSpec]:
     """Give the columns whose values are read."""
     return [spec for spec in columns if spec.is_read]
@@ -85,11 +77,9 @@ def text_columns(names: Iterable[str]) -> tuple[ColumnSpec, ...]:
     return tuple(ColumnSpec(name) for name in names)
 
 
-def columns_of(task: object, profile: Profile) -> tuple[ColumnSpec, ...]:
+def columns_of(task: Task, profile: Profile) -> tuple[ColumnSpec, ...]:
     """Give the columns that a task describes, else texts under the names of its `input_columns`."""
-    if isinstance(task, KnowsColumns):
-        return tuple(task.input_specs(profile))
-    return text_columns(getattr(task, "input_columns", ()))
+    return tuple(task.input_specs(profile)) or text_columns(task.input_columns)
 
 
 def format_of(content_type: str) -> FormatName:

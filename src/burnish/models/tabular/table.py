@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field, PositiveFloat, PositiveInt
 
 from burnish.spec.component import Component
-from burnish.spec.protocols import Assets
+from burnish.spec.protocols import Architecture
 from burnish.spec.values import HeadSpec, TableInputs
 
 if TYPE_CHECKING:
@@ -47,11 +47,10 @@ class NumberEmbedding(Component):
     """The spread of the first frequencies, for `periodic`: more follows finer detail."""
 
 
-class TableModel(Component):
+class TableModel(Architecture):
     """A model over the numbers, categories and wide ids of a row."""
 
     heads: ClassVar[tuple[str, ...]] = ("tabular",)
-    auto_batch: ClassVar[int] = 256
 
     def max_positions(self) -> None:
         """Tell that rows have no length."""
@@ -71,10 +70,6 @@ class TableModel(Component):
         from burnish.models.tabular.table_torch import load_network
 
         return load_network(self.network(head, self.assets()), directory)
-
-    def network(self, head: HeadSpec, assets: Assets) -> TableNetwork:
-        """Build the network; its weights are drawn from torch's generator."""
-        raise NotImplementedError
 
 
 class Layered(TableModel):

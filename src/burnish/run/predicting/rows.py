@@ -11,7 +11,6 @@ from burnish.errors import CheckpointError, DataError
 from burnish.run.preparation.inputs import changed_files, digests_of, of_task
 from burnish.run.preparation.prepare import request_of
 from burnish.spec.parts import named
-from burnish.spec.protocols import NotesDefaults
 from burnish.spec.values import Rows, Splits
 
 
@@ -46,7 +45,7 @@ def rows_to_score(
 
 
 def _defaults(predictor: Predictor, rows: Rows) -> Sequence[str]:
-    return predictor.encoder.notes(rows) if isinstance(predictor.encoder, NotesDefaults) else ()
+    return predictor.encoder.notes(rows)
 
 
 def _changes(task: str, splits: Splits, split: str, trained_on: Mapping[str, str]) -> list[str]:

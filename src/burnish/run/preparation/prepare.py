@@ -26,7 +26,7 @@ from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.selection import refuse_misfits, refuse_unlike
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, joined_profile, named, parts_of
-from burnish.spec.protocols import Assets, Encoder
+from burnish.spec.protocols import Assets, Encoder, build_encoder
 from burnish.spec.values import Array, Batch, Profile, RandomKey, RowFault, Rows, Splits
 from burnish.tasks.tabular.encoder import unseen_cells
 
@@ -206,7 +206,7 @@ def _ready(
         _record(record, profile, digests)
     assets = experiment.model.assets()
     with trained_on.reading():
-        encoder = experiment.task.encoder(profile, assets)
+        encoder = build_encoder(experiment.task, profile, assets)
     if isinstance(experiment.data, PreparedFolder):
         refuse_misfit(experiment.data.dir, encoder)
     sound = partial(_sound, experiment=experiment, encoder=encoder, quarantine=quarantine)

@@ -15,7 +15,7 @@ from burnish.data.options import NAMES
 from burnish.data.rows import demand, from_file
 from burnish.errors import DataError
 from burnish.run.prepared import FEATURES, FORMAT, ROWS, shard_name
-from burnish.spec.protocols import DataRequest, Encoder, LimitsFeatures
+from burnish.spec.protocols import DataRequest, Encoder
 from burnish.spec.values import FeatureLimit, MemoryMapped, Rows, Splits
 from burnish.storage import manifest
 
@@ -76,8 +76,7 @@ def _limits(features: pa.Table, encoder: Encoder, *, num_rows: int) -> Iterator[
         items = column.chunk(0).flatten().null_count if pa.types.is_nested(column.type) else 0
         yield FeatureLimit(f"number of empty cells in {name}", np.array([column.null_count + items]), 0, 0)
     yield FeatureLimit("row", features["row"].to_numpy(), 0, num_rows - 1)
-    if isinstance(encoder, LimitsFeatures):
-        yield from encoder.limits(features, num_rows=num_rows)
+    yield from encoder.limits(features, num_rows=num_rows)
 
 
 def _refuse_beyond(limit: FeatureLimit, *, file: Path) -> None:

@@ -10,7 +10,7 @@ from burnish.data.batching.ragged import pick
 from burnish.data.columns.parse_columns import LARGEST
 from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import demand_tokenizer
-from burnish.spec.protocols import Assets, Truncation
+from burnish.spec.protocols import Assets, Encoder, Truncation
 from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
 from burnish.tasks.tabular.column_types import refuse_other_than_text
 from burnish.tasks.text_classification.encoder import empty_texts
@@ -20,7 +20,7 @@ _SIDES = ("a", "b", "c")
 
 
 @dataclass(frozen=True)
-class SidesEncoder:
+class SidesEncoder(Encoder):
     """Encode the texts of a row that the table has; a label rides along beside all of them."""
 
     codecs: tuple[TextCodec, ...]

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import PositiveFloat, PositiveInt, SkipValidation, model_validator
 
-from burnish.spec.component import Component, Slot
-from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
+from burnish.spec.component import Slot
+from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, RowFault, Rows
 from burnish.tasks.defaults import EMBEDDING
 from burnish.tasks.pooling import Pooling
@@ -15,14 +15,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Retrieval(Component):
+class Retrieval(Task):
     """Train a bi-encoder for search: a query's embedding is close to its passage, with in-batch negatives."""
 
     heads: ClassVar[tuple[str, ...]] = ("embedding",)
     defaults = EMBEDDING
     kind: ClassVar[str] = "retrieval"
-    num_views: ClassVar[int] = 1
-    stratify: ClassVar[str | None] = None
 
     query: str = "query"
     """The column of the first text, the one that prediction embeds."""

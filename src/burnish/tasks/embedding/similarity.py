@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from pydantic import PositiveInt, SkipValidation, model_validator
 
 from burnish.errors import DataError
-from burnish.spec.component import Component, Slot
-from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
+from burnish.spec.component import Slot
+from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.defaults import EMBEDDING
 from burnish.tasks.embedding.retrieval import refuse_windows
@@ -17,14 +17,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-class Similarity(Component):
+class Similarity(Task):
     """Train a bi-encoder for similarity: the cosine of two embeddings says how similar the texts are."""
 
     heads: ClassVar[tuple[str, ...]] = ("embedding",)
     defaults = EMBEDDING
     kind: ClassVar[str] = "regression"
-    num_views: ClassVar[int] = 1
-    stratify: ClassVar[str | None] = None
 
     text: str = "text"
     pair: str = "pair"

@@ -14,6 +14,7 @@ from burnish.data.batching.ragged import Ragged, array_of, pack, positions
 from burnish.data.batching.rng import uniforms
 from burnish.data.tokens.masks import Key, MaskSelection, Replacement
 from burnish.errors import ConfigError, Problem
+from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, Outcome, RandomKey, RowFault, Rows
 from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, ragged_of, valid_of
 from burnish.tasks.language_modeling.decoder import in_words
@@ -25,7 +26,7 @@ PROMPT = "burnish: prompt"
 
 
 @dataclass(frozen=True)
-class MaskedEncoder:
+class MaskedEncoder(Encoder):
     """Encode one text column; a text that holds the mask token itself is one to fill in."""
 
     codec: BlockCodec
@@ -172,7 +173,7 @@ class ReplacedEncoder(MaskedEncoder):
 
 
 @dataclass(frozen=True)
-class CausalEncoder:
+class CausalEncoder(Encoder):
     """Encode one text column; a table that is marked holds texts to continue."""
 
     codec: BlockCodec

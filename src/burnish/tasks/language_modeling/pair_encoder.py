@@ -17,7 +17,8 @@ from burnish.data.tokens.packing import split_sentences, stretches
 from burnish.data.tokens.text import id_limits
 from burnish.data.tokens.tokens import tokenize
 from burnish.errors import ConfigError, Problem
-from burnish.spec.values import Array, Batch, FeatureLimit, Outcome, RandomKey, RowFault, Rows
+from burnish.spec.protocols import Encoder
+from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
 from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, valid_of
 from burnish.tasks.language_modeling.encoder import MaskedEncoder
 from burnish.tasks.language_modeling.masking import Masking
@@ -32,7 +33,7 @@ _CUT, _LOT, _OTHER_CUT, _OTHER = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
-class PairEncoder:
+class PairEncoder(Encoder):
     """Encode documents as stretches, and cut each in two anew every epoch."""
 
     masked: MaskedEncoder
@@ -122,10 +123,6 @@ class PairEncoder:
         room = np.minimum(other.lengths - place, self._room - first.lengths)
         stranger = Ragged(other.values, other.starts + place, room).packed()
         return first, _chosen(is_wrong, stranger, second), is_wrong
-
-    def put_into_words(self, outcome: Outcome) -> Outcome:
-        """Leave likelihoods as they are."""
-        return outcome
 
     @property
     def _room(self) -> int:

@@ -7,8 +7,7 @@ from pydantic import Field, PositiveInt
 
 from burnish.errors import DataError
 from burnish.metrics.language import GuessAccuracy, PairAccuracy, Perplexity
-from burnish.spec.component import Component
-from burnish.spec.protocols import Assets, Encoder, Metric
+from burnish.spec.protocols import Assets, Encoder, Metric, Task
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows, Term
 from burnish.tasks.defaults import TEXT, fine_tuning
 from burnish.tasks.language_modeling.masking import Masking
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from burnish.tasks.language_modeling.block_codec import BlockCodec
 
 
-class LanguageTask(Component):
+class LanguageTask(Task):
     """Learn from a column of text without labels."""
 
     text: str = "text"
@@ -41,16 +40,6 @@ class LanguageTask(Component):
     def input_columns(self) -> tuple[str, ...]:
         """Name the columns that prediction needs."""
         return (self.text,)
-
-    @property
-    def stratify(self) -> str | None:
-        """Name no column: there are no classes."""
-        return None
-
-    @property
-    def num_views(self) -> int:
-        """Take one view of a text."""
-        return 1
 
     def profile(self, rows: Rows) -> Profile:
         """Refuse a column that holds no text at all; nothing else is learned before the tokenizer is known."""

@@ -11,6 +11,7 @@ from burnish.data.batching.padding import pad
 from burnish.data.batching.ragged import Ragged, gather, pack, pick, view
 from burnish.data.tokens.text import TextCodec, id_limits, padding_of
 from burnish.errors import DataError
+from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.labels import as_text
 from burnish.tasks.multiple_choice.rows import ChoiceColumns, ChoiceLabels
@@ -23,7 +24,7 @@ _SIDES = ("a", "b")
 
 
 @dataclass(frozen=True)
-class ChoiceEncoder:
+class ChoiceEncoder(Encoder):
     """Encode every choice beside its context; a row is one feature of as many sequences as it has choices."""
 
     codec: TextCodec

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, PositiveInt, SkipValidation, field_validator, model_validator
 
 from burnish.errors import DataError
-from burnish.spec.component import Component, Slot
-from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
+from burnish.spec.component import Slot
+from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.defaults import TEXT
 
@@ -26,13 +26,11 @@ Columns = Annotated[tuple[str, ...], BeforeValidator(_listed)]
 """One column or several."""
 
 
-class MultipleChoice(Component):
+class MultipleChoice(Task):
     """Multiple choice: pick the option that fits a context; rows may differ in how many they have."""
 
     heads: ClassVar[tuple[str, ...]] = ("multiple_choice",)
     defaults = TEXT
-    num_views: ClassVar[int] = 1
-    stratify: ClassVar[None] = None
 
     context: Columns = ("context",)
     """The column that choices go with: a text, or a list of texts such as the turns of a talk; several are joined."""

@@ -17,7 +17,7 @@ from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import PlacedTokens, TextAssets, tokenize, tokenize_placed
 from burnish.data.truncation import Head
 from burnish.errors import ConfigError, Problem
-from burnish.spec.protocols import Assets
+from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
 from burnish.tasks.question_answering.columns import QuestionColumns
 from burnish.tasks.tabular.column_types import refuse_other_than_text
@@ -36,7 +36,7 @@ class WindowLimits:
 
 
 @dataclass(frozen=True)
-class QuestionEncoder:
+class QuestionEncoder(Encoder):
     """Encode each question with every window of its context."""
 
     assets: TextAssets

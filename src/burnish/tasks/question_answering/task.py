@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import NonNegativeInt, PositiveInt, model_validator
 
-from burnish.spec.component import Component
-from burnish.spec.protocols import Assets, Encoder, Metric
+from burnish.spec.protocols import Assets, Encoder, Metric, Task
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows, Term
 from burnish.tasks.defaults import TEXT
 
@@ -21,7 +20,7 @@ _PLAIN, _BEAM = "question_answering", "question_answering_beam"
 _FITTED, _MAY_BE_OPEN = "null_threshold", "no_answer"
 
 
-class QuestionAnswering(Component):
+class QuestionAnswering(Task):
     """Extractive question answering: find the answer to a question in a given text."""
 
     heads: ClassVar[tuple[str, ...]] = (_PLAIN, _BEAM)
@@ -81,16 +80,6 @@ class QuestionAnswering(Component):
     def input_columns(self) -> tuple[str, ...]:
         """Name the columns that prediction needs."""
         return (self.question, self.context)
-
-    @property
-    def stratify(self) -> str | None:
-        """Answers have no classes."""
-        return None
-
-    @property
-    def num_views(self) -> int:
-        """Read every row once."""
-        return 1
 
     def profile(self, rows: Rows) -> Profile:
         """Find out whether there are questions without an answer."""

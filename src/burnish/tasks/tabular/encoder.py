@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from burnish.data.batching.ragged import Picker
 from burnish.errors import DataError
+from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.labels import LabelColumns, label_limit
 from burnish.tasks.tabular.compact import LARGEST_FLOAT, Compact, fewest_bytes, plan_limits
@@ -29,7 +30,7 @@ _FAULTS_SHOWN = 10
 
 
 @dataclass(frozen=True)
-class TableEncoder:
+class TableEncoder(Encoder):
     """Encode the columns of a plan, the target and the weight."""
 
     plan: TablePlan

@@ -7,8 +7,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_va
 
 from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLoss, PrAuc, RocAuc
 from burnish.metrics.regression import R2, GammaDeviance, Mae, Pinball, PoissonDeviance, Rmse
-from burnish.spec.component import Component
-from burnish.spec.protocols import Assets, Encoder, Metric
+from burnish.spec.protocols import Assets, Encoder, Metric, Task
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, weights_of
 from burnish.tasks.defaults import TABLE
@@ -35,12 +34,11 @@ _NUMBERS: tuple[Metric, ...] = (Rmse(), Mae(), R2())
 """Of each kind of target, the first metric is the one that a run is judged by."""
 
 
-class Tabular(Component):
+class Tabular(Task):
     """Predict one column of a table from the others; column types are detected unless stated."""
 
     heads: ClassVar[tuple[str, ...]] = ("tabular",)
     defaults = TABLE
-    num_views: ClassVar[int] = 1
     auto_precision: ClassVar[Literal["fp32"]] = "fp32"
     """With 8 bits of precision, rows that differ would get the same answer, and the networks are small anyway."""
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.batching.ragged import pick
-from burnish.spec.protocols import Encoder, LimitsFeatures
+from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
 from burnish.tasks.tabular.compact import matrix_column, plan_limits
 from burnish.tasks.tabular.encoder import refuse_faults
@@ -20,7 +20,7 @@ _TYPES = {"numbers": np.float32, "categories": np.int64}
 
 
 @dataclass(frozen=True)
-class BesideEncoder:
+class BesideEncoder(Encoder):
     """Leave texts and labels to another encoder, and repeat a row's columns beside each window of its text."""
 
     text: Encoder
@@ -53,8 +53,7 @@ class BesideEncoder:
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
         """Give the limits of texts and of cells."""
-        if isinstance(self.text, LimitsFeatures):
-            yield from self.text.limits(features, num_rows=num_rows)
+        yield from self.text.limits(features, num_rows=num_rows)
         yield from plan_limits(features, self.plan.inputs)
 
     def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from burnish.data.batching.ragged import pick
 from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import demand_tokenizer
-from burnish.spec.protocols import Assets, Truncation
+from burnish.spec.protocols import Assets, Encoder, Truncation
 from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.labels import LabelColumns, label_limit
 from burnish.tasks.tabular.column_types import refuse_other_than_labels, refuse_other_than_text
@@ -19,7 +19,7 @@ from burnish.tasks.tabular.target import Measure
 
 
 @dataclass(frozen=True)
-class TextEncoder:
+class TextEncoder(Encoder):
     """Encode a text, of one column or several, with its pair if there is one, and the label."""
 
     codec: TextCodec

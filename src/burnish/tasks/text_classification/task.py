@@ -8,8 +8,8 @@ from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_va
 from burnish.errors import ConfigError, Problem
 from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLoss, Matthews, PrAuc, RocAuc
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Rmse, Spearman
-from burnish.spec.component import Component, Slot
-from burnish.spec.protocols import Assets, Encoder, Metric, Truncation
+from burnish.spec.component import Slot
+from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, refuse_odd_classes, unknown_classes, weights_of
 from burnish.tasks.defaults import CLASSES
@@ -29,7 +29,7 @@ CORRELATIONS: tuple[Metric, ...] = (Pearson(), Spearman(), Mse(), Mae(), R2())
 """For numbers whose order matters more than their level, such as how alike two texts are."""
 
 
-class TextClassification(Component):
+class TextClassification(Task):
     """Classify texts or pairs of texts: one class, several labels, or a number."""
 
     heads: ClassVar[tuple[str, ...]] = ("sequence_classification", "pooled_classification")

@@ -13,6 +13,7 @@ from burnish.data.tokens.text import id_limits, length_problems, padding_of
 from burnish.data.tokens.tokens import TextAssets, word_pieces
 from burnish.errors import ConfigError
 from burnish.metrics.entities import BEGIN, INSIDE, marks_of
+from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.token_classification.reading import TagReading
 from burnish.tasks.token_classification.rows import items_of, words_of
@@ -25,7 +26,7 @@ _NO_WORD = -1
 
 
 @dataclass(frozen=True)
-class TagEncoder:
+class TagEncoder(Encoder):
     """Encode a column of words and one of tags."""
 
     assets: TextAssets

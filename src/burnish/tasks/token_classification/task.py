@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
-from burnish.spec.component import Component
-from burnish.spec.protocols import Assets, Encoder, Metric
+from burnish.spec.protocols import Assets, Encoder, Metric, Task
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.class_weights import Weights, weights_of
 from burnish.tasks.defaults import TEXT
@@ -19,13 +18,11 @@ if TYPE_CHECKING:
 _TEXT = "text"
 
 
-class TokenClassification(Component):
+class TokenClassification(Task):
     """Tag every word: entities (BIO, IOB1, IOBES, BILOU), parts of speech, or any other label."""
 
     heads: ClassVar[tuple[str, ...]] = ("token_classification",)
     defaults = TEXT
-    num_views: ClassVar[int] = 1
-    stratify: ClassVar[None] = None
 
     words: str = "words"
     """The column that holds a list of words in each row."""

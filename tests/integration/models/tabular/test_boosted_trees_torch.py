@@ -16,7 +16,6 @@ from burnish.models.gbdt import Gbdt
 from burnish.models.tabular.table import NoAssets
 from burnish.spec.experiment import TrainPolicy
 from burnish.spec.interval import Interval
-from burnish.spec.protocols import Growing
 from burnish.spec.values import HeadSpec, Objective, TableInputs
 
 CPU = Autocast(torch.device("cpu"))
@@ -133,7 +132,7 @@ def test_a_loss_that_trees_do_not_know_is_refused(objective: Objective, words: s
 
 def test_a_step_is_a_round_and_the_models_own_options_say_how_many() -> None:
     model = Gbdt(rounds=70, evaluate_every=7, patience=3)
-    assert isinstance(model, Growing)
+    assert model.is_grown
     policy = model.policy(TrainPolicy(length=Interval(9, "epochs"), clip=None))
     assert (policy.length, policy.evaluate_every, policy.patience) == (Interval(70, "steps"), Interval(7, "steps"), 3)
     assert policy.clip is None

@@ -11,7 +11,6 @@ from pydantic import ValidationError
 from burnish.data.codecs.columns import columns_of
 from burnish.data.truncation import Head, Windows
 from burnish.errors import ConfigError, DataError
-from burnish.spec.protocols import Inspected, ReadsRows
 from burnish.spec.values import RandomKey, RowOrigins, Rows
 from burnish.tasks.tabular.plan import MISSING_ID, UNSEEN_ID, TablePlan
 from burnish.tasks.text_and_columns import TextAndColumns
@@ -115,8 +114,8 @@ def test_the_plan_is_part_of_the_key() -> None:
 
 def test_rows_need_their_text_and_take_defaults_for_the_rest() -> None:
     profile = task().profile(rows())
-    assert isinstance(task(), ReadsRows)
-    assert isinstance(task(), Inspected)
+    assert task().reads_rows
+    assert task().inspected is not None
     table = task().table([{"text": "fine"}, {"text": "dull", "price": 2}], profile)
     assert table["price"].to_pylist() == [None, "2"]
     with pytest.raises(DataError, match="row 2, text is empty"):
