@@ -41,9 +41,3 @@ def test_what_was_fitted_is_used_by_all_that_follows(monkeypatch: pytest.MonkeyP
     after, known = refined(trained(Task({"threshold": 0.5}), monkeypatch)[0])
     assert known == {}
     assert after.prepared.profile.facts == after.scorer.prepared.profile.facts == {"threshold": 0.5}
-
-
-def test_a_task_that_fits_nothing_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    before, asked = trained(object(), monkeypatch)
-    assert refined(before) == (before, {})
-    assert asked == []
