@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from burnish.errors import DataError
-from burnish.spec.protocols import Task
 from burnish.spec.values import Profile
+
+if TYPE_CHECKING:
+    from burnish.spec.protocols import Task  # pydantic, which help must not load
 
 Kind = Literal["number", "integer", "boolean", "text", "flag", "time", "words", "texts"]
 """A `flag` and a `time` stay as they are written, and must be readable as such; `words` are a list of them or a text to
@@ -77,7 +79,7 @@ def text_columns(names: Iterable[str]) -> tuple[ColumnSpec, ...]:
     return tuple(ColumnSpec(name) for name in names)
 
 
-def columns_of(task: Task, profile: Profile) -> tuple[ColumnSpec, ...]:
+def columns_of(task: "Task", profile: Profile) -> tuple[ColumnSpec, ...]:
     """Give the columns that a task describes, else texts under the names of its `input_columns`."""
     return tuple(task.input_specs(profile)) or text_columns(task.input_columns)
 
