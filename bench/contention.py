@@ -13,8 +13,8 @@ from bench.sets import DataSet
 from bench.table_synthetic import write_table
 from bench.tables import spread
 from burnish.commands.bench import Spread
-from burnish.commands.bench_worker import Block
 from burnish.commands.config import check
+from burnish.commands.workers.speed import Block
 
 _OPENMP_DEFAULT = {"GOMP_SPINCOUNT": "300000"}
 """What GNU OpenMP does when nobody says how threads wait."""

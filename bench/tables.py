@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from burnish.commands.bench import Spread
-from burnish.commands.bench_worker import Block
+from burnish.commands.workers.speed import Block
 
 
 def rates(name: str, results: Mapping[str, Sequence[Block]], *, ours: str) -> list[str]:

@@ -15,8 +15,8 @@ from transformers import AutoTokenizer
 from bench.harness.pairs import take_turns
 from bench.sets import DataSet
 from bench.tables import RATES_HEAD, rates
-from burnish.commands.bench_worker import Block
 from burnish.commands.config import check
+from burnish.commands.workers.speed import Block
 from burnish.data.cache.features import FeatureCache
 from burnish.dist.world import available_cores
 from burnish.run.preparation.prepare import request_of

@@ -9,8 +9,8 @@ from bench.harness.stage import Stage, staged
 from bench.sets import DataSet
 from bench.tables import RATES_HEAD, rates, spread
 from burnish.commands.bench import Spread
-from burnish.commands.bench_worker import Block
 from burnish.commands.config import check
+from burnish.commands.workers.speed import Block
 
 OURS = "Burnish"
 _WORKERS = (0, 1)

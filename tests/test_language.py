@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from burnish.commands.list import listing
+from burnish.commands.config import listing
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted(

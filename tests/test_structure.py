@@ -17,8 +17,6 @@ SHARED_NAMES: set[str] = set()
 SMALL_MODULES = {
     *(f"burnish.cli.{verb}" for verb in ("check", "ui")),  # a file a verb
     "burnish.ui.server",  # asks for the extra before the board imports what it brings
-    "burnish.commands.list",  # `cli` prints what `commands` finds
-    "burnish.commands.resume",  # an address that users import
     "burnish.launch.torchrun",
     *(f"burnish.models.{name}" for name in ("deep", "linear", "tab_m")),  # a file a model
     *(f"burnish.report.{part}" for part in ("tag_baselines", "trees_baseline")),

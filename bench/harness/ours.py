@@ -6,7 +6,7 @@ from typing import Any
 
 from bench.harness.contestant import Referee
 from burnish.artifact.predictor import Predictor
-from burnish.commands.bench_worker import Timed, take_sample, train_epoch
+from burnish.commands.workers.speed import Timed, take_sample, train_epoch
 from burnish.engine.learner_torch import Learner
 from burnish.run.build import build_feed, build_learner, build_stream
 

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from burnish.commands.bench_worker import Block
+from burnish.commands.workers.speed import Block
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from transformers.trainer_pt_utils import LengthGroupedSampler, get_length_group
 from transformers.utils import logging
 
 from bench.harness.contestant import Referee
-from burnish.commands.bench_worker import Block, Sample, num_threads, take_sample
+from burnish.commands.workers.speed import Block, Sample, num_threads, take_sample
 from burnish.run.build import build_stream
 from burnish.run.predicting.scoring import Scorer
 from burnish.spec.values import RandomKey

@@ -11,7 +11,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
 from bench.harness.contestant import Referee
-from burnish.commands.bench_worker import Block
+from burnish.commands.workers.speed import Block
 from burnish.models.transformers.hf_logging_torch import quiet
 from burnish.spec.values import Array
 

@@ -14,7 +14,7 @@ _KINDS = "experiments, tasks, data, models, truncations, optimizers, schedules, 
 @verb("list")
 def list_(kind: Annotated[str | None, argument("KIND", _KINDS)] = None) -> Reply:
     """List experiments and components, and who provides them."""
-    from burnish.commands.list import listing
+    from burnish.commands.config import listing
 
     items = listing(None if kind == "all" else kind)
     lines: list[str | TextTable] = []

@@ -10,6 +10,7 @@ from burnish.cli.figures import duration, facts_table, number
 from burnish.cli.options import Asked, Json, Quiet, option
 from burnish.cli.tables import TextTable
 from burnish.cli.verb import Lines, Reply, verb
+from burnish.spec.events import Event, Noted
 
 if TYPE_CHECKING:
     from burnish.commands.bench import BenchResult
@@ -46,11 +47,11 @@ def bench(
     """Measure how fast an experiment trains and predicts on this machine."""
     from burnish.commands.bench import bench as command
 
-    def tell(sentence: str) -> None:
-        if not (is_quiet or is_json):
-            print(sentence, file=sys.stderr, flush=True)
+    def watch(event: Event) -> None:
+        if isinstance(event, Noted) and not (is_quiet or is_json):
+            print(event.message, file=sys.stderr, flush=True)
 
-    found = command(asked.experiment, **asked.layers, rows=rows, rounds=rounds, tell=tell)
+    found = command(asked.experiment, **asked.layers, rows=rows, rounds=rounds, watch=watch)
     return Reply(found, _speeds(found))
 
 

@@ -73,7 +73,7 @@ def resume(
     is_quiet: Quiet = False,
 ) -> Reply:
     """Resume an interrupted run from its newest intact checkpoint."""
-    from burnish.commands.resume import resume as command
+    from burnish.commands.train import resume as command
     from burnish.run.record.directory import find_run
 
     with console_for(is_json=is_json, is_quiet=is_quiet) as console:

@@ -1,8 +1,6 @@
 """`burnish bench`: how fast this machine trains and predicts an experiment."""
 
-import json
 import statistics
-import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from burnish.commands.config import check
+from burnish.commands.workers.talk import ask
 from burnish.errors import ConfigError, LaunchError, Problem
-from burnish.launch.local import run_worker
 from burnish.run.record.directory import RunDirectory
-from burnish.run.record.ending import error_of
 from burnish.run.record.plan import settle_plan
+from burnish.spec.events import Event, Noted
 
-_WORKER = "burnish.commands.bench_worker"
+_WORKER = "burnish.commands.workers.speed"
 
 
 @dataclass(frozen=True)
@@ -67,40 +65,23 @@ def bench(
     overrides: Sequence[str] = (),
     rows: int = 256,
     rounds: int = 3,
-    tell: Callable[[str], None] = lambda _sentence: None,
+    watch: Callable[[Event], None] = lambda event: None,
 ) -> BenchResult:
     """Train and predict a sample of the rows in turn, in a worker like any other; leave nothing behind."""
     resolved = check(str(experiment), configs=[str(path) for path in configs], overrides=overrides)
     if resolved.experiment.model.is_grown:
         raise ConfigError([Problem("model: boosted trees have no steps to measure; `burnish train` takes seconds")])
-    heard: list[dict[str, Any]] = []
-    tell("preparing the data")
+    watch(Noted(0, "preparing the data"))
     with tempfile.TemporaryDirectory(prefix="burnish-bench-") as folder:
         run = RunDirectory(Path(folder, "run"))
         settle_plan(run, resolved)
-        argv = [_WORKER, str(run.path), str(rows), str(rounds)]
-        code = run_worker(argv, on_line=lambda line: _hear(line, heard, rounds=rounds, tell=tell))
-    refused = next((error for error in map(error_of, heard) if error is not None), None)
-    if refused is not None:
-        raise refused
+        code, answers = ask([_WORKER, str(run.path), str(rows), str(rounds)], watch=watch)
     if code != 0:
         raise LaunchError(f"the process that measures died with exit code {code}; its last words are above")
-    return _result(heard[0]["settings"], heard[2:])  # the round between them was the warm-up
+    return _summarise(answers[0], answers[2:])  # the round between them was the warm-up
 
 
-def _hear(line: str, heard: list[dict[str, Any]], *, rounds: int, tell: Callable[[str], None]) -> None:
-    try:
-        values = json.loads(line)
-    except ValueError:
-        sys.stderr.write(line)  # a library's own words, not ours
-        return
-    heard.append(values)
-    done = values.get("round", -1) + 1
-    if "settings" in values or 0 < done <= rounds:
-        tell(f"round {done} of {rounds}" if done else "warming up")
-
-
-def _result(settings: dict[str, Any], measured: Sequence[dict[str, Any]]) -> BenchResult:
+def _summarise(settings: dict[str, Any], measured: Sequence[dict[str, Any]]) -> BenchResult:
     def per_second(part: str, unit: str) -> Spread:
         return Spread.of([each[part][unit] / each[part]["seconds"] for each in measured])
 

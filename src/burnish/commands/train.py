@@ -1,7 +1,5 @@
-"""`burnish train`: an experiment becomes a run."""
+"""`burnish train` and `burnish resume`: an experiment becomes a run, and an interrupted one comes to its end."""
 
-import json
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -10,15 +8,15 @@ from pathlib import Path
 
 from burnish.commands.calibrate import settle_choices, time_step
 from burnish.commands.config import check
-from burnish.config import Given, Resolved, fingerprint
+from burnish.commands.workers.talk import ask
+from burnish.config import Given, Resolved, fingerprint, trust
 from burnish.config.nodes import Branch
 from burnish.engine.stop import REASON_OF_SIGNAL
 from burnish.errors import BurnishError, CheckpointError
 from burnish.launch.local import run_worker
 from burnish.launch.torchrun import run_workers
 from burnish.run.record.directory import RunDirectory, default_directory, read_json
-from burnish.run.record.ending import COMPLETE, PREEMPTED, died, error_of, record
-from burnish.run.record.events_file import from_dict
+from burnish.run.record.ending import COMPLETE, PREEMPTED, died, record
 from burnish.run.record.lock import Held, claimed, unclaimed
 from burnish.run.record.plan import (
     AnotherExperiment,
@@ -117,7 +115,7 @@ def _start(
 
     refuse_unfit(run)  # before a lock is put there
     try:
-        return go_on(run, settle=settle, processes=processes, watch=watch)
+        return continue_run(run, settle=settle, processes=processes, watch=watch)
     except (Held, AnotherExperiment):
         raise
     except BurnishError:
@@ -134,7 +132,31 @@ def _replace(run: RunDirectory, watch: Callable[[Event], None]) -> None:
             watch(Noted(0, f"the run that was in {run.path} is in {move_aside(run)} now"))
 
 
-def go_on(
+def resume(
+    run: Path,
+    *,
+    processes: int = 1,
+    accept_changed_data: bool = False,
+    trust_code: bool = False,
+    watch: Callable[[Event], None] = lambda event: None,
+) -> RunResult:
+    """Resume a run and stay with it to its end, on any number of processes; a run that has ended is only read.
+
+    A plan or data that changed since the checkpoint is refused; changed data may be accepted, and the run says so.
+    With `trust_code`, the code that its plan names may run, and the plan is one that this user trained with.
+    """
+    from burnish.run.worker import ACCEPT_CHANGED_DATA  # not for a config that is refused to wait for
+
+    directory = RunDirectory(run)
+    read_plan(directory, trust_code=trust_code)  # before a lock is put there
+    if trust_code:
+        trust(directory.plan)
+    options = [ACCEPT_CHANGED_DATA] if accept_changed_data else []
+    settle = partial(read_plan, directory)
+    return continue_run(directory, settle=settle, processes=processes, watch=watch, options=options)
+
+
+def continue_run(
     run: RunDirectory,
     *,
     settle: Callable[[], object],
@@ -142,7 +164,7 @@ def go_on(
     watch: Callable[[Event], None],
     options: Sequence[str] = (),
 ) -> RunResult:
-    """Settle the plan of a run and go on with it to its end; one that has ended is only read."""
+    """Settle the plan of a run and train it to its end; one that has ended is only read."""
     if result_of(run).reason not in COMPLETE:
         with claimed(run, settle, tell=lambda sentence: watch(Noted(0, sentence))):
             return work(run, processes=processes, watch=watch, options=options)
@@ -159,11 +181,8 @@ def work(
     run: RunDirectory, *, processes: int = 1, watch: Callable[[Event], None], options: Sequence[str] = ()
 ) -> RunResult:
     """Start a worker on a planned run, in one process or several, and stay with it to the end."""
-    refusals: list[BurnishError] = []
     launch = run_worker if processes == 1 else partial(run_workers, processes=processes)
-    code = launch([_WORKER, str(run.path), *options], on_line=lambda line: _hear(line, watch, refusals.append))
-    if refusals:
-        raise refusals[0]
+    code, _ = ask([_WORKER, str(run.path), *options], watch=watch, launch=launch)
     reason = REASON_OF_SIGNAL.get(-code)
     if reason is not None:
         # It came before the worker listened, so there is nothing new to save.
@@ -198,17 +217,3 @@ def result_of(run: RunDirectory) -> RunResult:
 def _has_numbers(ending: Mapping[str, object]) -> bool:
     step, seconds = ending.get("step", 0), ending.get("seconds", 0.0)
     return isinstance(step, int) and isinstance(seconds, int | float) and abs(seconds) < _MOST_SECONDS
-
-
-def _hear(line: str, watch: Callable[[Event], None], refuse: Callable[[BurnishError], None]) -> None:
-    try:
-        values = json.loads(line)
-        error = error_of(values)
-        event = None if error else from_dict(values)
-    except (ValueError, TypeError, KeyError):
-        sys.stderr.write(line)  # a library's own words, not ours
-        return
-    if error is not None:
-        refuse(error)
-    elif event is not None:
-        watch(event)

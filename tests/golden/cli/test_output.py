@@ -87,8 +87,7 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         )
 
     resume = lambda target, **options: train(str(target), **options)  # noqa: E731
-    monkeypatch.setitem(sys.modules, "burnish.commands.train", SimpleNamespace(train=train))
-    monkeypatch.setitem(sys.modules, "burnish.commands.resume", SimpleNamespace(resume=resume))
+    monkeypatch.setitem(sys.modules, "burnish.commands.train", SimpleNamespace(train=train, resume=resume))
     commands = SimpleNamespace(evaluate=evaluate, watch=watch, evaluate_checkpoint=evaluate_checkpoint)
     monkeypatch.setitem(sys.modules, "burnish.commands.evaluate", commands)
     return calls

@@ -8,7 +8,7 @@ from queue import Queue
 from typing import Any
 
 from bench.harness.contest import Entrant
-from burnish.commands.bench_worker import Block
+from burnish.commands.workers.speed import Block
 
 WAIT_SECONDS = 60
 

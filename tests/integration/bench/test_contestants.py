@@ -9,8 +9,8 @@ import pytest
 
 from bench.harness.roof_torch import forward_flops
 from bench.harness.stage import Stage, staged
-from burnish.commands.bench_worker import Block
 from burnish.commands.config import check
+from burnish.commands.workers.speed import Block
 from tests.integration.bench.in_threads import started
 from tests.project import make_project
 

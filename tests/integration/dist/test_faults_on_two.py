@@ -8,7 +8,7 @@ import pytest
 
 from burnish.commands.drill import drill
 from burnish.commands.rerun import rerun
-from burnish.commands.resume import resume
+from burnish.commands.train import resume
 from burnish.commands.crash.sameness import differences
 from burnish.commands.train import train
 from burnish.errors import LaunchError

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from burnish.commands.evaluate import evaluate
-from burnish.commands.resume import resume
+from burnish.commands.train import resume
 from burnish.commands.train import train
 from burnish.errors import LaunchError
 from burnish.run.record.result import RunResult

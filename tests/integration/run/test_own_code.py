@@ -11,8 +11,7 @@ import pytest
 from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
 from burnish.commands.predict import predict
-from burnish.commands.resume import resume
-from burnish.commands.train import train
+from burnish.commands.train import resume, train
 from burnish.errors import CheckpointError, ConfigError
 from burnish.registry import default_registry
 from burnish.run.record.result import RunResult

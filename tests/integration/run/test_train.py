@@ -16,8 +16,7 @@ import pytest
 from burnish.artifact.predictor import Predictor
 from burnish.commands.evaluate import Evaluation, evaluate, evaluate_checkpoint, watch
 from burnish.commands.predict import predict, predict_file
-from burnish.commands.resume import resume
-from burnish.commands.train import train
+from burnish.commands.train import resume, train
 from burnish.config import load
 from burnish.errors import CheckpointError, ConfigError, DataError, ServeError
 from burnish.run.record.directory import RunDirectory

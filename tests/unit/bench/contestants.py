@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bench.harness.contestant import Referee
-from burnish.commands.bench_worker import Block
+from burnish.commands.workers.speed import Block
 from burnish.errors import DataError
 
 

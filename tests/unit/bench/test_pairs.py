@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bench.harness.pairs import fastest, order_of, take_turns
 from burnish.commands.bench import Spread
-from burnish.commands.bench_worker import Block
+from burnish.commands.workers.speed import Block
 
 
 def test_everyone_has_a_turn_in_every_round_and_what_warms_up_is_not_kept() -> None:

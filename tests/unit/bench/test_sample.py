@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.commands.bench_worker import choose_rows
+from burnish.commands.workers.speed import choose_rows
 from burnish.data.batching.batches import padding_waste, plan_epoch
 from burnish.spec.experiment import Batching
 

@@ -1,7 +1,7 @@
 import pytest
 
 from burnish.catalog import CATALOG, Entry
-from burnish.commands.list import listing
+from burnish.commands.config import listing
 from burnish.errors import ConfigError
 from burnish.registry import Registry
 

@@ -1,8 +1,6 @@
 """The process that measures speed: it trains and predicts a sample of the rows in turn, and prints how long it took."""
 
-import json
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -11,18 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from burnish.commands.workers.talk import answer, note
 from burnish.data.batching.batches import padded_sizes, plan_epoch, spread
 from burnish.dist.world import available_cores
 from burnish.engine.feed import BatchFeeder, Trainable
 from burnish.engine.learner_torch import Learner
-from burnish.errors import BurnishError
-from burnish.launch.module_path import find_modules_here
 from burnish.run.build import build_feed, build_learner, build_stream
 from burnish.run.environment_torch import environment
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.prepare import PreparedTask, prepare
 from burnish.run.record.directory import RunDirectory
-from burnish.run.record.ending import refusal
 from burnish.run.record.plan import read_plan
 from burnish.spec.experiment import Batching, Experiment
 from burnish.spec.parts import ALONE, only_part
@@ -107,35 +103,28 @@ class Timed:
         return result
 
 
-def main(argv: list[str]) -> int:
-    """Measure `rounds` rounds after one to warm up; print a line of JSON for each, and the settings first."""
-    find_modules_here()
+def measure(argv: Sequence[str]) -> Iterator[dict[str, object]]:
+    """Answer with the settings, and then with how long each round took, the first of which only warms up."""
     directory, rows, rounds = argv[0], int(argv[1]), int(argv[2])
-    try:
-        sample = take_sample({"directory": directory, "rows": rows})
-        runtime = environment(sample.experiment.settled_runtime)
-        settings = {"precision": runtime["precision"], "threads": num_threads(sample.experiment)}
-        _say({"settings": {**settings, "examples": len(sample.lengths)}})
-        _measure(sample, rounds)
-    except BurnishError as error:
-        _say(refusal(error))
-        return error.exit_code
-    return 0
-
-
-def _measure(sample: Sample, rounds: int) -> None:
+    sample = take_sample({"directory": directory, "rows": rows})
+    runtime = environment(sample.experiment.settled_runtime)
+    threads = num_threads(sample.experiment)
+    yield {"precision": runtime["precision"], "threads": threads, "examples": len(sample.lengths)}
+    note("warming up")
     scorer = sample.scorer
     pupil = build_learner(scorer.experiment, scorer.prepared, scorer.world)
     assert isinstance(pupil, Learner), "boosted trees were refused when the command began"
     learner = Timed(pupil)
     stream = build_stream(scorer.experiment, scorer.prepared, scorer.world)
     with closing(build_feed(scorer, learner, stream=stream)) as feed:
-        for number in range(rounds + 1):
+        for number in range(1, rounds + 2):
             trained = train_epoch(feed, learner)
             began = perf_counter()
             scorer.outcome("train", pupil.infer)
             scored = Block(perf_counter() - began, len(sample.lengths), int(sample.lengths.sum()))
-            _say({"round": number, "train": asdict(trained), "score": asdict(scored)})
+            yield {"train": asdict(trained), "score": asdict(scored)}
+            if number <= rounds:
+                note(f"round {number} of {rounds}")
 
 
 def train_epoch(feed: BatchFeeder, learner: Timed) -> Block:
@@ -184,10 +173,5 @@ def num_threads(experiment: Experiment) -> int:
     return experiment.runtime.threads or available_cores()
 
 
-def _say(values: Mapping[str, object]) -> None:
-    sys.stdout.write(json.dumps(values) + "\n")
-    sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    answer(measure)

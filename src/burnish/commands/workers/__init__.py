@@ -1,0 +1,1 @@
+"""The processes that commands start to try something out, and how they talk."""
