@@ -32,12 +32,11 @@ def contest(file: Path, folder: Path, network: str, *, batch: int, rounds: int) 
     from burnish.engine.device_torch import prepare as prepare_device
     from burnish.run.build import build_learner
     from burnish.run.preparation.prepare import prepare
-    from burnish.run.record.directory import RunDirectory
     from burnish.tasks.tabular.plan import TablePlan
 
     experiment = experiment_of(file, folder, network, batch=batch)
     prepare_device(experiment.runtime)
-    prepared = prepare(experiment, RunDirectory(folder / "run"), tell=lambda _: None, is_recorded=False)
+    prepared = prepare(experiment)
     learner = build_learner(experiment, prepared, Solo())
     rows = prepared.rows["train"].table.slice(0, ROWS_BY_ROW).to_pylist()
     plan = TablePlan.from_json(prepared.profile.facts["table"])

@@ -108,12 +108,11 @@ def ours(file: Path, folder: Path, network: str) -> dict[str, Any]:
     from burnish.run.build import build_feed, build_learner, build_stream
     from burnish.run.predicting.scoring import Scorer
     from burnish.run.preparation.prepare import prepare
-    from burnish.run.record.directory import RunDirectory
 
     experiment = experiment_of(file, folder, network)
     prepare_device(experiment.runtime)  # imports what torch needs, as the other side has imported what it needs
     watch = Watch()
-    prepared = prepare(experiment, RunDirectory(folder / "run"), tell=lambda _: None, is_recorded=False)
+    prepared = prepare(experiment)
     watch.stage("read")
     learner = build_learner(experiment, prepared, Solo())
     stream = build_stream(experiment, prepared, Solo())

@@ -19,7 +19,7 @@ from burnish.commands.config import check
 from burnish.commands.workers.speed import Block
 from burnish.data.cache.features import FeatureCache
 from burnish.dist.world import available_cores
-from burnish.run.preparation.prepare import request_of
+from burnish.run.preparation.prepare import Preparation
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Encoder
 
@@ -41,7 +41,7 @@ def tokenising(sets: Sequence[DataSet], *, rounds: int, tell: Callable[[str], No
 
 def contestants_of(experiment: Experiment, folder: Path, *, rows: int) -> dict[str, Callable[[], Block]]:
     """Give the ways to encode the first so many rows of an experiment's training split."""
-    splits = experiment.data.load(request_of(experiment, None))
+    splits = Preparation(experiment).read()
     table = splits.train.table.slice(0, rows)
     assets = experiment.model.assets()
     encoder = experiment.task.encoder(experiment.task.profile(splits.train), assets)

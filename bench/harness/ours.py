@@ -37,7 +37,7 @@ def answer(request: Mapping[str, Any], referee: Referee) -> None:
     """Predict the texts of the sample each turn, tokenising included, as `burnish predict` does."""
     sample = take_sample(request)
     prepared, names = sample.prepared, sample.experiment.task.input_columns
-    learner = build_learner(sample.experiment, prepared, sample.scorer.world)
+    learner = build_learner(sample.experiment, sample.scorer.prepared, sample.scorer.world)
     predictor = Predictor(sample.experiment, prepared.profile, prepared.encoder, learner.infer)
     rows = prepared.features["train"]["row"].to_numpy()
     table = prepared.rows["train"].table.select(list(names)).take(rows)

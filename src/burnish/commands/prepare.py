@@ -40,12 +40,11 @@ def prepare(
     from burnish.run.preparation.prepare import prepare as encode
     from burnish.run.preparation.tfrecords import records_writer
     from burnish.run.preparation.write_prepared import PreparedContent, refuse_taken, write_prepared
-    from burnish.run.record.directory import RunDirectory
 
     asked = check(experiment, configs=[str(path) for path in configs], overrides=overrides).experiment
     refuse_taken(out)
     shard_bytes = max(1, parse_size(shard_size, option="--shard-size"))
-    parts = encode(asked, RunDirectory(out), tell=tell, is_recorded=False).parts
+    parts = encode(asked, tell=tell).parts
     records = partial(records_writer, shard_bytes=shard_bytes, progress=progress)
     contents = {
         name: PreparedContent(part, parts[name], records(part, parts[name]) if has_tfrecord else None)

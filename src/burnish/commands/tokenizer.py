@@ -102,9 +102,9 @@ def _of_experiment(name: str, overrides: Sequence[str], columns: Sequence[str]) 
 
 
 def _of_task(experiment: Experiment, columns: Sequence[str]) -> list[pa.ChunkedArray]:
-    from burnish.run.preparation.prepare import request_of
+    from burnish.run.preparation.prepare import Preparation
 
-    table = experiment.data.load(request_of(experiment, None)).train.table
+    table = Preparation(experiment).read().train.table
     wanted = columns or experiment.task.input_columns
     missing = [each for each in wanted if each not in table.column_names]
     if missing:

@@ -20,10 +20,11 @@ from burnish.report.trees_baseline import boosted_trees
 from burnish.run.attempt import Trained
 from burnish.run.finish import Outcomes
 from burnish.run.predicting.scoring import Scorer, scored
-from burnish.run.preparation.prepare import PreparedTask
+from burnish.run.preparation.prepared_data import PreparedTask
 from burnish.run.record.directory import RunDirectory, read_json, write_json, write_text
 from burnish.run.record.result import THIS_RUN, sheet_from_json, sheet_to_json
 from burnish.spec.experiment import Experiment
+from burnish.spec.parts import ALONE
 from burnish.spec.values import Array, Outcome, Score, Times
 from burnish.tasks.token_classification import TokenClassification
 
@@ -74,7 +75,7 @@ def _total(times: Iterable[Times]) -> Times:
 
 
 def _beside(scorer: Scorer, outcome: Outcome, *, split: str, note: Callable[[str], None]) -> dict[str, Outcome]:
-    (prepared,) = scorer.prepared.parts.values()
+    prepared = scorer.prepared.parts[ALONE]
     beside = _beside_a_table if "table" in prepared.profile.facts else _BESIDE.get(outcome.kind, _beside_nothing)
     return beside(scorer.experiment, prepared, outcome=outcome, split=split, note=note)
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from burnish.data.batching.ragged import pack
 from burnish.metrics.entities import flat
 from burnish.metrics.sums import Array
-from burnish.run.preparation.prepare import PreparedTask
+from burnish.run.preparation.prepared_data import PreparedTask
 from burnish.spec.values import Outcome, Times
 from burnish.tasks.token_classification import TokenClassification
 from burnish.tasks.token_classification.decoder import as_rows

@@ -7,7 +7,7 @@ import numpy as np
 
 from burnish.errors import ConfigError, MissingExtra
 from burnish.report.linear import timed
-from burnish.run.preparation.prepare import PreparedTask
+from burnish.run.preparation.prepared_data import PreparedTask
 from burnish.spec.protocols import Task
 from burnish.spec.values import Array, Batch, HeadSpec, Outcome
 

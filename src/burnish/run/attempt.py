@@ -24,7 +24,7 @@ from burnish.run.context import RunContext
 from burnish.run.environment_torch import environment
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.inputs import TrainedOn, refuse_changed_plan, trained_on, write_inputs
-from burnish.run.preparation.material import PreparedData
+from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.ranks import checkpoint_to_go_back_to, moment_of, newest_checkpoint
 from burnish.run.record.events_file import EventsFile
 from burnish.run.record.provenance import provenance

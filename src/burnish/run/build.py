@@ -14,7 +14,7 @@ from burnish.engine.memory_torch import Memory
 from burnish.engine.pace import Milestones
 from burnish.engine.recovery import NO_REPAIRS, Adjustments
 from burnish.run.predicting.scoring import Scorer
-from burnish.run.preparation.material import PreparedData
+from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.ranks import refuse_processes
 from burnish.run.seeding_torch import seed_everything
 from burnish.spec.experiment import Batching, Experiment, TrainPolicy

@@ -16,6 +16,7 @@ from burnish.run.attempt import Trained
 from burnish.run.insights import Inspection
 from burnish.run.predicting.prediction_tables import prediction_tables
 from burnish.run.predicting.scoring import scored
+from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.record.directory import write_json
 from burnish.run.record.result import ScoreSheet, sheet_to_json
 from burnish.spec.parts import ALONE, joined_profile, named
@@ -95,7 +96,7 @@ def refined(trained: Trained) -> tuple[Trained, dict[str, Outcome]]:
     if profile is trained.prepared.profile:
         return trained, {"validation": outcome}
     profile = replace(profile, facts=scorer.world.gather(dict(profile.facts))[0])
-    (prepared,) = (replace(part, profile=profile) for part in trained.prepared.parts.values())
+    prepared = PreparedData({ALONE: replace(trained.prepared.parts[ALONE], profile=profile)})
     return replace(trained, scorer=replace(scorer, prepared=prepared)), {}
 
 
@@ -130,7 +131,7 @@ def _golden(trained: Trained) -> tuple[dict[str, Any], Signature]:
     table = trained.prepared.rows["validation"].table.take([*itertools.islice(servable, _GOLDEN_ROWS)]).select(columns)
     outcome = predictor.outcome(table)
     golden = golden_of(table, outcome, columns=columns)
-    (prepared,) = trained.prepared.parts.values()
+    prepared = trained.prepared.parts[ALONE]
     training = TrainingStatistics(prepared.rows["train"].table, prepared.features["train"]["length"].to_numpy())
     return golden, describe(trained.experiment, prepared.profile, golden=golden, outcome=outcome, training=training)
 
@@ -152,7 +153,7 @@ def _is_servable(row: Mapping[str, Any], predictor: Predictor) -> bool:
 
 def _predictor(trained: Trained) -> Predictor:
     """Give what predicts one task with the weights that are in place."""
-    (prepared,) = trained.prepared.parts.values()
+    prepared = trained.prepared.parts[ALONE]
     return Predictor(trained.experiment, prepared.profile, prepared.encoder, trained.learner.infer)
 
 

@@ -26,8 +26,8 @@ from burnish.run.context import RunContext
 from burnish.run.environment_torch import environment
 from burnish.run.machine import disk_free, memory_limit, peak_memory
 from burnish.run.predicting.scoring import Scorer
-from burnish.run.preparation.material import PreparedData
-from burnish.run.preparation.prepare import PreparedTask, prepare
+from burnish.run.preparation.prepare import prepare
+from burnish.run.preparation.prepared_data import PreparedData, PreparedTask
 from burnish.run.record.directory import RunDirectory
 from burnish.run.sinks import silent
 from burnish.spec.events import Ended
@@ -110,7 +110,7 @@ def _prepare(
     prepared = prepare(experiment, directory, tell=hear)
     if any(sentence.startswith("encoding") for sentence in told):
         began = now()
-        prepared = prepare(experiment, directory, tell=lambda _sentence: None)
+        prepared = prepare(experiment, directory)
     return prepared, now() - began
 
 

@@ -7,8 +7,8 @@ from burnish.engine.state import Moment, refusing_misfit
 from burnish.errors import LaunchError
 from burnish.run.context import RunContext
 from burnish.run.preparation.inputs import TrainedOn
-from burnish.run.preparation.material import PreparedData
 from burnish.run.preparation.prepare import prepare
+from burnish.run.preparation.prepared_data import PreparedData
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
 
@@ -16,9 +16,8 @@ def prepare_in_turn(run: RunContext, *, trained_on: TrainedOn) -> PreparedData:
     """Prepare the data on process 0, then on the others, who find the features in the cache."""
     if not run.is_first:
         run.world.barrier()
-    prepared = prepare(
-        run.experiment, run.directory, tell=run.sinks.note, is_recorded=run.is_first, trained_on=trained_on
-    )
+    directory = run.directory if run.is_first else None
+    prepared = prepare(run.experiment, directory, tell=run.sinks.note, trained_on=trained_on)
     if run.is_first:
         run.world.barrier()
     return prepared

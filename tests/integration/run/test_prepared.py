@@ -18,7 +18,6 @@ from burnish.data.codecs.example import parse_example
 from burnish.data.codecs.tfrecord import read_records
 from burnish.errors import DataError
 from burnish.run.preparation.prepare import prepare as encode
-from burnish.run.record.directory import RunDirectory
 from burnish.storage import manifest
 from burnish.tasks.text_classification.encoder import TextEncoder
 from tests.harness.shards import rewrite_shard
@@ -75,7 +74,7 @@ def test_nothing_is_encoded_but_a_row_that_tells_the_columns(
     known = TextEncoder.encode
     monkeypatch.setattr(TextEncoder, "encode", lambda self, table: sizes.append(len(table)) or known(self, table))
     experiment = load(str(project.config), overrides=use(written)).experiment
-    ready = encode(experiment, RunDirectory(project.root), tell=print, is_recorded=False)
+    ready = encode(experiment, tell=print)
     assert sizes == [1, 1, 1]
     assert len(ready.features["train"]) == 64
 
@@ -109,9 +108,7 @@ def test_texts_that_are_packed_into_blocks_come_back_as_they_were(project: Proje
     assert written.features["train"] != written.rows["train"]
     experiment = load(str(project.config), overrides=[*blocks, *use(written)]).experiment
     source = load(str(project.config), overrides=blocks).experiment
-    here, there = (
-        encode(each, RunDirectory(project.root), tell=print, is_recorded=False) for each in (experiment, source)
-    )
+    here, there = (encode(each, tell=print) for each in (experiment, source))
     assert all(here.features[split].equals(there.features[split]) for split in ("train", "validation", "test"))
 
 
@@ -142,7 +139,7 @@ def test_ids_that_the_model_has_no_token_for_are_refused(project: Project, writt
     rewrite_shard(shard, table.set_column(table.column_names.index("a"), "a", column))
     experiment = load(str(project.config), overrides=[f"data={{type: prepared, dir: {folder}}}"]).experiment
     with pytest.raises(DataError, match=rf"{shard}: `a` holds {strange:,}, and this experiment has 0 to \d+"):
-        encode(experiment, RunDirectory(folder / "unused"), tell=lambda _note: None, is_recorded=False)
+        encode(experiment)
 
 
 def test_nothing_is_overwritten_and_what_a_crash_left_does_no_harm(project: Project, written: Written) -> None:

@@ -26,10 +26,11 @@ from burnish.report import trees_baseline
 from burnish.report.trees_baseline import boosted_trees
 from burnish.run.build import build_learner
 from burnish.run.forecast import Rehearsal
-from burnish.run.preparation.prepare import PreparedTask
+from burnish.run.preparation.prepared_data import PreparedData, PreparedTask
 from burnish.spec.events import Ended, Evaluated, Stepped
 from burnish.spec.experiment import Runtime, TrainPolicy
 from burnish.spec.interval import Interval
+from burnish.spec.parts import ALONE
 from burnish.spec.values import HeadSpec, Objective, Outcome, Profile, TableInputs
 
 MODEL = Gbdt(rounds=40, evaluate_every=4, patience=3, learning_rate=0.5, least_rows=5, leaves=8)
@@ -75,6 +76,10 @@ def prepared() -> PreparedTask:
     return PreparedTask({}, features, Profile("regression"), NoAssets(), encoder, {})
 
 
+def whole() -> PreparedData:
+    return PreparedData({ALONE: prepared()})
+
+
 def experiment(model: Any = MODEL) -> Any:
     runtime = Runtime(threads=1)
     return SimpleNamespace(
@@ -91,7 +96,7 @@ def experiment(model: Any = MODEL) -> Any:
 def run(folder: Path, *, stop_after: int | None = None, state: TrainState | None = None) -> list[Any]:
     """Train as a run does; written at every save, and stopped after a number of steps."""
     data, state = prepared(), state or TrainState()
-    learner = build_learner(experiment(), data, Solo())
+    learner = build_learner(experiment(), whole(), Solo())
     assert isinstance(learner, BoostingLearner)
     if state.position.step:
         read_learner(learner, folder)
@@ -122,7 +127,7 @@ def test_trees_grow_until_the_validation_rows_get_no_better(tmp_path: Path) -> N
     assert ended.reason == "early_stopping"
     assert ended.best_score == min(scores)
     assert min(scores) < 0.6 * np.var(rows(200, 2).arrays["label"])
-    learner = build_learner(experiment(), prepared(), Solo())
+    learner = build_learner(experiment(), whole(), Solo())
     read_weights(learner, tmp_path / "best")
     batch = prepared().batch_of("validation")
     assert np.mean((learner.infer(batch)[:, 0] - batch["label"]) ** 2) == pytest.approx(ended.best_score)
@@ -150,12 +155,12 @@ def test_losses_fall_and_every_row_counts_once_a_round(tmp_path: Path) -> None:
 
 
 def test_a_network_is_still_learned_from_batches() -> None:
-    assert isinstance(build_learner(experiment(Deep(hidden=(4,))), prepared(), Solo()), Learner)
+    assert isinstance(build_learner(experiment(Deep(hidden=(4,))), whole(), Solo()), Learner)
 
 
 def test_several_processes_are_refused() -> None:
     with pytest.raises(LaunchError, match="trained by one process, but there are 2"):
-        build_learner(experiment(), prepared(), Two())
+        build_learner(experiment(), whole(), Two())
 
 
 def test_the_baseline_beats_the_mean_and_keeps_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +186,7 @@ def test_without_lightgbm_the_baseline_is_left_out_with_a_note(monkeypatch: pyte
 
 
 def test_a_forecast_times_rounds() -> None:
-    learner = build_learner(experiment(), prepared(), Solo())
+    learner = build_learner(experiment(), whole(), Solo())
     assert Rehearsal(experiment(), prepared(), learner).step_seconds() > 0
     assert learner.network.text.count("Tree=") > 1  # type: ignore[operator,union-attr]  # torch takes it for a module
 

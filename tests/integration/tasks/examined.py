@@ -21,8 +21,8 @@ from burnish.engine.evaluate import infer_all
 from burnish.engine.infer_torch import inputs_of
 from burnish.engine.losses_torch import Losses
 from burnish.run.build import build_learner
-from burnish.run.preparation.material import PreparedData
 from burnish.run.preparation.prepare import prepare
+from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
 from burnish.run.record.result import RunResult
@@ -52,9 +52,7 @@ class Examined:
 
     @cached_property
     def prepared(self) -> PreparedData:
-        return prepare(
-            self.resolved.experiment, RunDirectory(self.root / "unused"), tell=lambda _note: None, is_recorded=False
-        )
+        return prepare(self.resolved.experiment)
 
     @cached_property
     def learner(self) -> Any:

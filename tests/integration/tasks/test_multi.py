@@ -26,9 +26,8 @@ from burnish.engine.learner_torch import Learner
 from burnish.errors import DataError, ServeError
 from burnish.models.transformers.joint_torch import JointNetwork
 from burnish.run.build import build_learner, build_stream
-from burnish.run.preparation.material import PreparedData
 from burnish.run.preparation.prepare import feature_keys, prepare
-from burnish.run.record.directory import RunDirectory
+from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.record.result import RunResult
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import parts_of
@@ -44,7 +43,7 @@ DRAW = RandomKey(seed=0, epoch=0, is_training=True)
 
 
 def prepared_of(experiment: Experiment, root: Path) -> PreparedData:
-    return prepare(experiment, RunDirectory(root / "unused"), tell=lambda _note: None, is_recorded=False)
+    return prepare(experiment)
 
 
 def learner_of(experiment: Experiment, prepared: PreparedData) -> Learner:

@@ -21,7 +21,9 @@ from burnish.dist.world import Solo
 from burnish.errors import DataError
 from burnish.models.transformers.layers_torch import names_below
 from burnish.run.build import build_learner, build_stream
+from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.record.result import RunResult
+from burnish.spec.parts import ALONE
 from burnish.spec.values import RandomKey, Score
 from tests import squad_rules as rules
 from tests.integration.tasks import test_fused_exam as fused
@@ -68,7 +70,7 @@ class TestMulti(TaskExam):
     def test_gradients_are_those_of_each_task_alone(self, examined: Examined) -> None:
         joint = build_learner(examined.resolved.experiment, examined.prepared, Solo())
         for name, part in examined.prepared.parts.items():
-            alone = build_learner(examined.experiments[name], part, Solo())
+            alone = build_learner(examined.experiments[name], PreparedData({ALONE: part}), Solo())
             pairs = together(alone.network, joint.network, task=name)
             with torch.no_grad():
                 for theirs, ours in pairs:

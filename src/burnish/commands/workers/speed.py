@@ -17,7 +17,8 @@ from burnish.engine.learner_torch import Learner
 from burnish.run.build import build_feed, build_learner, build_stream
 from burnish.run.environment_torch import environment
 from burnish.run.predicting.scoring import Scorer
-from burnish.run.preparation.prepare import PreparedTask, prepare
+from burnish.run.preparation.prepare import prepare
+from burnish.run.preparation.prepared_data import PreparedData, PreparedTask
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import read_plan
 from burnish.spec.experiment import Batching, Experiment
@@ -144,12 +145,12 @@ def take_sample(request: Mapping[str, Any]) -> Sample:
     """Take `rows` of the training rows of the experiment planned in `directory`; always the same ones."""
     directory = RunDirectory(Path(request["directory"]))
     experiment = only_part(read_plan(directory), why="speed is measured with one")
-    prepared = prepare(experiment, directory, tell=lambda _sentence: None, is_recorded=False).parts[ALONE]
+    prepared = prepare(experiment).parts[ALONE]
     features = prepared.features["train"]
     lengths = features["length"].to_numpy()
     chosen = choose_rows(lengths, request["rows"], batching=experiment.train.batch)
     part = replace(prepared, features={**prepared.features, "train": features.take(chosen)})
-    return Sample(Scorer(experiment, part), len(features))
+    return Sample(Scorer(experiment, PreparedData({ALONE: part})), len(features))
 
 
 def choose_rows(lengths: Array, rows: int, *, batching: Batching) -> Array:

@@ -32,13 +32,7 @@ class Rescorer:
         self._store = CheckpointStore(
             self.directory.checkpoints, self.directory.quarantine, tell=lambda _sentence: None
         )
-        prepared = prepare(
-            self.experiment,
-            self.directory,
-            tell=lambda _sentence: None,
-            is_recorded=False,
-            trained_on=self._trained_on(),
-        )
+        prepared = prepare(self.experiment, trained_on=self._trained_on())
         if self.split is None:
             self.split = "test" if "test" in prepared.features else "validation"
         if self.split not in prepared.features:

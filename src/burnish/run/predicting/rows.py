@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from burnish.artifact.predictor import Predictor
 from burnish.data.cache.spill import faults_of
-from burnish.data.inspection.faults import settle
 from burnish.data.options import NAMES
 from burnish.errors import CheckpointError, DataError
 from burnish.run.preparation.inputs import changed_files, digests_of, of_task
-from burnish.run.preparation.prepare import request_of
+from burnish.run.preparation.prepare import Preparation, named_splits, settle_rows
 from burnish.spec.parts import named
 from burnish.spec.values import Rows, Splits
 
@@ -32,8 +31,8 @@ def rows_to_score(
         rows = {name: _sound(each, _from_file(each, data), data) for name, each in predictors.items()}
         told = [note for name, each in predictors.items() for note in _defaults(each, rows[name])]
         return RowsToScore(None, rows, tuple(told))
-    loaded = {name: each.experiment.data.load(request_of(each.experiment, None)) for name, each in predictors.items()}
-    there = {name: _splits(each) for name, each in loaded.items()}
+    loaded = {name: Preparation(each.experiment).read() for name, each in predictors.items()}
+    there = {name: named_splits(each) for name, each in loaded.items()}
     chosen = split or [name for name in NAMES if all(name in each for each in there.values())][-1]
     for name, each in there.items():
         if chosen not in each:
@@ -66,20 +65,7 @@ def _changes(task: str, splits: Splits, split: str, trained_on: Mapping[str, str
 
 
 def _sound(predictor: Predictor, rows: Rows, split: str) -> Rows:
-    source = predictor.experiment.data
-    return settle(
-        rows,
-        faults_of(predictor.encoder, rows),
-        policy=getattr(source, "bad_rows", "error"),
-        share=getattr(source, "max_bad_share", 0.0),
-        quarantine=None,
-        split=split,
-    )
-
-
-def _splits(splits: Splits) -> dict[str, Rows]:
-    held = {"train": splits.train, "validation": splits.validation, "test": splits.test}
-    return {**{name: rows for name, rows in held.items() if rows is not None}, **splits.others}
+    return settle_rows(predictor.experiment.data, rows, faults_of(predictor.encoder, rows), split=split)
 
 
 def _from_file(predictor: Predictor, data: str) -> Rows:

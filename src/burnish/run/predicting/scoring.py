@@ -10,7 +10,7 @@ from burnish.data.batching.batches import evaluation_plan, evaluation_size
 from burnish.dist.world import Solo, World
 from burnish.engine.evaluate import Fitting, Infer, infer_all, plainly
 from burnish.metrics.tally import Tally, mean_score
-from burnish.run.preparation.material import PreparedData
+from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.selection import judging, main_metric, metrics_of, selection
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, MEAN, named, parts_of
@@ -30,7 +30,10 @@ class Scorer:
     def parts(self) -> "dict[str, Scorer]":
         """Give the scorer of each task by name."""
         experiments = parts_of(self.experiment)
-        return {name: Scorer(experiments[name], part, self.world) for name, part in self.prepared.parts.items()}
+        return {
+            name: Scorer(experiments[name], PreparedData({ALONE: part}), self.world)
+            for name, part in self.prepared.parts.items()
+        }
 
     @property
     def metrics(self) -> Sequence[Metric]:

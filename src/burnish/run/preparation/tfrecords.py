@@ -13,7 +13,7 @@ from burnish.data.codecs.example import Feature, serialise_example
 from burnish.data.codecs.tfrecord import FRAME_BYTES, write_records
 from burnish.data.tokens.tokens import TextAssets
 from burnish.errors import DataError
-from burnish.run.preparation.prepare import PreparedTask
+from burnish.run.preparation.prepared_data import PreparedTask
 from burnish.spec.experiment import Experiment
 from burnish.spec.values import Array, Batch, RandomKey
 

@@ -14,7 +14,7 @@ from burnish import __version__
 from burnish.config import render, trust
 from burnish.durable import sync_folder
 from burnish.errors import DataError
-from burnish.run.preparation.prepare import PreparedTask
+from burnish.run.preparation.prepared_data import PreparedTask
 from burnish.run.prepared import EXPERIMENT, FEATURES, FORMAT, ROWS, shard_name
 from burnish.spec.experiment import Experiment
 from burnish.storage import manifest

@@ -37,7 +37,7 @@ def write(*splits: str, labels: tuple[str, ...]) -> None:
 def refusal(*overrides: str) -> str:
     experiment = load("mine.yaml", overrides=overrides).experiment
     with pytest.raises(ConfigError) as refused:
-        prepare(experiment, RunDirectory(Path("run")), tell=pytest.fail, is_recorded=False)
+        prepare(experiment, tell=pytest.fail)
     return str(refused.value)
 
 
