@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from burnish.cli.console import counting
 from burnish.cli.figures import duration, figure, interval
@@ -22,6 +23,7 @@ STOPPED = 75
 
 _LONGER_TIMES = 3
 _LOW_RATE = 1e-4
+_LOWER_TIMES = 0.3
 """Below it, a run over few rows often learns too slowly."""
 _LINEAR = ("logistic", "ridge", "log_linear")
 _REMEDIES = {
@@ -94,12 +96,17 @@ def _is_tried(name: str, result: RunResult) -> bool:
 
 
 def _longer(result: RunResult) -> tuple[str, str]:
-    """Propose to train for longer, and with a higher learning rate if it is low."""
+    """Propose to train for longer: with a higher learning rate if it is low, with a lower one if it stopped early."""
     from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
     from burnish.spec.interval import Interval
 
     experiment = read_plan(RunDirectory(result.directory))
     stated, rate = experiment.train.length, experiment.optimizer.learning_rate
+    if result.reason == "early_stopping":
+        patience = experiment.train.patience or 1
+        lower = "" if rate == "auto" else f" optimizer.learning_rate={rate * _LOWER_TIMES:g}"
+        reason = f"this run stopped early, at step {result.step:,} with train.patience={patience}"
+        return reason, f"train.patience={_LONGER_TIMES * patience}{lower}"
     base = Interval(result.step, "steps") if stated == "auto" else stated
     length = replace(base, amount=_LONGER_TIMES * base.amount)
     is_low = rate != "auto" and rate < _LOW_RATE
@@ -161,5 +168,16 @@ def _example(result: RunResult) -> str:
     if profile.get("inputs"):
         return f"new.csv {task}--out predictions.csv"
     columns = parts_of(read_plan(run))[name].task.input_columns if run.exists() else ()
-    row = shlex.quote(json.dumps(dict.fromkeys(columns, "…"), ensure_ascii=False))
+    row = shlex.quote(json.dumps(dict.fromkeys(columns, "…") | _asked(run, name), ensure_ascii=False))
     return f"{task}--row {row}" if len(columns) > 1 else f'{task}--text "…"'
+
+
+def _asked(run: RunDirectory, task: str) -> dict[str, object]:
+    """Give a row that the artifact was tested with, its words left out: a column may hold a list of texts."""
+    golden: Any = read_json(run.artifact / "golden.json") or {"rows": [], "tasks": {task: {"rows": []}}}
+    rows = (golden["tasks"][task] if task else golden)["rows"]
+    return {name: _without_words(value) for row in rows[:1] for name, value in row.items()}
+
+
+def _without_words(value: object) -> object:
+    return [_without_words(each) for each in value] if isinstance(value, list) else "…"

@@ -107,7 +107,7 @@ def _wanted(error: ErrorDetails) -> str | None:
     template = _WANTED.get(error["type"])
     context = dict(error.get("ctx", {}))
     if "expected" in context:
-        context["expected"] = ", ".join(_choices(error))
+        context["expected"] = ", ".join(each if each[:1].isalnum() else f"'{each}'" for each in _choices(error))
     return template.format_map({key: _number(value) for key, value in context.items()}) if template else None
 
 
@@ -153,7 +153,7 @@ def _meant(name: str, errors: list[ErrorDetails], node: Node | None) -> str:
     entry = find_foreign(node.value, of=name)
     if entry is not None and not entry.ours:
         return f". {entry.explain(node.value)}"
-    close = entry.ours[0] if entry is not None else nearest(node.value, choices)
+    close = entry.ours[0] if entry is not None else nearest(node.value, [each for each in choices if each[1:]])
     return f". Did you mean `{close}`?" if close else ""
 
 

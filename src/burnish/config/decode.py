@@ -144,9 +144,19 @@ class _Decoder:
             self.foreign += addresses_in(branch, path)
             return _FAILED
         except ConfigError as error:
-            said = meant_component(name, kind=slot.kind, place=self._whole(path), said=error.problems[0].message)
+            place, usual = self._whole(path), self._shorthand(slot, name, path)
+            said = meant_component(name, kind=slot.kind, place=place, said=error.problems[0].message, usual=usual)
             return self._refuse((*path, "type"), f": {said}", written)
         return self.component(cls, branch, path)
+
+    def _shorthand(self, slot: Slot, name: str, path: Path) -> str:
+        """Say how to write a name for the default type of a slot, in an experiment whose task has another default."""
+        cls = self.registry.load(slot.kind, slot.default) if slot.default else None
+        option = cls.shorthand if cls else None
+        if not cls or not option or not shapes_of(cls)[option].accepts(Leaf(name, DEFAULT), registry=self.registry):
+            return ""
+        written = f"`{dotted(path)}={{type: {slot.default}, {option}: {name}}}`"
+        return f"If it is meant as `{option}` of the type {slot.default}, write {written}."
 
     def _refuse_unknown(self, cls: type[Component], branch: Branch, *, path: Path, extra: tuple[str, ...]) -> None:
         here = dotted(path)

@@ -50,8 +50,10 @@ def suggestion(
 
     def near(options: Sequence[KnownOption], likeness: float) -> list[str]:
         close = nearest(key, [option.key for option in options], likeness=likeness)
-        found = [option for option in options if option.key == close][:1]
-        return [option.path for option in found if option.accepts(node, registry=registry)]
+        found = next((option for option in options if option.key == close), None)
+        if found is None or found.accepts(node, registry=registry):
+            return [found.path] if found else []
+        return _with_units(found, node, registry=registry)
 
     slips = near(siblings, 1.0)
     entry = find_foreign(path)
@@ -96,11 +98,14 @@ def assignment(path: str, value: str | None) -> str:
     return f'{path}="{value}"' if not set(value) & set('"$`\\') else f"{path}={shlex.quote(value)}"
 
 
-def meant_component(name: str, *, kind: str, place: str | None, said: str) -> str:
-    """Explain a name that no component has by what it is called here, if the table knows, instead of by spelling."""
+def meant_component(name: str, *, kind: str, place: str | None, said: str, usual: str) -> str:
+    """Explain a name that no component has by what it is called here, if the table knows, instead of by spelling.
+
+    A name that is like no other may be what the usual type has as its shorthand, such as a pretrained model.
+    """
     entry = find_foreign(name, of=kind)
     if entry is None:
-        return said
+        return f"{said} {usual}" if usual and "Did you mean" not in said else said
     hint = _did_you_mean(assignment(place, ours) if place else ours for ours in entry.ours)
     return " ".join(filter(None, [f"{said.partition(_END_OF_NAME)[0]}{_END_OF_NAME}", hint, entry.explain(name)]))
 
@@ -136,12 +141,18 @@ def _leaves(path: Path, node: Node) -> Iterator[tuple[Path, Node]]:
 
 def _written(option: KnownOption, node: Node, *, registry: Registry) -> list[str]:
     """Write an option with the value that was given to its key elsewhere; a number that lacks its unit, with two."""
-    if not isinstance(node, Leaf) or node.value is None:
-        return [option.path]
-    for values in ([node.value], [f"{node.value} {unit}" for unit in _UNITS]):
-        if option.accepts(read_value(values[0], source=""), registry=registry):
-            return [assignment(option.path, value) for value in values]
-    return [option.path]
+    if isinstance(node, Leaf) and node.value is not None and option.accepts(node, registry=registry):
+        return [assignment(option.path, node.value)]
+    return _with_units(option, node, registry=registry) or [option.path]
+
+
+def _with_units(option: KnownOption, node: Node, *, registry: Registry) -> list[str]:
+    values = [f"{node.value} {unit}" for unit in _UNITS] if isinstance(node, Leaf) else []
+    return [
+        assignment(option.path, value)
+        for value in values
+        if option.accepts(read_value(value, source=""), registry=registry)
+    ]
 
 
 def _did_you_mean(meant: Iterable[str]) -> str:

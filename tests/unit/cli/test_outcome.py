@@ -35,6 +35,17 @@ def test_a_model_is_asked_by_the_columns_that_it_reads(tmp_path: Path, task: str
     assert f"  burnish predict {tmp_path / 'run'} {asked}" in _next_commands(_finished(tmp_path / "run", path))
 
 
+def test_a_row_is_shown_as_the_artifact_was_asked(tmp_path: Path) -> None:
+    path = tmp_path / "experiment.yaml"
+    path.write_text(f"{SECTIONS['multiple_choice']}\ndata: {{train: rows.jsonl}}\nmodel: bert-base-uncased\n")
+    result = _finished(tmp_path / "run", path)
+    (tmp_path / "run" / "artifact").mkdir()
+    golden = {"rows": [{"talk": "of it", "choices": ["a", "b"]}], "outputs": []}
+    (tmp_path / "run" / "artifact" / "golden.json").write_text(json.dumps(golden))
+    asked = """--row '{"talk": "…", "choices": ["…", "…"]}'"""
+    assert f"  burnish predict {tmp_path / 'run'} {asked}" in _next_commands(result)
+
+
 def test_a_table_is_asked_by_two_of_its_columns(tmp_path: Path) -> None:
     path = tmp_path / "experiment.yaml"
     path.write_text("task: {type: tabular, target: price}\ndata: {train: rows.csv}\nmodel: linear\n")
@@ -160,6 +171,21 @@ def test_a_short_run_is_advised_to_be_longer(tmp_path: Path, rate: str, said: st
     head, command, _ = _advice(result, sheet_of(result))
     assert said in head
     assert typed in command
+
+
+@pytest.mark.parametrize(("rate", "lower"), [("1e-3", " optimizer.learning_rate=0.0003"), ("auto", "")])
+def test_a_run_that_stopped_early_is_not_called_too_short(tmp_path: Path, rate: str, lower: str) -> None:
+    path = tmp_path / "experiment.yaml"
+    path.write_text(
+        f"task: text_classification\ndata: {{train: a.csv}}\nmodel: a\noptimizer: {{learning_rate: {rate}}}\n"
+        "train: {length: 3 epochs, evaluate_every: 5 steps, patience: 2}\n"
+    )
+    settle_plan(RunDirectory(tmp_path / "run"), check(str(path)))
+    scored = _scored({"tfidf_logistic": 0.91}, is_lower_better=False)
+    result = replace(scored, directory=tmp_path / "run", reason="early_stopping")
+    head, command, _ = _advice(result, sheet_of(result))
+    assert "this run stopped early, at step 40 with train.patience=2" in head
+    assert f"train.patience=6{lower} --dir" in command
 
 
 @pytest.mark.parametrize(("value", "is_lower_better"), [(0.9, False), (0.2, False), (0.9, True), (math.nan, False)])

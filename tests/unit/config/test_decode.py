@@ -106,6 +106,8 @@ def test_null_takes_a_list_away() -> None:
         ("metrics=[wrong]", "metrics[0].type: no metric is called 'wrong'"),
         ("train.batch_size=3", "train.batch_size: no such option. Did you mean `train.batch=3`?"),
         ("batch_size=3", "batch_size: no such option. Did you mean `train.batch=3`?"),
+        ("train.lenght=3", "train.lenght: no such option. Did you mean `train.length=\"3 steps\"` or "
+        "`train.length=\"3 epochs\"`?"),
         ("train.seed=3", "train.seed: no such option. Did you mean `runtime.seed=3`?"),
         ("task.truncation.shar=0.1", "task.truncation.shar: no such option. "),
         ("model={tpye: line}", "model.tpye: no such option. Did you mean `model.type`?"),

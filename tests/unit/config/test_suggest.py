@@ -1,11 +1,14 @@
 import shlex
+from pathlib import Path
 
 import pytest
 
+from burnish.config import load
 from burnish.config.nodes import Node
 from burnish.config.shape import shapes_of
 from burnish.config.sources import override, read_value
 from burnish.config.suggest import KnownOption, assignment, every_option, suggestion
+from burnish.errors import ConfigError
 from burnish.registry import default_registry
 from burnish.spec.experiment import Experiment, Runtime, TrainPolicy
 
@@ -20,6 +23,25 @@ ONE_SLIP = [KnownOption("data", "speed")]
 def hint(typed: str, siblings: list[KnownOption] = ROOT, everywhere: list[KnownOption] = EVERYWHERE) -> str:
     path, _, value = typed.partition("=")
     return suggestion(path, given(value), siblings=siblings, everywhere=everywhere, registry=REGISTRY)
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            "model=bert-base-uncased",
+            "`name` of the type transformer, write `model={type: transformer, name: bert-base-",
+        ),
+        ("data.decimal=x", "data.decimal must be one of '.', ',', got 'x'\n"),
+        ("optimizer.type=sideways", "no optimizer is called 'sideways'. Known are adamw"),
+    ],
+)
+def test_a_table_with_a_value_of_another_kind_is_answered(tmp_path: Path, typed: str, said: str) -> None:
+    (tmp_path / "a.yaml").write_text("task: {type: tabular, target: y}\ndata: {train: rows.csv}\n")
+    with pytest.raises(ConfigError) as refused:
+        load(str(tmp_path / "a.yaml"), overrides=[typed])
+    assert said in str(refused.value)
+    assert "If it is meant" not in str(refused.value) or "bert" in typed
 
 
 def given(value: str) -> Node:
