@@ -18,7 +18,6 @@ SMALL_MODULES = {
     *(f"burnish.cli.{verb}" for verb in ("check", "ui")),  # a file a verb
     "burnish.ui.server",  # asks for the extra before the board imports what it brings
     "burnish.launch.torchrun",
-    *(f"burnish.models.{name}" for name in ("deep", "linear", "tab_m")),  # a file a model
     *(f"burnish.report.{part}" for part in ("tag_baselines", "trees_baseline")),
     *(f"burnish.tasks.{task}.decoder" for task in ("multiple_choice", "tabular")),  # numpy; a file of every task
 }

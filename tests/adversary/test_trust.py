@@ -187,7 +187,7 @@ def test_golden_rows_do_not_call_a_function_of_the_library(copy: Callable[[], Pa
 
 def test_a_name_that_somebody_installed_needs_no_trust(copy: Callable[[], Path]) -> None:
     run = copy()
-    write_config(run, {"model": {"type": "burnish.models.linear:Linear"}})
+    write_config(run, {"model": {"type": "burnish.models.tabular.models:Linear"}})
     assert judge(VERBS["predict"](run)).code == 0
 
 

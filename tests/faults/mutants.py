@@ -6,7 +6,7 @@ from typing import Any
 from burnish.data.batching.batches import BatchStream, Cursor
 from burnish.engine.feed import BatchFeeder
 from burnish.engine.learner_torch import Learner
-from burnish.engine.pace import Milestones
+from burnish.engine.progress import Milestones
 from burnish.engine.state import Moment
 from burnish.run import attempt
 from burnish.run.record.events_file import EventsFile

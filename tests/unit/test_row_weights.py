@@ -18,7 +18,7 @@ from burnish.report.linear import Standing, constant, linear
 from burnish.report.predictions import read_predictions
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome, Profile, RowOrigins, Rows
-from burnish.tasks.calibration import best_threshold, fit_calibration, refined
+from burnish.tasks.probabilities import best_threshold, fit_calibration, refined
 from burnish.tasks.tabular import Tabular
 
 NUM_ROWS = 240

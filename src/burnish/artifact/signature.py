@@ -18,7 +18,7 @@ from burnish.registry import default_registry
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE
 from burnish.spec.values import Array, Outcome, Profile
-from burnish.tasks.tabular.column_types import is_list
+from burnish.tasks.labels import is_list
 
 InputKind = Literal["text", "texts", "words", "number", "integer", "boolean", "category", "date"]
 """`texts` is a list of texts or a single one; `words` a list of words or a text to find them in."""

@@ -88,7 +88,7 @@ def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
 
 def _is_tried(name: str, result: RunResult) -> bool:
     """Tell whether there is no model to change to, or the run is of that model already."""
-    from burnish.models.linear import Linear
+    from burnish.models.tabular.models import Linear
     from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
 
     run = RunDirectory(result.directory)

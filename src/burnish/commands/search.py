@@ -44,7 +44,7 @@ def search(
     import pyarrow as pa
 
     from burnish.artifact.predictor import Predictor
-    from burnish.tasks.embedding.retrieval import Retrieval
+    from burnish.tasks.embedding.task import Retrieval
 
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     asked = predictor.task

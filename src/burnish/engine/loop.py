@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from burnish.engine.pace import Milestones
-from burnish.engine.position import TrainingProgress, is_due
+from burnish.engine.progress import Milestones, TrainingProgress, is_due
 from burnish.engine.state import StepOutput, Steppable, TrainState
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Stepped
 

@@ -1,13 +1,105 @@
-"""All the losses of a head over one batch: which output meets which truth, and what each is divided by."""
+"""Losses as a sum and a weight, so that no way of cutting a batch shows in the gradient."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import torch
+import torch.nn.functional as F  # noqa: N812  # the name everyone uses
 from torch import Tensor
 
-from burnish.engine.objectives_torch import Loss
 from burnish.spec.values import HeadSpec, Objective, Term
+
+
+class Loss:
+    """An objective on one device."""
+
+    def __init__(self, objective: Objective, device: torch.device) -> None:
+        self._objective = objective
+        weights = objective.class_weights
+        self._class_weights = None if weights is None else torch.tensor(weights, device=device)
+
+    def weight(self, labels: Tensor, weights: Tensor | None = None) -> Tensor:
+        """Give what these labels weigh; the loss of a step is divided by the weight of the whole global batch."""
+        if self._objective.name == "mean":
+            return labels.float().sum()
+        each = torch.ones(labels.shape[0], device=labels.device) if weights is None else weights
+        if self._class_weights is None or labels.ndim > 1:
+            return each.sum()
+        return (each * self._class_weights[labels]).sum()
+
+    def sum(
+        self, logits: Tensor, labels: Tensor, weights: Tensor | None = None, *, scored: Tensor | None = None
+    ) -> Tensor:
+        """Give the loss summed over examples, in float32 whatever the network computes in.
+
+        Logits are [n, size], or [n, members, size] of an ensemble, whose loss is the mean of its members'. A span is
+        sought among the scored places of each example, for which alone there are logits.
+        """
+        if self._objective.name == "span":
+            assert scored is not None, "a span lies among scored places"
+            return _weighted(_span(logits.float(), labels, scored), weights).sum()
+        members = logits.shape[1] if logits.ndim == 3 else 1
+        if logits.ndim == 3:
+            logits, labels = logits.flatten(0, 1), labels.repeat_interleave(members, dim=0)
+        each: Tensor = getattr(self, "_" + self._objective.name)(logits.float(), labels)
+        repeated = None if weights is None else weights.repeat_interleave(members)
+        return _weighted(each, repeated).sum() / members
+
+    def _cross_entropy(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.cross_entropy(
+            logits,
+            labels,
+            weight=self._class_weights,
+            label_smoothing=self._objective.label_smoothing,
+            reduction="none",
+        )
+
+    def _focal(self, logits: Tensor, labels: Tensor) -> Tensor:
+        plain = F.cross_entropy(logits, labels, reduction="none")
+        eased = (1 - torch.exp(-plain)) ** self._objective.gamma * plain
+        return eased if self._class_weights is None else eased * self._class_weights[labels]
+
+    def _binary_cross_entropy(self, logits: Tensor, labels: Tensor) -> Tensor:
+        smoothing = self._objective.label_smoothing
+        target = labels.float() * (1 - smoothing) + smoothing / 2
+        each = F.binary_cross_entropy_with_logits(logits, target, reduction="none", pos_weight=self._class_weights)
+        return each.mean(dim=1)
+
+    def _mean_squared_error(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.mse_loss(logits.squeeze(-1), labels.float(), reduction="none")
+
+    def _poisson(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return F.poisson_nll_loss(logits.squeeze(-1), labels.float(), log_input=True, reduction="none")
+
+    def _gamma(self, logits: Tensor, labels: Tensor) -> Tensor:
+        # The likelihood but for what does not depend on the network, with the mean as exp(logit).
+        log_mean = logits.squeeze(-1)
+        return labels.float() * torch.exp(-log_mean) + log_mean
+
+    def _quantile(self, logits: Tensor, labels: Tensor) -> Tensor:
+        short = labels.float() - logits.squeeze(-1)
+        return torch.maximum(self._objective.quantile * short, (self._objective.quantile - 1) * short)
+
+    def _in_batch(self, outputs: Tensor, labels: Tensor) -> Tensor:
+        asked, *given = outputs.chunk(max(2, int(labels[0])), dim=-1)
+        own = torch.arange(len(outputs), device=outputs.device)
+        return F.cross_entropy(asked @ torch.cat(given).T, own, reduction="none")
+
+    def _mean(self, losses: Tensor, labels: Tensor) -> Tensor:
+        return losses * labels.float()
+
+
+def _span(logits: Tensor, labels: Tensor, scored: Tensor) -> Tensor:
+    """Give the mean loss of start and end for each example; labels [n, 2] are places in the padded length."""
+    padded = logits.new_full((*scored.shape, 2), -torch.inf)
+    padded[scored] = logits
+    both = F.cross_entropy(padded.transpose(1, 2).flatten(0, 1), labels.flatten(), reduction="none")
+    return both.view(-1, 2).mean(dim=1)
+
+
+def _weighted(each: Tensor, weights: Tensor | None) -> Tensor:
+    return each if weights is None else each * weights
+
 
 _LOGITS, _LABEL, _WEIGHT, _SCORED, _GROUP = "logits", "label", "weight", "scored", "group"
 Outputs = Tensor | Mapping[str, Tensor]

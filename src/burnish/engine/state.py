@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import NonNegativeInt, TypeAdapter, ValidationError
 
-from burnish.engine.position import TrainingProgress
+from burnish.engine.progress import TrainingProgress
 from burnish.errors import CheckpointError
 from burnish.spec.values import StepResult
 

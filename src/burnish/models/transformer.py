@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -10,7 +11,6 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_va
 
 from burnish.errors import ConfigError
 from burnish.models.transformers.locate_model import FORMS, HubCopy, check_name, local_folder
-from burnish.models.transformers.positions import read_config, usable_positions
 from burnish.spec.component import Component, RunsCode
 from burnish.spec.protocols import Architecture, Assets
 from burnish.spec.values import HeadSpec
@@ -18,6 +18,7 @@ from burnish.spec.values import HeadSpec
 if TYPE_CHECKING:
     from burnish.data.tokens.tokens import TextAssets
     from burnish.models.transformers.network_torch import TransformerNetwork
+
 
 Dropout = Annotated[float, Field(ge=0, lt=1)]
 
@@ -234,3 +235,46 @@ def _config_here(source: str) -> dict[str, object]:
     except ConfigError:
         return {}  # loading the model will say so, with the option it came from
     return dict(read_config(folder)) if folder is not None else {}
+
+
+_NAMES = ("max_position_embeddings", "n_positions")
+
+# These number positions from pad_token_id + 1, so that many rows of the position table are never reached.
+_OFFSET_BY_PAD = frozenset(
+    {
+        "camembert",
+        "data2vec-text",
+        "esm",
+        "ibert",
+        "longformer",
+        "luke",
+        "markuplm",
+        "mpnet",
+        "roberta",
+        "roberta-prelayernorm",
+        "xlm-roberta",
+        "xlm-roberta-xl",
+        "xmod",
+    }
+)
+_DEFAULT_PAD = 1
+
+
+def usable_positions(config: Mapping[str, Any]) -> int | None:
+    """Give the number of tokens that fit, or None if the config states no limit."""
+    positions = next((config[name] for name in _NAMES if isinstance(config.get(name), int)), None)
+    if positions is None or positions <= 0:
+        return None
+    if config.get("model_type") not in _OFFSET_BY_PAD:
+        return int(positions)
+    pad = config.get("pad_token_id")
+    return int(positions) - (_DEFAULT_PAD if pad is None else int(pad)) - 1
+
+
+def read_config(folder: Path) -> Mapping[str, Any]:
+    """Read config.json if it is there and readable; whoever loads the model says what is wrong with it."""
+    try:
+        content = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, SkipValidation, model_validator
@@ -25,12 +24,13 @@ class TorchOptimizer(Component):
 
     shorthand = "learning_rate"
     maker: ClassVar[str]
-    """`module:function`, imported when it is called."""
+    """What makes it in `optim_torch`, which is imported when it is called."""
 
     def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
         """Make the optimizer for groups of parameters."""
-        module, _, name = self.maker.partition(":")
-        make = getattr(import_module(f"{__package__}.{module}"), name)
+        from burnish.optim import optim_torch
+
+        make = getattr(optim_torch, self.maker)
         options = {_TORCH_NAMES.get(field, field): value for field, value in self.model_dump().items()}
         if options["lr"] == "auto":
             options["lr"] = groups[0]["lr"]  # what torch asks for; every group has its own
@@ -41,7 +41,7 @@ class TorchOptimizer(Component):
 class AdamW(TorchOptimizer):
     """Adam with decoupled weight decay; the usual choice for transformers."""
 
-    maker = "optim_torch:adamw"
+    maker = "adamw"
 
     learning_rate: PositiveFloat | Literal["auto"] = 5e-5
     """`auto` follows the model: 2e-5 for one like BERT-base, up to 1e-4 for smaller ones, 2e-3 for tables."""
@@ -54,7 +54,7 @@ class AdamW(TorchOptimizer):
 class Adam(TorchOptimizer):
     """Adam as first published; weight decay, if any, is L2 regularisation in the gradient."""
 
-    maker = "optim_torch:adam"
+    maker = "adam"
 
     learning_rate: PositiveFloat = 5e-5
     betas: tuple[Beta, Beta] = (0.9, 0.999)
@@ -65,7 +65,7 @@ class Adam(TorchOptimizer):
 class Adafactor(TorchOptimizer):
     """Adafactor: factored second moments, so it needs little memory."""
 
-    maker = "optim_torch:adafactor"
+    maker = "adafactor"
 
     learning_rate: PositiveFloat = 1e-3
     """Relative: each tensor moves by this share of its own size."""
@@ -81,7 +81,7 @@ class Adafactor(TorchOptimizer):
 class Sgd(TorchOptimizer):
     """Stochastic gradient descent with momentum."""
 
-    maker = "optim_torch:sgd"
+    maker = "sgd"
 
     learning_rate: PositiveFloat = 1e-2
     momentum: Beta = 0.9
@@ -98,7 +98,7 @@ class Sgd(TorchOptimizer):
 class AdaGrad(TorchOptimizer):
     """AdaGrad: divides by accumulated squared gradients; good for sparse features such as rare ids."""
 
-    maker = "optim_torch:adagrad"
+    maker = "adagrad"
 
     learning_rate: PositiveFloat = 0.05
     initial: NonNegativeFloat = 0.1
@@ -110,7 +110,7 @@ class AdaGrad(TorchOptimizer):
 class Ftrl(TorchOptimizer):
     """FTRL-Proximal: AdaGrad-like steps; with L1, unneeded weights become exactly zero."""
 
-    maker = "split_torch:FtrlOptimizer"
+    maker = "FtrlOptimizer"
 
     learning_rate: PositiveFloat = 0.1
     beta: NonNegativeFloat = 0.1
@@ -150,7 +150,7 @@ class Split(Component):
 
     def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
         """Make both, and one optimizer that steps them."""
-        from burnish.optim.split_torch import SplitOptimizer
+        from burnish.optim.optim_torch import SplitOptimizer
 
         parts = {"wide": self.wide, "deep": self.deep}
         shares = {name: [group for group in groups if _part(group) == name] for name in parts}
@@ -164,7 +164,7 @@ class Split(Component):
 class Lamb(TorchOptimizer):
     """LAMB: AdamW with a layer-wise trust ratio, for very large batches."""
 
-    maker = "optim_torch:LambOptimizer"
+    maker = "LambOptimizer"
 
     learning_rate: PositiveFloat = 1e-3
     betas: tuple[Beta, Beta] = (0.9, 0.999)
@@ -175,7 +175,7 @@ class Lamb(TorchOptimizer):
 class Lion(TorchOptimizer):
     """Lion: steps by the sign of the momentum; half of Adam's memory, wants a lower rate and more decay."""
 
-    maker = "optim_torch:LionOptimizer"
+    maker = "LionOptimizer"
 
     learning_rate: PositiveFloat = 1e-5
     betas: tuple[Beta, Beta] = (0.9, 0.99)

@@ -14,9 +14,9 @@ from burnish.extras import require
 from burnish.metrics.sums import Array
 from burnish.report.linear import Standing, linear, log_linear, sample
 from burnish.spec.values import Outcome, Profile
-from burnish.tasks.tabular.compact import Compact
+from burnish.tasks.labels import Measure
+from burnish.tasks.tabular.features import Compact
 from burnish.tasks.tabular.plan import TablePlan
-from burnish.tasks.tabular.target import Measure
 
 MAX_TRAIN = 50_000
 """Training rows used at most, so that a baseline takes seconds."""

@@ -13,8 +13,8 @@ from burnish.run.preparation.prepared_data import PreparedTask
 from burnish.spec.values import Outcome, Times
 from burnish.tasks.token_classification import TokenClassification
 from burnish.tasks.token_classification.decoder import as_rows
-from burnish.tasks.token_classification.reading import TagReading
 from burnish.tasks.token_classification.rows import items_of
+from burnish.tasks.token_classification.schemes import TagReading
 
 
 def tag_baselines(

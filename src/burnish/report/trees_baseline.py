@@ -33,8 +33,8 @@ def boosted_trees(
 
 
 def _fit(head: HeadSpec, train: "Batch", validation: "Batch", *, asked: "Batch") -> "Callable[[], Array]":
-    from burnish.models.gbdt import Gbdt
     from burnish.models.tabular.boosted_trees_torch import BoostedTrees
+    from burnish.models.tabular.models import Gbdt
 
     trees = BoostedTrees(Gbdt(), head)
     trees.begin(train)

@@ -11,7 +11,7 @@ from burnish.engine.feed import BatchFeeder, Trainable, total_steps
 from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.learner_torch import Learner
 from burnish.engine.memory_torch import Memory
-from burnish.engine.pace import Milestones
+from burnish.engine.progress import Milestones
 from burnish.engine.recovery import NO_REPAIRS, Adjustments
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.prepared_data import PreparedData

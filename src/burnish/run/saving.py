@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any
 
 from burnish.durable import sync_file
-from burnish.engine.position import TrainingProgress, is_due
+from burnish.engine.progress import TrainingProgress, is_due
 from burnish.engine.state import TrainState
 from burnish.spec.events import Event, Noted, Saved
 from burnish.spec.experiment import Keep

@@ -1,19 +1,57 @@
-"""Reads label columns: which classes there are, of which kind they are, and each row's label as numbers."""
+"""Reads label columns: the classes, each row's label as numbers, and the scale that numbers are learned on."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from decimal import Decimal
+from functools import cache
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pydantic import TypeAdapter
 
 from burnish.data.batching.ragged import array_of
 from burnish.data.columns.parse_columns import LARGEST, MISSING, comma_to_point, is_number, numbers
 from burnish.errors import DataError
 from burnish.spec.values import Array, FeatureLimit, Profile, RowFault
-from burnish.tasks.tabular.column_types import is_list
+
+_LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Tell whether a column holds lists."""
+    return any(is_it(kind) for is_it in _LISTS)
+
+
+def refuse_other_than_text(table: pa.Table, columns: Sequence[str]) -> None:
+    """Refuse a text column of numbers, dates, lists or bytes: it was hardly meant to be read as words."""
+    for name in columns:
+        kind = table.schema.field(name).type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)):
+            raise DataError(
+                f"task: the column `{name}` holds {kind}, and text is needed; "
+                "name another column, or write its values as text if they are meant to be read as words"
+            )
+
+
+def refuse_other_than_labels(table: pa.Table, columns: Sequence[str], *, kind: str) -> None:
+    """Refuse labels that are sections or bytes, and lists where a row has one label."""
+    for name in columns:
+        found = table.schema.field(name).type
+        holds_lists = is_list(found)
+        if holds_lists and (kind not in ("auto", "multilabel") or len(columns) > 1):
+            raise DataError(
+                f"task: the column `{name}` holds lists of labels, which is multilabel; "
+                f"{'name it alone in task.label' if len(columns) > 1 else f'task.kind is {kind}'}"
+            )
+        inner = found.value_type if holds_lists else found
+        if pa.types.is_nested(inner) or pa.types.is_binary(inner) or pa.types.is_large_binary(inner):
+            raise DataError(
+                f"task: the column `{name}` holds {found}, and a label is a word, a number or a list of them"
+            )
+
 
 _MANY_NUMBERS = 20
 """More distinct numbers than this are a quantity, not classes."""
@@ -201,3 +239,98 @@ def _yes_no(table: pa.Table, name: str) -> tuple[Array, Array]:
 def _unknown(row: int, value: str | None, classes: Sequence[str]) -> RowFault:
     shown = ", ".join(classes[:10]) + (f" … ({len(classes)} in all)" if len(classes) > 10 else "")
     return RowFault(row, "the label is empty" if not value else f"label {value!r} is not one of {shown}")
+
+
+Transform = Literal["none", "log", "log1p"]
+TARGET = "target"
+"""Where a profile keeps the scale of its target."""
+_DIGITS = 12
+"""Digits of a truth that survive being scaled and scaled back."""
+
+_FORWARD: "Mapping[str, Callable[[Array], Array]]" = {"none": np.asarray, "log": np.log, "log1p": np.log1p}
+_BACK: "Mapping[str, Callable[[Array], Array]]" = {"none": np.asarray, "log": np.exp, "log1p": np.expm1}
+_LOWEST = {"log": 0.0, "log1p": -1.0}
+
+
+@dataclass(frozen=True)
+class Measure:
+    """How numbers of the target become what a network is taught, and how its answers become such numbers."""
+
+    transform: Transform = "none"
+    centre: float = 0.0
+    spread: float = 1.0
+    link: Literal["identity", "log"] = "identity"
+    """With `log`, the network gives the logarithm of what it is taught (Poisson, Gamma)."""
+
+    @classmethod
+    def of(cls, values: "Array", *, transform: Transform, link: str) -> "Measure":
+        """Choose centre and spread from the training rows: sorted first, so that their order does not show."""
+        ordered = np.sort(_FORWARD[transform](values))
+        if link == "log":
+            return cls("none", 0.0, float(ordered.mean()) or 1.0, "log")
+        return cls(transform, float(ordered.mean()), float(ordered.std()) or 1.0)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> "Measure":
+        """Rebuild what `to_json` gave; raise ValueError for anything else."""
+        return _adapter().validate_python(values)
+
+    @classmethod
+    def of_profile(cls, profile: Profile) -> "Measure":
+        """Take it out of a profile; one without any leaves numbers as they are."""
+        return cls.from_json(profile.facts.get(TARGET, {}))
+
+    def to_json(self) -> dict[str, Any]:
+        """Give plain values, for the profile."""
+        return asdict(self)
+
+    def taught(self, values: "Array") -> "Array":
+        """Put numbers of the target on the network's scale."""
+        return np.asarray((_FORWARD[self.transform](values) - self.centre) / self.spread)
+
+    def truth(self, taught: "Array") -> "Array":
+        """Put what was taught back, without the dust of scaling to and fro."""
+        values = _BACK[self.transform](taught * self.spread + self.centre)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            size = 10.0 ** (_DIGITS - np.ceil(np.log10(np.abs(values))))
+            rounded = np.round(values * size) / np.where(size > 0, size, 1)
+        return np.where(np.isfinite(size) & (values != 0), rounded, values)
+
+    def answers(self, outputs: "Array") -> "Array":
+        """Put a network's outputs into the user's unit."""
+        # An exponent beyond this overflows; a network that says so is far off already.
+        linked = np.exp(np.clip(outputs, -80, 80)) if self.link == "log" else outputs
+        return _BACK[self.transform](linked * self.spread + self.centre)
+
+
+@cache
+def _adapter() -> TypeAdapter[Measure]:
+    return TypeAdapter(Measure)
+
+
+def read_numbers(table: pa.Table, name: str, *, transform: str, loss: str) -> "tuple[Array, list[RowFault]]":
+    """Give a numeric target and the rows whose value cannot be learned."""
+    values, faults = LabelColumns((name,)).numbers(table)
+    faults = of_target(faults, name)
+    wrong = _out_of_range(values, transform=transform, loss=loss)
+    told = {fault.row for fault in faults}
+    why = f"task.transform: {transform}" if transform in _LOWEST else f"task.loss: {loss}"
+    faults += [
+        RowFault(int(row), f"target {name} is {values[row]:g}, which {why} cannot take")
+        for row in np.flatnonzero(wrong)
+        if int(row) not in told
+    ]
+    return values, faults
+
+
+def of_target(faults: Sequence[RowFault], name: str) -> list[RowFault]:
+    """Name the column in what is said of labels."""
+    return [RowFault(fault.row, fault.what.replace("label", f"target {name}", 1)) for fault in faults]
+
+
+def _out_of_range(values: "Array", *, transform: str, loss: str) -> "Array":
+    if transform in _LOWEST:
+        return values <= _LOWEST[transform]
+    if loss == "gamma":
+        return values <= 0
+    return values < 0 if loss == "poisson" else np.zeros(len(values), bool)

@@ -10,7 +10,7 @@ from burnish.spec.component import Component, Slot
 from burnish.spec.parts import MEAN, SEVERAL, TASK_NAME, profile_of
 from burnish.spec.protocols import Joint, Metric, Task
 from burnish.spec.values import HeadSpec, Objective, Profile
-from burnish.tasks.defaults import TEXT
+from burnish.tasks.options import TEXT
 
 Power = Annotated[float, Field(ge=0, le=1)]
 

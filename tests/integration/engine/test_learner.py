@@ -12,8 +12,8 @@ from torch import nn
 from burnish.dist.world import Solo
 from burnish.engine.infer_torch import Autocast, PrecisionName
 from burnish.engine.learner_torch import Learner
+from burnish.engine.losses_torch import Loss
 from burnish.engine.memory_torch import Memory
-from burnish.engine.objectives_torch import Loss
 from burnish.engine.snapshot_torch import read_learner, write_learner
 from burnish.spec.values import Objective
 

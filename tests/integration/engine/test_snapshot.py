@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from burnish.engine import snapshot_torch
 from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
-from burnish.engine.position import TrainingProgress
+from burnish.engine.progress import TrainingProgress
 from burnish.engine.snapshot_torch import read_learner, snapshot, write_learner
 from burnish.engine.state import TrainState
 from burnish.errors import CheckpointError

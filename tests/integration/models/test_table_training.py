@@ -10,10 +10,7 @@ import torch
 from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.snapshot_torch import read_learner, write_learner
-from burnish.models.linear import Linear
-from burnish.models.tab_m import TabM
-from burnish.models.tabular.table import NoAssets
-from burnish.models.wide_deep import WideDeep
+from burnish.models.tabular.models import Linear, NoAssets, TabM, WideDeep
 from burnish.optim.optimizers import AdaGrad, AdamW, Ftrl, Split
 from burnish.spec.values import HeadSpec, Objective, TableInputs
 

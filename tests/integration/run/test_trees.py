@@ -12,14 +12,12 @@ from burnish.dist.world import Solo
 from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loop import fit
-from burnish.engine.pace import Milestones
+from burnish.engine.progress import Milestones
 from burnish.engine.snapshot_torch import read_learner, read_weights, write_learner
 from burnish.engine.state import TrainState
 from burnish.errors import LaunchError, MissingExtra
 from burnish.metrics.regression import Mse
-from burnish.models.deep import Deep
-from burnish.models.gbdt import Gbdt
-from burnish.models.tabular.table import NoAssets
+from burnish.models.tabular.models import Deep, Gbdt, NoAssets
 from burnish.optim.optimizers import AdamW
 from burnish.optim.schedules import Constant
 from burnish.report import trees_baseline

@@ -16,7 +16,7 @@ from burnish.engine.infer_torch import inputs_of
 from burnish.metrics.confidence import PAIRS
 from burnish.metrics.language import PairAccuracy
 from burnish.models.transformer import Transformer
-from burnish.models.transformers import replaced_torch
+from burnish.models.transformers import language_torch
 from burnish.run.build import build_learner
 from burnish.run.record.result import RunResult
 from burnish.spec.parts import ALONE
@@ -175,7 +175,7 @@ class TestReplacedTokens(LanguageExam):
     @pytest.fixture(autouse=True)
     def _take_the_best_guess(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Draw nothing in this process, so that a batch can be read twice; those that train draw."""
-        monkeypatch.setattr(replaced_torch, "_drawn", lambda logits: logits.argmax(dim=-1))
+        monkeypatch.setattr(language_torch, "_drawn", lambda logits: logits.argmax(dim=-1))
 
     @staticmethod
     def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:

@@ -14,7 +14,7 @@ from burnish.commands import search as command
 from burnish.data.truncation import Head
 from burnish.errors import DataError
 from burnish.spec.values import Outcome
-from burnish.tasks.embedding.retrieval import Retrieval
+from burnish.tasks.embedding.task import Retrieval
 
 
 class Letters:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from burnish.engine.loop import fit
-from burnish.engine.pace import Milestones
+from burnish.engine.progress import Milestones
 from burnish.engine.state import StepOutput, TrainState
 from burnish.optim.schedules import LinearDecay
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Stepped

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from burnish.engine.optimizer_state_torch import refuse_other_state
+from burnish.engine.snapshot_torch import refuse_other_state
 
 
 def saved_state(optimizer: torch.optim.Optimizer) -> dict[str, Any]:

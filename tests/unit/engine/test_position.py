@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.engine.position import TrainingProgress, is_due
+from burnish.engine.progress import TrainingProgress, is_due
 from burnish.spec.interval import NEVER, Interval
 
 

@@ -15,9 +15,9 @@ from burnish.optim.schedules import (
     InverseSqrt,
     LinearDecay,
     Polynomial,
+    Span,
     Stepwise,
 )
-from burnish.optim.span import Span
 
 TOTAL = 40
 FALLING = [

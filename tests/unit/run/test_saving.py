@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.engine.position import TrainingProgress
+from burnish.engine.progress import TrainingProgress
 from burnish.run.saving import dispensable, wanted
 from burnish.spec.experiment import Keep
 from burnish.spec.interval import Interval

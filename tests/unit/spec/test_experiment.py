@@ -10,8 +10,7 @@ from burnish.commands.config import check
 from burnish.config import load, render
 from burnish.data.options import Portion, SplitPlan
 from burnish.errors import ConfigError
-from burnish.optim.schedules import LinearDecay
-from burnish.optim.span import Span
+from burnish.optim.schedules import LinearDecay, Span
 from burnish.spec.experiment import Batching, Keep, Runtime, TrainPolicy
 from burnish.spec.interval import NEVER, Interval
 

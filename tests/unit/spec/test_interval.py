@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.data.options import Portion
-from burnish.optim.span import Span
+from burnish.optim.schedules import Span
 from burnish.spec.interval import NEVER, UNITS, Interval
 
 amounts = st.floats(min_value=0, exclude_min=True, allow_nan=False, allow_infinity=False)

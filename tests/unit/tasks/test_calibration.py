@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from burnish.spec.values import Outcome, Profile
-from burnish.tasks.calibration import Calibration, best_threshold, fit_calibration, refined
+from burnish.tasks.probabilities import Calibration, best_threshold, fit_calibration, refined
 
 LABELS = ("no", "yes")
 

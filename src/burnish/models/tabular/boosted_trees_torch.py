@@ -10,9 +10,8 @@ from torch import Tensor
 
 from burnish.errors import CheckpointError, ConfigError, Problem
 from burnish.extras import require
-from burnish.models.gbdt import Gbdt
-from burnish.models.tabular.table import inputs_of
-from burnish.models.tabular.table_torch import TableNetwork, check_shape, write_shape
+from burnish.models.tabular.models import Gbdt, inputs_of
+from burnish.models.tabular.networks_torch import TableNetwork, check_shape, write_shape
 from burnish.spec.values import Array, Batch, HeadSpec, Objective
 
 _TREES = "trees.txt"

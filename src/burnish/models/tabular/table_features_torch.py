@@ -7,7 +7,7 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from burnish.models.tabular.table import Layered, NumberEmbedding
+from burnish.models.tabular.models import Layered, NumberEmbedding
 from burnish.spec.values import TableInputs
 
 

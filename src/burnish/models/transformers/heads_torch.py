@@ -20,14 +20,11 @@ from transformers import (
     PreTrainedModel,
 )
 
-from burnish.models.transformers.embedding_torch import EmbeddingNetwork
-from burnish.models.transformers.fusion_torch import FusionNetwork
+from burnish.models.transformers.language_torch import PermutationNetwork, ReplacedNetwork
 from burnish.models.transformers.locate_model import refusal
 from burnish.models.transformers.network_torch import TransformerNetwork
-from burnish.models.transformers.permutation_torch import PermutationNetwork
-from burnish.models.transformers.pooled_torch import PooledNetwork
-from burnish.models.transformers.replaced_torch import ReplacedNetwork
 from burnish.models.transformers.span_beam_torch import AutoBeam, BeamNetwork
+from burnish.models.transformers.vectors_torch import EmbeddingNetwork, FusionNetwork, PooledNetwork
 from burnish.spec.values import Array, HeadSpec
 
 _PROBED = 6

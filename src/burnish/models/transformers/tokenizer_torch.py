@@ -8,11 +8,10 @@ from typing import Any, Literal
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
 
 from burnish.data.tokens.tokens import TextAssets
-from burnish.models.transformer import Transformer
+from burnish.models.transformer import Transformer, usable_positions
 from burnish.models.transformers.config_torch import base_config
 from burnish.models.transformers.hf_logging_torch import quiet, refusing
 from burnish.models.transformers.locate_model import refusal, tokenizer_folder
-from burnish.models.transformers.positions import usable_positions
 
 _SOURCES = ("tokenizer.json", "vocab.*", "merges.txt", "*.model", "*.tiktoken", "tekken.json", "tokenizer.py")
 # How a tokenizer came here is no part of what it is; left in, it would change the digest of the features.

@@ -23,9 +23,9 @@ from burnish.models.transformers.dropout_torch import use_lean_dropout
 from burnish.models.transformers.heads_torch import kind_of
 from burnish.models.transformers.hf_logging_torch import quiet, refusing
 from burnish.models.transformers.joint_torch import Shared, share
+from burnish.models.transformers.layers_torch import add_adapters, merged
 from burnish.models.transformers.local_attention_init_torch import look_at_neighbours
 from burnish.models.transformers.locate_model import refusal, weights_folder
-from burnish.models.transformers.lora_torch import add_adapters, merged
 from burnish.models.transformers.network_torch import TransformerNetwork
 from burnish.spec.protocols import Assets
 from burnish.spec.values import HeadSpec

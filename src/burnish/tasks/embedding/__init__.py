@@ -1,6 +1,5 @@
 """Embeddings by bi-encoders: retrieval and similarity."""
 
-from burnish.tasks.embedding.retrieval import Retrieval
-from burnish.tasks.embedding.similarity import Similarity
+from burnish.tasks.embedding.task import Retrieval, Similarity
 
 __all__ = ["Retrieval", "Similarity"]

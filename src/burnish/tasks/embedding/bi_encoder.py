@@ -12,7 +12,7 @@ from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import demand_tokenizer
 from burnish.spec.protocols import Assets, Encoder, Truncation
 from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
-from burnish.tasks.tabular.column_types import refuse_other_than_text
+from burnish.tasks.labels import refuse_other_than_text
 from burnish.tasks.text_classification.encoder import empty_texts
 
 Labels = Callable[[pa.Table], "tuple[Array, list[RowFault]]"]

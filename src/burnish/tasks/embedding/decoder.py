@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from burnish.data.batching.ragged import positions
 from burnish.spec.values import Array, Outcome
-from burnish.tasks.tabular.compact import matrix_column
+from burnish.tasks.tabular.features import matrix_column
 
 _SCORES_AT_ONCE = 1 << 22
 _NUMBERS_SHOWN = 3

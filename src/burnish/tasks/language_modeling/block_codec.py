@@ -18,7 +18,7 @@ from burnish.data.tokens.tokens import TextAssets, Vocabulary, tokenize
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Array, FeatureLimit, RandomKey
-from burnish.tasks.tabular.column_types import refuse_other_than_text
+from burnish.tasks.labels import refuse_other_than_text
 
 VERSION = 1
 """Goes up whenever the same text would give other features."""

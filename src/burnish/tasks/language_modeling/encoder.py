@@ -16,10 +16,10 @@ from burnish.data.tokens.masks import Key, MaskSelection, Replacement
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, Outcome, RandomKey, RowFault, Rows
+from burnish.tasks.labels import refuse_other_than_text
 from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, ragged_of, valid_of
 from burnish.tasks.language_modeling.decoder import in_words
-from burnish.tasks.language_modeling.masking import Masking
-from burnish.tasks.tabular.column_types import refuse_other_than_text
+from burnish.tasks.language_modeling.task import Masking
 
 PROMPT = "burnish: prompt"
 """The column that marks texts to continue; no column of the data is called so."""

@@ -19,10 +19,10 @@ from burnish.data.tokens.tokens import tokenize
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
+from burnish.tasks.labels import refuse_other_than_text
 from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, valid_of
 from burnish.tasks.language_modeling.encoder import MaskedEncoder
-from burnish.tasks.language_modeling.masking import Masking
-from burnish.tasks.tabular.column_types import refuse_other_than_text
+from burnish.tasks.language_modeling.task import Masking
 
 Pairing = Literal["sentence_order", "next_sentence"]
 _TRIES = 4

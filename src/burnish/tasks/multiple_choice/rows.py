@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from burnish.errors import DataError
 from burnish.spec.values import Array, RowFault, Rows
-from burnish.tasks.labels import as_text
-from burnish.tasks.tabular.column_types import is_list
+from burnish.tasks.labels import as_text, is_list
 from burnish.tasks.token_classification.rows import TagItems, items_of
 
 LabelForm = Literal["number", "letter", "text"]

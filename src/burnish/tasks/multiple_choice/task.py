@@ -9,7 +9,7 @@ from burnish.errors import DataError
 from burnish.spec.component import Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
-from burnish.tasks.defaults import TEXT
+from burnish.tasks.options import TEXT
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -19,8 +19,8 @@ from burnish.data.truncation import Head
 from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
+from burnish.tasks.labels import refuse_other_than_text
 from burnish.tasks.question_answering.columns import QuestionColumns
-from burnish.tasks.tabular.column_types import refuse_other_than_text
 
 VERSION = 1
 """Goes up whenever the same row would give other features."""

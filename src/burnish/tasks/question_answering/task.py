@@ -8,7 +8,7 @@ from pydantic import NonNegativeInt, PositiveInt, model_validator
 
 from burnish.spec.protocols import Assets, Encoder, Metric, Task
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows, Term
-from burnish.tasks.defaults import TEXT
+from burnish.tasks.options import TEXT
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,8 +83,8 @@ class QuestionAnswering(Task):
 
     def profile(self, rows: Rows) -> Profile:
         """Find out whether there are questions without an answer."""
+        from burnish.tasks.labels import refuse_other_than_text
         from burnish.tasks.question_answering.columns import read_answers
-        from burnish.tasks.tabular.column_types import refuse_other_than_text
 
         refuse_other_than_text(rows.table, self.input_columns)
         counts = read_answers(rows.table[self.answers], name=self.answers).counts
@@ -112,8 +112,7 @@ class QuestionAnswering(Task):
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
         """Take the best spans of all windows, and decide whether one of them is an answer."""
-        from burnish.tasks.question_answering.decoder import Decision, decode
-        from burnish.tasks.question_answering.spans import search_beams, search_places
+        from burnish.tasks.question_answering.decoder import Decision, decode, search_beams, search_places
 
         assert table is not None, "answers are words of the rows"
         if self.search == "beam":

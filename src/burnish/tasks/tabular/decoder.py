@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from burnish.spec.values import Array, Outcome, Profile
-from burnish.tasks.calibration import Calibration
-from burnish.tasks.probabilities import softmax
-from burnish.tasks.tabular.target import Measure
+from burnish.tasks.labels import Measure
+from burnish.tasks.probabilities import Calibration, softmax
 
 
 def decode(outputs: "Mapping[str, Array]", profile: Profile, *, threshold: float) -> Outcome:

@@ -15,14 +15,19 @@ from burnish.data.batching.ragged import Picker
 from burnish.errors import DataError
 from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
-from burnish.tasks.labels import LabelColumns, label_limit
-from burnish.tasks.tabular.compact import LARGEST_FLOAT, Compact, fewest_bytes, plan_limits
-from burnish.tasks.tabular.features import HALF, FrameEncoder
+from burnish.tasks.labels import LabelColumns, Measure, label_limit, of_target, read_numbers
+from burnish.tasks.tabular.features import (
+    HALF,
+    LARGEST_FLOAT,
+    Compact,
+    FrameEncoder,
+    default_notes,
+    fewest_bytes,
+    plan_limits,
+)
 from burnish.tasks.tabular.frame import ColumnFrame
-from burnish.tasks.tabular.notes import default_notes
 from burnish.tasks.tabular.options import Derived
 from burnish.tasks.tabular.plan import UNSEEN_ID, TablePlan
-from burnish.tasks.tabular.target import Measure, of_target, read_numbers
 
 _VERSION = 3
 _TABLES_KEPT = 4

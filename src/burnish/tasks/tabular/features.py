@@ -1,20 +1,24 @@
-"""Encodes any rows by a plan: numbers, category ids and wide ids, whole columns at a time."""
+"""Encodes any rows by a plan, whole columns at a time, and keeps them small."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from burnish.data.batching.ragged import array_of
+from burnish.data.cache.spill import in_parts
 from burnish.data.columns.datetimes import part
 from burnish.data.columns.hashing import bucket, combine, hash_texts
 from burnish.data.columns.parse_columns import STRAY_SHARE, ParsedNumbers, describe_cell, same_words
-from burnish.spec.values import Array, RowFault
-from burnish.tasks.tabular.fit import turned
+from burnish.spec.values import Array, FeatureLimit, RowFault, Rows, TableInputs
+from burnish.tasks.tabular.fit import scaled, turned
 from burnish.tasks.tabular.frame import ColumnFrame
+from burnish.tasks.tabular.options import Derived
 from burnish.tasks.tabular.plan import FIRST_ID, MISSING_ID, UNSEEN_ID, ColumnPlan, NumberPlan, TablePlan, WidePlan
-from burnish.tasks.tabular.scaling import scaled
 
 HALF = 0.5
 """The share of unreadable cells that is forgiven in rows with a target: training rows have told what a column is."""
@@ -152,3 +156,162 @@ def _default_id(column: ColumnPlan) -> int:
     frame = ColumnFrame(pa.table({column.name: [column.default]}))
     plain = ColumnPlan(column.name, column.kind, vocabulary=column.vocabulary, size=column.size)
     return int(FrameEncoder(TablePlan((plain,), (), ()), frame).categories()[0, 0])
+
+
+LARGEST_FLOAT = float(np.finfo(np.float32).max)
+
+
+@dataclass(frozen=True)
+class Compact:
+    """Pack what a plan encodes, and unpack any rows of it."""
+
+    plan: TablePlan
+
+    def packed(self, features: FrameEncoder) -> dict[str, pa.Array]:
+        """Give the columns to keep: `numbers`, `flags`, `categories`, and `wide` ids that no category tells."""
+        numbers = features.numbers()
+        columns = {"numbers": numbers[:, self._values], "flags": numbers[:, self._flags].astype(np.uint8)}
+        if self.plan.categories:
+            columns["categories"] = features.categories().astype(self._id_type)
+        if self._untold:
+            wide = features.wide([self.plan.wide[at] for at in self._untold])
+            columns["wide"] = wide.astype(self._wide_type)
+        return {name: matrix_column(values) for name, values in columns.items() if values.shape[1]}
+
+    def unpacked(self, kept: "Mapping[str, Array]") -> "dict[str, Array]":
+        """Give rows of the columns that were kept as a network wants them, and all others as they are."""
+        batch = dict(kept)
+        if self.plan.numbers:
+            batch["numbers"] = self._numbers(batch, len(kept["row"]))
+        if "categories" in batch:
+            batch["categories"] = batch["categories"].astype(np.int64)
+        if self.plan.wide:
+            batch["wide"] = self._wide(batch, len(kept["row"]))
+        return batch
+
+    def _numbers(self, batch: "dict[str, Array]", num_rows: int) -> "Array":
+        flags = batch.pop("flags", None)
+        if flags is None:
+            return batch["numbers"]
+        numbers = np.empty((num_rows, len(self.plan.numbers)), np.float32)
+        numbers[:, self._flags] = flags
+        if "numbers" in batch:
+            numbers[:, self._values] = batch["numbers"]
+        return numbers
+
+    def _wide(self, batch: "Mapping[str, Array]", num_rows: int) -> "Array":
+        wide = np.empty((num_rows, len(self.plan.wide)), np.int64)
+        if self._told:
+            places, columns, offsets = (list(each) for each in zip(*self._told, strict=True))
+            wide[:, places] = batch["categories"][:, columns] + np.asarray(offsets)
+        if self._untold:
+            wide[:, self._untold] = batch["wide"]
+        return wide
+
+    @cached_property
+    def _values(self) -> list[int]:
+        return [at for at, number in enumerate(self.plan.numbers) if number.part != "missing"]
+
+    @cached_property
+    def _flags(self) -> list[int]:
+        return [at for at, number in enumerate(self.plan.numbers) if number.part == "missing"]
+
+    @cached_property
+    def _told(self) -> list[tuple[int, int, int]]:
+        """List the wide ids that are those of a category: their place, the category's, and what is added."""
+        at_category = {column.name: at for at, column in enumerate(self.plan.categories)}
+        return [
+            (at, at_category[wide.columns[0]], wide.offset)
+            for at, wide in enumerate(self.plan.wide)
+            if len(wide.columns) == 1 and wide.columns[0] in at_category and not wide.boundaries
+        ]
+
+    @cached_property
+    def _untold(self) -> list[int]:
+        told = {at for at, *_ in self._told}
+        return [at for at in range(len(self.plan.wide)) if at not in told]
+
+    @property
+    def _id_type(self) -> Any:
+        return fewest_bytes(max(column.cardinality for column in self.plan.categories))
+
+    @property
+    def _wide_type(self) -> Any:
+        return fewest_bytes(1 + sum(wide.size for wide in self.plan.wide))
+
+
+def fewest_bytes(count: int) -> Any:
+    """Give the smallest type that holds the numbers from 0 to below `count`."""
+    return np.min_scalar_type(max(0, count - 1))
+
+
+def plan_limits(features: pa.Table, inputs: TableInputs) -> Iterator[FeatureLimit]:
+    """Give the limits of encoded cells: numbers are finite, and each category has so many ids."""
+    ids = np.array(inputs.cardinalities) - 1
+    most: dict[str, Any] = {"numbers": LARGEST_FLOAT, "flags": 1, "categories": ids, "wide": inputs.wide_size - 1}
+    for name, high in most.items():
+        if name in features.column_names:
+            yield FeatureLimit(name, array_of(features[name]), -LARGEST_FLOAT if name == "numbers" else 0, high)
+
+
+def matrix_column(values: "Array") -> pa.Array:
+    """Give a matrix as a column, one list of numbers a row."""
+    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+
+
+_NAMED = 3
+
+
+def default_notes(
+    rows: Rows, plan: TablePlan, *, inputs: Sequence[str] = (), derived: Mapping[str, Derived] | None = None
+) -> list[str]:
+    """Give a sentence for each kind of absent column, and for each column with cells that cannot be read."""
+    absent = [name for name in inputs if name not in rows.table.column_names]
+    return [*_about_absent(rows, plan, absent), *_about_unread(rows, plan, derived or {})]
+
+
+def _about_absent(rows: Rows, plan: TablePlan, absent: Sequence[str]) -> Iterator[str]:
+    columns = {column.name: column for column in plan.columns}
+    replaced: dict[tuple[str, str], list[str]] = {}
+    for name in absent:
+        replaced.setdefault(_replacement(columns.get(name)), []).append(name)
+    count = len(rows)
+    where = "its only row" if count == 1 else f"all {count:,} rows"
+    for (one, several), names in replaced.items():
+        is_one = len(names) == 1
+        verb, words = ("is", one) if is_one else ("are", several)
+        yield f"{_listed(names)} {verb} not in {', '.join(rows.places.files[:_NAMED])}; {words} in {where}"
+
+
+def _replacement(column: ColumnPlan | None) -> tuple[str, str]:
+    """Say what is used for an absent column, and for several; without a plan it is only computed from."""
+    if column is None:
+        return "what is computed from it is missing", "what is computed from them is missing"
+    if column.default is not None:
+        return (f"its default {column.default!r} is used", f"their default {column.default!r} is used")
+    if column.kind in ("number", "datetime"):
+        return "its median is used", "their medians are used"
+    return "it counts as missing", "they count as missing"
+
+
+def _about_unread(rows: Rows, plan: TablePlan, derived: Mapping[str, Derived]) -> Iterator[str]:
+    counts: dict[str, int] = {}
+    first: dict[str, str] = {}
+    for start, some in in_parts(rows):
+        frame = ColumnFrame(some.table, derived)
+        FrameEncoder(plan, frame).read()
+        for name, is_wrong in frame.unread().items():
+            counts[name] = counts.get(name, 0) + int(is_wrong.sum())
+            row = int(np.flatnonzero(is_wrong)[0])
+            first.setdefault(name, f"{describe_cell(frame.column(name), row)} at {rows.places.describe(start + row)}")
+    for name, count in counts.items():
+        cells = "a cell" if count == 1 else f"{count:,} cells"
+        verb = "counts" if count == 1 else "count"
+        yield f"{cells} of `{name}` cannot be read and {verb} as missing, first {first[name]}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = [f"`{name}`" for name in names[: _NAMED if len(names) > _NAMED + 1 else None]]
+    rest = len(names) - len(shown)
+    last = f"{rest} more" if rest else shown.pop()
+    return f"{', '.join(shown)} and {last}" if shown else last

@@ -9,12 +9,11 @@ import pyarrow as pa
 from burnish.data.columns.parse_columns import describe_cell, is_opaque
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.values import Profile, Rows
-from burnish.tasks.class_weights import refuse_odd_classes
-from burnish.tasks.labels import LabelColumns
+from burnish.tasks.labels import TARGET, LabelColumns, Measure, read_numbers
+from burnish.tasks.options import refuse_odd_classes
 from burnish.tasks.tabular.fit import Fitter
 from burnish.tasks.tabular.frame import ColumnFrame, frame_of
 from burnish.tasks.tabular.plan import TablePlan
-from burnish.tasks.tabular.target import TARGET, Measure, read_numbers
 
 if TYPE_CHECKING:
     from burnish.tasks.tabular import Tabular

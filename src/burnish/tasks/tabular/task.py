@@ -9,8 +9,7 @@ from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLo
 from burnish.metrics.regression import R2, GammaDeviance, Mae, Pinball, PoissonDeviance, Rmse
 from burnish.spec.protocols import Assets, Encoder, Metric, Task
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
-from burnish.tasks.class_weights import Weights, weights_of
-from burnish.tasks.defaults import TABLE
+from burnish.tasks.options import TABLE, Weights, weights_of
 from burnish.tasks.tabular.options import ColumnOptions, Cross, Derived, Scale
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ class Tabular(Task):
 
     def refine(self, outcome: Outcome, profile: Profile) -> Profile:
         """Fit calibration and threshold to the validation rows, and give the profile that carries them."""
-        from burnish.tasks.calibration import refined
+        from burnish.tasks.probabilities import refined
 
         return refined(outcome, profile, calibration=self.calibration, threshold=self.threshold)
 

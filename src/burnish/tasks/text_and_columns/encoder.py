@@ -9,11 +9,9 @@ import pyarrow as pa
 from burnish.data.batching.ragged import pick
 from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
-from burnish.tasks.tabular.compact import matrix_column, plan_limits
 from burnish.tasks.tabular.encoder import refuse_faults
-from burnish.tasks.tabular.features import HALF, FrameEncoder
+from burnish.tasks.tabular.features import HALF, FrameEncoder, default_notes, matrix_column, plan_limits
 from burnish.tasks.tabular.frame import ColumnFrame
-from burnish.tasks.tabular.notes import default_notes
 from burnish.tasks.tabular.plan import TablePlan
 
 _TYPES = {"numbers": np.float32, "categories": np.int64}

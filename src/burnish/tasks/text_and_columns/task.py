@@ -9,7 +9,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, field_validator, model_
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import HeadSpec, Profile, Rows
-from burnish.tasks.pooling import Pooling
+from burnish.tasks.options import Pooling
 from burnish.tasks.tabular.options import ColumnOptions, Scale
 from burnish.tasks.text_classification import TextClassification
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from burnish.spec.values import Array, Outcome, Profile
+from burnish.tasks.labels import Measure
 from burnish.tasks.probabilities import softmax
-from burnish.tasks.tabular.target import Measure
 
 
 def decode(outputs: "Mapping[str, Array]", profile: Profile, *, pool: str, threshold: float) -> Outcome:

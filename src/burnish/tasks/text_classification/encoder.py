@@ -12,10 +12,8 @@ from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import demand_tokenizer
 from burnish.spec.protocols import Assets, Encoder, Truncation
 from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
-from burnish.tasks.labels import LabelColumns, label_limit
-from burnish.tasks.tabular.column_types import refuse_other_than_labels, refuse_other_than_text
-from burnish.tasks.tabular.compact import matrix_column
-from burnish.tasks.tabular.target import Measure
+from burnish.tasks.labels import LabelColumns, Measure, label_limit, refuse_other_than_labels, refuse_other_than_text
+from burnish.tasks.tabular.features import matrix_column
 
 
 @dataclass(frozen=True)

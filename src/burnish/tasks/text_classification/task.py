@@ -11,9 +11,7 @@ from burnish.metrics.regression import R2, Mae, Mse, Pearson, Rmse, Spearman
 from burnish.spec.component import Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
-from burnish.tasks.class_weights import Weights, refuse_odd_classes, unknown_classes, weights_of
-from burnish.tasks.defaults import CLASSES
-from burnish.tasks.pooling import Pooling
+from burnish.tasks.options import CLASSES, Pooling, Weights, refuse_odd_classes, unknown_classes, weights_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -101,7 +99,7 @@ class TextClassification(Task):
 
     def profile(self, rows: Rows) -> Profile:
         """Find the kind of labels and the classes."""
-        from burnish.tasks.tabular.column_types import refuse_other_than_labels, refuse_other_than_text
+        from burnish.tasks.labels import refuse_other_than_labels, refuse_other_than_text
 
         refuse_other_than_text(rows.table, self.text_columns)
         refuse_other_than_labels(rows.table, self.label, kind=self.kind)
@@ -178,7 +176,7 @@ class TextClassification(Task):
 
     def _number_facts(self, rows: Rows) -> dict[str, Any]:
         """Find the range of the numbers, and their scale by which they are standardised."""
-        from burnish.tasks.tabular.target import TARGET, Measure
+        from burnish.tasks.labels import TARGET, Measure
 
         columns = self._label_columns()
         known = columns.known_numbers(rows.table)

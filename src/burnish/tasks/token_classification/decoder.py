@@ -1,14 +1,17 @@
-"""Turns logits of words into tags, one list a row, and says them in words."""
+"""Turns logits of words into tags, one list a row, and into the entities that they mark."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.ragged import Ragged, pack
+from burnish.data.batching.ragged import Ragged, pack, positions
+from burnish.metrics.entities import ChunkMarks, Chunks, chunks_of, marks_of
 from burnish.spec.values import Array, Outcome, Profile
 from burnish.tasks.probabilities import softmax
-from burnish.tasks.token_classification.answers import Said, answers
+from burnish.tasks.token_classification.rows import TagTexts, words_of
 
 
 def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | None, *, words: str) -> Outcome:
@@ -41,3 +44,77 @@ def _means(shares: "Array", lengths: "Array") -> "Array":
     row_of = np.repeat(np.arange(len(lengths)), lengths)
     sums = [np.bincount(row_of, weights=column, minlength=len(lengths)) for column in shares.T]
     return np.asarray(np.stack(sums, axis=1) / np.maximum(1, lengths)[:, None])
+
+
+NOTHING = "(none)"
+
+
+@dataclass(frozen=True)
+class Said:
+    """The tags of all rows, those that are right if they are known, and how sure the network is of each."""
+
+    tags: Ragged
+    truth: Ragged | None
+    confidence: "Array"
+
+
+def answers(said: Said, profile: Profile, column: pa.ChunkedArray, *, name: str) -> pa.Table:
+    """Give `predicted`, `truth` and `true_tags` if known, `confidence`, `tags` and, if they mark any, `entities`."""
+    texts = words_of(column, name=name)
+    marks = marks_of(profile.labels)
+    columns: dict[str, pa.Array] = {"predicted": _lines(said.tags, profile, texts, marks)}
+    if said.truth is not None:
+        columns["truth"] = _lines(said.truth, profile, texts, marks)
+    columns["confidence"] = pa.array(_products(said.confidence, said.tags.lengths))
+    columns["tags"] = _names(said.tags, profile)
+    if said.truth is not None:
+        columns["true_tags"] = _names(said.truth, profile)
+    if marks is not None:
+        columns["entities"] = _entities(said, texts, marks)
+    return pa.table(columns)
+
+
+def _lines(tags: Ragged, profile: Profile, texts: TagTexts, marks: ChunkMarks | None) -> pa.Array:
+    """Write each row's entities, like `PER Peter Blackburn; LOC Brussels`; other tags as they come."""
+    if marks is None:
+        return pa.array([" ".join(row) for row in _names(tags, profile).to_pylist()], pa.string())
+    chunks = chunks_of(tags.values, tags.lengths, marks)
+    found = zip(chunks.types.tolist(), texts.between(chunks.starts, chunks.ends), strict=True)
+    shown = [f"{marks.names[kind]} {text}".strip() for kind, text in found]
+    ends = np.cumsum(_per_row(chunks, tags.lengths)).tolist()
+    return pa.array(["; ".join(shown[s:e]) or NOTHING for s, e in pairwise([0, *ends])], pa.string())
+
+
+def _names(tags: Ragged, profile: Profile) -> pa.ListArray:
+    names = pa.array(profile.labels, pa.string()).take(pa.array(tags.values, pa.int64()))
+    return pa.ListArray.from_arrays(_offsets(tags.lengths), names)
+
+
+def _entities(said: Said, texts: TagTexts, marks: ChunkMarks) -> pa.ListArray:
+    """Give each row's entities: type, text, start and end in characters, and the probability of all their tags."""
+    chunks = chunks_of(said.tags.values, said.tags.lengths, marks)
+    sizes = chunks.ends - chunks.starts
+    inner = {
+        "type": pa.array(marks.names, pa.string()).take(pa.array(chunks.types, pa.int64())),
+        "text": pa.array(texts.between(chunks.starts, chunks.ends), pa.string()),
+        "start": pa.array(texts.starts[chunks.starts], pa.int64()),
+        "end": pa.array(texts.ends[chunks.ends - 1], pa.int64()),
+        "score": pa.array(_products(said.confidence[positions(chunks.starts, sizes)], sizes)),
+    }
+    structs = pa.StructArray.from_arrays(list(inner.values()), names=list(inner))
+    return pa.ListArray.from_arrays(_offsets(_per_row(chunks, said.tags.lengths)), structs)
+
+
+def _per_row(chunks: Chunks, lengths: "Array") -> "Array":
+    row_of = np.repeat(np.arange(len(lengths)), lengths)
+    return np.bincount(row_of[chunks.starts], minlength=len(lengths))
+
+
+def _products(shares: "Array", lengths: "Array") -> "Array":
+    """Multiply the probabilities of each run."""
+    run_of = np.repeat(np.arange(len(lengths)), lengths)
+    return np.asarray(np.exp(np.bincount(run_of, weights=np.log(shares), minlength=len(lengths))))
+
+
+def _offsets(lengths: "Array") -> pa.Array:
+    return pa.array(np.append(0, np.cumsum(lengths)), pa.int32())

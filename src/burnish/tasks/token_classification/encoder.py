@@ -1,4 +1,6 @@
-"""Words with their tags as features and batches."""
+"""Words with their tags as features and batches; long sentences are read in windows."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,16 +10,17 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.batching.padding import Padding, Template, pad, template_of, token_places
-from burnish.data.batching.ragged import Ragged, gather, pack, pick, view
+from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
 from burnish.data.tokens.text import id_limits, length_problems, padding_of
 from burnish.data.tokens.tokens import TextAssets, word_pieces
+from burnish.data.tokens.truncate import cut_texts
+from burnish.data.truncation import Windows
 from burnish.errors import ConfigError
 from burnish.metrics.entities import BEGIN, INSIDE, marks_of
 from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
-from burnish.tasks.token_classification.reading import TagReading
 from burnish.tasks.token_classification.rows import items_of, words_of
-from burnish.tasks.token_classification.windows import CutTokens, Pieces, cut_pieces, pieces_of
+from burnish.tasks.token_classification.schemes import TagReading
 
 VERSION = 1
 """Goes up whenever the same words would give other features."""
@@ -172,3 +175,78 @@ def _spread(values: Ragged, places: "Array", *, like: "Mapping[str, Array]", fil
     spread = np.full(like["input_ids"].shape, fill, dtype=np.int64)
     spread.reshape(-1)[places] = values.values
     return spread
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """The tokens of all rows, one row after the other."""
+
+    ids: "Array"
+    words: "Array"
+    """To which word each belongs, counted over all rows."""
+    is_first: "Array"
+    """Whether it is the first of its word."""
+    lengths: "Array"
+    """How many each row has."""
+
+
+@dataclass(frozen=True)
+class CutTokens:
+    """Features of at most so many tokens: token i of them all is token `tokens[i]` of the rows."""
+
+    tokens: "Array"
+    lengths: "Array"
+    """How many each feature has."""
+    rows: "Array"
+    """The row of each feature."""
+    is_answered: "Array"
+    """For each token, whether its word is answered in this feature; each word is in exactly one."""
+
+
+def pieces_of(by_word: Ragged, num_words: "Array") -> Pieces:
+    """Lay the tokens of words (packed) out by rows, the first `num_words[0]` words being those of row 0."""
+    is_first = np.zeros(len(by_word.values), dtype=bool)
+    is_first[by_word.starts] = True
+    ends = np.cumsum(num_words)
+    totals = np.append(0, np.cumsum(by_word.lengths))
+    lengths = totals[ends] - totals[ends - num_words]
+    words = np.repeat(np.arange(len(by_word)), by_word.lengths)
+    return Pieces(by_word.values, words, is_first, lengths)
+
+
+def cut_pieces(pieces: Pieces, *, room: int, stride: int) -> CutTokens:
+    """Cut rows of more than `room` tokens into windows that share `stride` tokens."""
+    begins = np.cumsum(pieces.lengths) - pieces.lengths
+    within = pack(positions(np.zeros_like(begins), pieces.lengths), pieces.lengths)
+    cut = cut_texts([within], Windows(stride=stride), room=room)
+    windows, rows = cut.texts[0], cut.source
+    tokens = windows.values + np.repeat(begins[rows], windows.lengths)
+    if len(rows) == len(pieces.lengths):
+        return CutTokens(tokens, windows.lengths, rows, np.ones(len(tokens), dtype=bool))
+    context = _context(windows, pieces.lengths[rows])
+    best = _best_feature(pieces, tokens, windows.lengths, context)
+    feature_of = np.repeat(np.arange(len(rows)), windows.lengths)
+    return CutTokens(tokens, windows.lengths, rows, best[pieces.words[tokens]] == feature_of)
+
+
+def _context(windows: Ragged, text_lengths: "Array") -> "Array":
+    """Tell how many tokens a window shows on the poorer side of each token; a side where the text ends lacks none."""
+    starts = windows.values[windows.starts]
+    place = positions(np.zeros_like(windows.starts), windows.lengths)
+    sizes = np.repeat(windows.lengths, windows.lengths)
+    is_cut_before = np.repeat(starts > 0, windows.lengths)
+    is_cut_after = np.repeat(starts + windows.lengths < text_lengths, windows.lengths)
+    plenty = np.iinfo(np.int64).max
+    before = np.where(is_cut_before, place, plenty)
+    after = np.where(is_cut_after, sizes - 1 - place, plenty)
+    return np.minimum(before, after)
+
+
+def _best_feature(pieces: Pieces, tokens: "Array", lengths: "Array", context: "Array") -> "Array":
+    """Give for each word the feature in which its first token has the most context; of equals the first."""
+    firsts = np.flatnonzero(pieces.is_first[tokens])
+    words = pieces.words[tokens[firsts]]
+    order = np.lexsort((firsts, -context[firsts], words))
+    is_best = np.append(True, np.diff(words[order]) > 0) if len(order) else np.zeros(0, dtype=bool)
+    chosen = firsts[order][is_best]
+    return np.asarray(np.repeat(np.arange(len(lengths)), lengths)[chosen])

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from burnish.data.codecs.convert import WORD
 from burnish.errors import DataError
 from burnish.spec.values import Array
-from burnish.tasks.tabular.column_types import is_list
+from burnish.tasks.labels import is_list
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,33 @@
-"""Ways to write entities as tags: tells them apart, finds impossible tags, rewrites one way as another."""
+"""Ways to write entities as tags: learned from training rows, checked in every row, rewritten one as another."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from burnish.metrics.entities import BEGIN, END, INSIDE, OUTSIDE, SINGLE, ChunkMarks, chunks_of, continued, row_starts
-from burnish.spec.values import Array
+from burnish.errors import DataError
+from burnish.metrics.entities import (
+    BEGIN,
+    END,
+    INSIDE,
+    OUTSIDE,
+    SINGLE,
+    ChunkMarks,
+    chunks_of,
+    continued,
+    marks_of,
+    row_starts,
+)
+from burnish.spec.values import Array, Profile, RowFault, Rows
+from burnish.tasks.token_classification.rows import TagItems, items_of
+
+if TYPE_CHECKING:
+    from burnish.tasks.token_classification import TokenClassification
+
 
 Scheme = Literal["bio", "iob1", "iobes", "bilou", "none"]
 _LETTERS = {
@@ -96,3 +116,143 @@ def _touches(places: "Array", types: "Array", lengths: "Array") -> "Array":
 def _told(mask: "Array", why: str) -> Impossible:
     words = np.flatnonzero(mask)
     return Impossible(words, (why,) * len(words))
+
+
+_SHOWN = 20
+_MOSTLY = 0.5
+
+
+@dataclass(frozen=True)
+class TagReading:
+    """Turn written tags into numbers of the tags that are learned."""
+
+    written: str
+    """The scheme of the data."""
+    learned: str
+    """The scheme of the network; the same where nothing is rewritten."""
+    names: tuple[str, ...]
+    """The entity types, or the tags themselves where they mark none."""
+
+    @classmethod
+    def of(cls, profile: Profile) -> "TagReading":
+        """Rebuild what `facts` wrote."""
+        facts = profile.facts
+        return cls(facts["written"], facts["learned"], tuple(facts["names"]))
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Give plain values, for the profile."""
+        return {"written": self.written, "learned": self.learned, "names": list(self.names)}
+
+    @cached_property
+    def vocabulary(self) -> tuple[str, ...]:
+        """Every tag that may stand in the data."""
+        return self.names if self.written == "none" else tags_of(self.names, self.written)
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """Every tag that is learned."""
+        return self.names if self.learned == "none" else tags_of(self.names, self.learned)
+
+    def numbers(self, tags: TagItems) -> "Array":
+        """Give each tag as its number among `labels`; unknown ones as 0."""
+        found = self._found(tags)
+        if self.written == self.learned:
+            return found
+        return rewritten(found, tags.lengths, marks=self._marks, scheme=self.learned, names=self.labels)
+
+    def unknown(self, tags: TagItems) -> "Array":
+        """Find the tags that are none, as positions over all rows."""
+        return np.flatnonzero(pc.is_null(self._indices(tags)).to_numpy(zero_copy_only=False))
+
+    def faults(self, tags: TagItems, words: TagItems, *, is_order_asked: bool) -> Iterator[RowFault]:
+        """Tell which rows hold a tag that is none or, if asked, one that cannot stand where it does."""
+        row_of, place_of = tags.row_of, tags.place_of
+        known = ", ".join(self.vocabulary[:_SHOWN]) + (" …" if len(self.vocabulary) > _SHOWN else "")
+        for at in self.unknown(tags).tolist():
+            tag = tags.flat[at].as_py()
+            said = f"is {tag!r}, which is not one of {known}" if tag else "is empty"
+            yield RowFault(int(row_of[at]), f"the tag of {_word(words, at, place_of)} {said}")
+        if is_order_asked and self.written != "none":
+            wrong = impossible(self._found(tags), tags.lengths, self._marks, self.written)
+            for at, why in zip(wrong.words.tolist(), wrong.reasons, strict=True):
+                said = f"the tag {tags.flat[at].as_py()} of {_word(words, at, place_of)} {why}"
+                yield RowFault(int(row_of[at]), f"{said} in {self.written.upper()}")
+
+    def num_impossible(self, tags: TagItems) -> int:
+        """Count the tags that cannot stand where they do."""
+        if self.written == "none":
+            return 0
+        return len(impossible(self._found(tags), tags.lengths, self._marks, self.written).words)
+
+    @cached_property
+    def _marks(self) -> ChunkMarks:
+        marks = marks_of(self.vocabulary)
+        assert marks is not None, "the tags of a scheme were made by it"
+        return marks
+
+    def _indices(self, tags: TagItems) -> pa.Array:
+        return pc.index_in(tags.flat, value_set=pa.array(self.vocabulary, pa.string()))
+
+    def _found(self, tags: TagItems) -> "Array":
+        return np.asarray(pc.fill_null(self._indices(tags), 0).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _word(words: TagItems, at: int, place_of: "Array") -> str:
+    return f"word {int(place_of[at]) + 1} ({words.flat[at].as_py()})"
+
+
+def learn_reading(tags: TagItems, *, scheme: str, learn_as: str, names: Sequence[str] | None) -> TagReading:
+    """Find out how training rows are tagged, unless the options say so."""
+    counts = {str(each["values"]): int(each["counts"]) for each in pc.value_counts(tags.flat).to_pylist()}
+    counts.pop("", None)  # told as a fault of its row
+    written = _scheme(tags, counts) if scheme == "auto" else scheme
+    if written == "none":
+        if learn_as not in ("as_written", "none"):
+            raise DataError(f"task.learn_as is {learn_as}, and the tags mark no entities: {_some(counts)}")
+        return TagReading("none", "none", tuple(names or sorted(counts)))
+    marks = marks_of([tag for tag in counts if _is_tag(tag)])
+    types = tuple(names or (marks.names if marks else ()))
+    if not types:
+        raise DataError(f"task.scheme is {written}, and no tag marks an entity in it: {_some(counts)}")
+    return TagReading(written, written if learn_as == "as_written" else learn_as, types)
+
+
+def _scheme(tags: TagItems, counts: Mapping[str, int]) -> str:
+    fitting = [tag for tag in counts if _is_tag(tag)]
+    share = sum(counts[tag] for tag in fitting) / max(1, sum(counts.values()))
+    # A few misspelt tags do not make parts of speech of entities: they are refused, row by row.
+    is_other = len(fitting) < len(counts) and not any("-" in tag for tag in fitting)
+    if is_other or share < _MOSTLY:
+        return "none"
+    marks = marks_of(fitting)
+    assert marks is not None, "only tags that can be read were taken"
+    keep = pc.is_in(tags.flat, value_set=pa.array(fitting, pa.string())).to_numpy(zero_copy_only=False)
+    lengths = np.bincount(tags.row_of[keep], minlength=len(tags.lengths))
+    numbers = pc.index_in(tags.flat.filter(pa.array(keep)), value_set=pa.array(fitting, pa.string()))
+    return scheme_of(numbers.to_numpy(zero_copy_only=False), lengths, names=fitting, marks=marks)
+
+
+def _is_tag(tag: str) -> bool:
+    return marks_of([tag]) is not None
+
+
+def _some(counts: Mapping[str, int]) -> str:
+    return ", ".join(list(counts)[:_SHOWN]) or "there are none"
+
+
+def profile_of(task: "TokenClassification", rows: Rows) -> Profile:
+    """Give the tags that are learned, with their counts, and what is odd about those that are written."""
+    items_of(rows.table[task.words], name=task.words)
+    tags = items_of(rows.table[task.tags], name=task.tags)
+    reading = learn_reading(tags, scheme=task.scheme, learn_as=task.learn_as, names=task.labels)
+    if len(reading.labels) < 2:
+        raise DataError(f"the column {task.tags} holds one tag, {', '.join(reading.labels)}; at least 2 are needed")
+    counts = np.bincount(reading.numbers(tags), minlength=len(reading.labels)).tolist()
+    facts = {**reading.facts, "label_counts": dict(zip(reading.labels, counts, strict=True))}
+    wrong = reading.num_impossible(tags) if task.impossible == "count" else 0
+    if wrong:
+        share, scheme = f"{wrong:,} of {len(tags.flat):,} tags of train", reading.written.upper()
+        note = f"{share} are not allowed where they are in {scheme}; entities are read as conlleval reads them"
+        facts |= {"impossible_tags": wrong, "notes": [note]}
+    return Profile("tags", reading.labels, facts)

@@ -7,8 +7,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from burnish.spec.protocols import Assets, Encoder, Metric, Task
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
-from burnish.tasks.class_weights import Weights, weights_of
-from burnish.tasks.defaults import TEXT
+from burnish.tasks.options import TEXT, Weights, weights_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -65,7 +64,7 @@ class TokenClassification(Task):
 
     def profile(self, rows: Rows) -> Profile:
         """Find how entities are written and which tags there are."""
-        from burnish.tasks.token_classification.reading import profile_of
+        from burnish.tasks.token_classification.schemes import profile_of
 
         return profile_of(self, rows)
 

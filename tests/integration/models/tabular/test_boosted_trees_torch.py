@@ -12,8 +12,7 @@ from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.infer_torch import Autocast
 from burnish.engine.snapshot_torch import read_learner, read_weights, write_learner
 from burnish.errors import CheckpointError, ConfigError
-from burnish.models.gbdt import Gbdt
-from burnish.models.tabular.table import NoAssets
+from burnish.models.tabular.models import Gbdt, NoAssets
 from burnish.spec.experiment import TrainPolicy
 from burnish.spec.interval import Interval
 from burnish.spec.values import HeadSpec, Objective, TableInputs

@@ -11,13 +11,9 @@ import torch
 from torch import Tensor
 
 from burnish.errors import CheckpointError
-from burnish.models.deep import Deep
-from burnish.models.linear import Linear
-from burnish.models.tab_m import TabM
-from burnish.models.tabular.deep_torch import RowNorm
-from burnish.models.tabular.table import NoAssets, NumberEmbedding
+from burnish.models.tabular.models import Deep, Linear, NoAssets, NumberEmbedding, TabM, WideDeep
+from burnish.models.tabular.networks_torch import RowNorm
 from burnish.models.tabular.table_features_torch import Categories, Periodic, PiecewiseLinear
-from burnish.models.wide_deep import WideDeep
 from burnish.spec.values import HeadSpec, Objective, TableInputs
 
 EDGES = ((-1.5, -0.5, 0.0, 2.0), (0.0, 1.0), (-1.0, 0.25, 0.5))

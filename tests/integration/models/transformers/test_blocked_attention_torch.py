@@ -5,8 +5,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.models.transformers import blocked_attention_torch
-from burnish.models.transformers.blocked_attention_torch import blocked_attention
+from burnish.models.transformers import attention_torch
+from burnish.models.transformers.attention_torch import blocked_attention
 
 Parts = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
@@ -35,7 +35,7 @@ def test_values_and_gradients_are_those_of_torchs_own_attention(
     theirs = [part.detach().clone().requires_grad_() for part in mine]
     mask = _mask(num, keys)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocked_attention_torch, "_BLOCK_ELEMENTS", block)
+        patch.setattr(attention_torch, "_BLOCK_ELEMENTS", block)
         given_values = blocked_attention(*mine, mask, dropout=0.0)
         given_values.sin().sum().backward()
     query, key, value = theirs
@@ -47,7 +47,7 @@ def test_values_and_gradients_are_those_of_torchs_own_attention(
 
 
 def test_gradients_with_dropout_are_those_of_the_function_that_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocked_attention_torch, "_BLOCK_ELEMENTS", 100)
+    monkeypatch.setattr(attention_torch, "_BLOCK_ELEMENTS", 100)
     query, key, value = _parts(num=2, heads=3, queries=6, keys=6)
     weights = torch.randn(2, 6, 3, 8, generator=torch.Generator().manual_seed(1))
 
@@ -68,7 +68,7 @@ def test_gradients_with_dropout_are_those_of_the_function_that_was_drawn(monkeyp
 def test_what_is_dropped_does_not_depend_on_the_size_of_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     outs = []
     for block in (1, 60, 10**6):
-        monkeypatch.setattr(blocked_attention_torch, "_BLOCK_ELEMENTS", block)
+        monkeypatch.setattr(attention_torch, "_BLOCK_ELEMENTS", block)
         torch.manual_seed(3)
         outs.append(blocked_attention(*_parts(), None, dropout=0.5))
     torch.testing.assert_close(outs[0], outs[1])

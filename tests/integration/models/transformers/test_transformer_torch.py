@@ -13,8 +13,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassificati
 
 from burnish.data.tokens.tokens import TextAssets
 from burnish.errors import ConfigError
-from burnish.models.transformer import Transformer
-from burnish.models.transformers.positions import usable_positions
+from burnish.models.transformer import Transformer, usable_positions
 from burnish.spec.values import HeadSpec, Objective
 from burnish.testing.tiny_torch import FAMILIES, tiny_model
 

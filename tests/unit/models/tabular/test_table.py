@@ -5,10 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from burnish.models.deep import Deep
-from burnish.models.linear import Linear
-from burnish.models.tab_m import TabM
-from burnish.models.wide_deep import WideDeep
+from burnish.models.tabular.models import Deep, Linear, TabM, WideDeep
 from burnish.spec.protocols import Architecture, Assets
 from burnish.spec.values import TableInputs
 

@@ -11,8 +11,7 @@ from burnish.data.truncation import Head, Windows
 from burnish.metrics.language import Mrr, RecallAt
 from burnish.metrics.tally import Tally
 from burnish.spec.values import Profile
-from burnish.tasks.embedding.retrieval import Retrieval
-from burnish.tasks.embedding.similarity import Similarity
+from burnish.tasks.embedding.task import Retrieval, Similarity
 
 TASK = Retrieval(truncation=Head(), temperature=0.5)
 

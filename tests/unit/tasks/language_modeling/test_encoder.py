@@ -11,8 +11,7 @@ from burnish.errors import ConfigError
 from burnish.spec.experiment import Batching
 from burnish.spec.values import Profile, RandomKey, RowOrigins, Rows
 from burnish.tasks.language_modeling.encoder import MaskedEncoder
-from burnish.tasks.language_modeling.masking import Masking
-from burnish.tasks.language_modeling.task import MaskedLm
+from burnish.tasks.language_modeling.task import MaskedLm, Masking
 from tests.language import LINES, assets, table
 
 PROFILE = Profile("likelihood")

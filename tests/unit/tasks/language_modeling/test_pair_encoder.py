@@ -5,9 +5,8 @@ import pytest
 
 from burnish.data.batching.ragged import view
 from burnish.spec.values import Profile, RandomKey
-from burnish.tasks.language_modeling.masking import Masking
 from burnish.tasks.language_modeling.pair_encoder import PairEncoder
-from burnish.tasks.language_modeling.task import Pretraining
+from burnish.tasks.language_modeling.task import Masking, Pretraining
 from tests.language import LINES, assets, table
 
 PROFILE = Profile("likelihood")

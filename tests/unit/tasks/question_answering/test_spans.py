@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.tasks.question_answering.spans import INVALID, Search, search_beams, search_places
+from burnish.tasks.question_answering.decoder import INVALID, Search, search_beams, search_places
 
 Row = dict[tuple[int, int], float]
 

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from burnish.spec.values import RandomKey, RowOrigins, Rows
 from burnish.tasks.tabular import Tabular
-from burnish.tasks.tabular.compact import Compact, fewest_bytes
 from burnish.tasks.tabular.encoder import TableEncoder
-from burnish.tasks.tabular.features import FrameEncoder
+from burnish.tasks.tabular.features import Compact, FrameEncoder, fewest_bytes
 from burnish.tasks.tabular.frame import ColumnFrame
 
 DRAW = RandomKey(seed=0, epoch=0, is_training=False)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from burnish.tasks.tabular import scaling as table_scaling
-from burnish.tasks.tabular.scaling import fit_scaling, scaled
+from burnish.tasks.tabular import fit as table_scaling
+from burnish.tasks.tabular.fit import fit_scaling, scaled
 
 
 @pytest.mark.parametrize("how", ["quantile", "zscore", "robust", "log", "none"])

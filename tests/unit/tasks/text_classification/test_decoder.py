@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.spec.values import Profile
-from burnish.tasks.tabular.target import Measure
+from burnish.tasks.labels import Measure
 from burnish.tasks.text_classification.decoder import decode
 
 TWO = Profile("binary", ("neg", "pos"))

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from burnish.data.truncation import Head, RandomSpans
 from burnish.errors import ConfigError, DataError
 from burnish.spec.values import RowOrigins, Rows
-from burnish.tasks.tabular.target import Measure
+from burnish.tasks.labels import Measure
 from burnish.tasks.text_classification import TextClassification
 
 

@@ -1,15 +1,15 @@
-"""Learns embeddings that lead from queries to passages: one encoder reads both, each by itself."""
+"""Learns embeddings with a bi-encoder: for retrieval of passages, or for the similarity of two texts."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import PositiveFloat, PositiveInt, SkipValidation, model_validator
 
+from burnish.errors import DataError
 from burnish.spec.component import Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, RowFault, Rows
-from burnish.tasks.defaults import EMBEDDING
-from burnish.tasks.pooling import Pooling
+from burnish.tasks.options import EMBEDDING, Pooling
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,7 +55,7 @@ class Retrieval(Task):
 
     def profile(self, rows: Rows) -> Profile:
         """Make sure that there are texts to learn from."""
-        from burnish.tasks.tabular.column_types import refuse_other_than_text
+        from burnish.tasks.labels import refuse_other_than_text
 
         refuse_other_than_text(rows.table, self.training_columns)
         return Profile("retrieval")
@@ -100,3 +100,85 @@ def refuse_windows(truncation: Truncation) -> None:
     """Refuse a policy that makes several sequences of one text; an embedding is of one."""
     if hasattr(truncation, "pool"):
         raise ValueError("has `truncation: windows`, and an embedding is of one stretch of text; take head or tail")
+
+
+class Similarity(Task):
+    """Train a bi-encoder for similarity: the cosine of two embeddings says how similar the texts are."""
+
+    heads: ClassVar[tuple[str, ...]] = ("embedding",)
+    defaults = EMBEDDING
+    kind: ClassVar[str] = "regression"
+
+    text: str = "text"
+    pair: str = "pair"
+    """The column of the second text."""
+    label: str = "label"
+    """The column that says how alike they are."""
+    scale: tuple[float, float] | None = None
+    """The labels of a cosine of 0 and of 1; by default the lowest and the highest of the training rows."""
+    max_length: PositiveInt = 128
+    """The longest text of either side in tokens, special tokens included."""
+    truncation: Annotated[SkipValidation[Truncation], Slot("truncations", default="head")]
+    pooling: Pooling = "mean"
+    """Whether an embedding is the mean of a text's tokens, or its first token."""
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> "Similarity":
+        refuse_windows(self.truncation)
+        if self.scale is not None and self.scale[0] >= self.scale[1]:
+            raise ValueError(f"has a `scale` that does not rise: {self.scale[0]:g} to {self.scale[1]:g}")
+        return self
+
+    @property
+    def training_columns(self) -> tuple[str, ...]:
+        """Name the columns that training reads."""
+        return (*self.input_columns, self.label)
+
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """Name the columns that prediction needs."""
+        return (self.text, self.pair)
+
+    def profile(self, rows: Rows) -> Profile:
+        """Find the scale of the labels."""
+        from burnish.tasks.labels import LabelColumns, refuse_other_than_text
+
+        refuse_other_than_text(rows.table, self.input_columns)
+        labels = LabelColumns((self.label,))
+        labels.refuse_words(rows.table, instead="set task.type: text_classification")
+        found = labels.range(rows.table)
+        low, high = self.scale or (found["lowest"], found["highest"])
+        if not low < high:
+            raise DataError(f"all labels in {self.label} are {low:g}; two different ones at least are needed")
+        return Profile("regression", facts={**found, "scale": [low, high]})
+
+    def head(self, profile: Profile) -> HeadSpec:
+        """Ask for a cosine, on the scale of the labels."""
+        options = {"pooling": self.pooling, "normalise": False, "output": "cosine", "scale": profile.facts["scale"]}
+        return HeadSpec("embedding", 1, Objective("mean_squared_error"), options=options)
+
+    def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        """Tokenise and cut each side."""
+        from burnish.tasks.embedding.bi_encoder import SidesEncoder
+        from burnish.tasks.labels import LabelColumns
+
+        return SidesEncoder.build(
+            assets,
+            (self.text, self.pair),
+            max_length=self.max_length,
+            truncation=self.truncation,
+            labels=LabelColumns((self.label,)).numbers,
+            label=self.label,
+        )
+
+    def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
+        """Give the numbers."""
+        from burnish.tasks.text_classification.decoder import decode
+
+        return decode(outputs, profile, pool="mean", threshold=0.5)
+
+    def metrics(self, profile: Profile | None) -> Sequence[Metric]:
+        """Give correlations and errors."""
+        from burnish.tasks.text_classification.task import CORRELATIONS
+
+        return CORRELATIONS

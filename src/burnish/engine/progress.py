@@ -1,9 +1,11 @@
-"""Where a run stands in steps, epochs, examples and minutes, and what is due between two such places."""
+"""How far a run is in steps, epochs, examples and minutes, and its milestones, decided before the first step."""
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from burnish.spec.interval import Interval
+from burnish.spec.protocols import Schedule
 
 
 @dataclass(frozen=True)
@@ -38,3 +40,29 @@ def is_due(every: Interval, *, before: TrainingProgress, now: TrainingProgress) 
 def _multiples(every: Interval, place: TrainingProgress) -> int:
     # The small term mends sums like 3 * 0.1, which must count as having reached 0.3.
     return math.floor(place.by(every.unit) / every.amount + 1e-9)
+
+
+@dataclass(frozen=True)
+class Milestones:
+    """The policy of a run with every unit resolved."""
+
+    length: Interval
+    evaluate_every: Interval
+    checkpoint_every: Interval
+    schedule: Schedule
+    total_steps: int | None
+    """None when the length is given in minutes."""
+    select: str
+    direction: Literal["max", "min"]
+    patience: int | None
+
+    def factor(self, position: TrainingProgress) -> float:
+        """Give the learning rate's factor for the next step."""
+        return self.schedule.factor(position.step, self._total(position))
+
+    def _total(self, position: TrainingProgress) -> int:
+        if self.total_steps is not None:
+            return self.total_steps
+        fraction = position.fraction_of(self.length)
+        # By the clock, the number of steps is only known from the speed so far.
+        return max(position.step + 1, round(position.step / fraction)) if fraction else 10**9

@@ -1,0 +1,223 @@
+"""The models over tables that an experiment can name, with their options; torch is imported only when one is built."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
+
+from burnish.spec.component import Component
+from burnish.spec.interval import Interval
+from burnish.spec.protocols import Architecture, Assets
+from burnish.spec.values import HeadSpec, TableInputs
+
+if TYPE_CHECKING:
+    from burnish.models.tabular.boosted_trees_torch import BoostedTrees
+    from burnish.models.tabular.networks_torch import (
+        DeepNetwork,
+        LinearNetwork,
+        TableNetwork,
+        TabMNetwork,
+        WideDeepNetwork,
+    )
+    from burnish.spec.experiment import TrainPolicy
+
+
+Dropout = Annotated[float, Field(ge=0, lt=1)]
+
+_LARGEST_AUTO = 64
+"""Without a limit, a column of a million ids would get a thousand numbers each."""
+
+
+@dataclass(frozen=True)
+class NoAssets:
+    """What a model over a table brings besides weights: nothing."""
+
+    max_positions: None = None
+    digest: str = "table"
+
+    def save(self, directory: Path) -> None:
+        """Write nothing."""
+
+
+class NumberEmbedding(Component):
+    """How a number becomes several: as it is, by the bins it passes, or by waves of learned lengths."""
+
+    shorthand = "kind"
+
+    kind: Literal["none", "piecewise_linear", "periodic"] = "none"
+    size: PositiveInt = 16
+    """Numbers that each number becomes."""
+    frequencies: PositiveInt = 24
+    """Waves of each number, for `periodic`."""
+    scale: PositiveFloat = 0.1
+    """The spread of the first frequencies, for `periodic`: more follows finer detail."""
+
+
+class TableModel(Architecture):
+    """A model over the numbers, categories and wide ids of a row."""
+
+    heads: ClassVar[tuple[str, ...]] = ("tabular",)
+
+    def max_positions(self) -> None:
+        """Tell that rows have no length."""
+
+    def assets(self) -> NoAssets:
+        """Give nothing to load."""
+        return NoAssets()
+
+    def save(self, network: TableNetwork, directory: Path) -> None:
+        """Write weights as safetensors, and what the network is fed as JSON."""
+        from burnish.models.tabular.networks_torch import save_network
+
+        save_network(network, directory)
+
+    def load(self, directory: Path, head: HeadSpec) -> TableNetwork:
+        """Read back what `save` wrote."""
+        from burnish.models.tabular.networks_torch import load_network
+
+        return load_network(self.network(head, self.assets()), directory)
+
+
+class Layered(TableModel):
+    """A network of layers over embedded numbers and categories."""
+
+    numbers: NumberEmbedding = NumberEmbedding()
+    category_size: PositiveInt | None = None
+    """Numbers that each category becomes; by default the square root of how many ids its column has, rounded up."""
+    hidden: tuple[PositiveInt, ...] | None = None
+    """Widths of the layers, like [256, 128]; by default as `first`, `scale` and `layers` say."""
+    first: PositiveInt = 256
+    scale: PositiveFloat = 1.0
+    """Each layer is this much as wide as the one before it, and at least 2."""
+    layers: PositiveInt = 3
+    batch_norm: bool = False
+    dropout: Dropout = 0.1
+
+    def widths(self) -> tuple[int, ...]:
+        """Give the width of each layer."""
+        if self.hidden is not None:
+            return self.hidden
+        return tuple(max(2, int(self.first * self.scale**number)) for number in range(self.layers))
+
+    def category_sizes(self, inputs: TableInputs) -> tuple[int, ...]:
+        """Give the numbers that a category of each column becomes."""
+        if self.category_size is not None:
+            return (self.category_size,) * len(inputs.cardinalities)
+        return tuple(min(_LARGEST_AUTO, math.isqrt(count - 1) + 1) for count in inputs.cardinalities)
+
+
+def inputs_of(head: HeadSpec) -> TableInputs:
+    """Give what a network is fed; only a task over tables may ask for one."""
+    assert head.inputs is not None, f"a head of kind {head.kind} does not say what the network is fed"
+    return head.inputs
+
+
+class Linear(TableModel):
+    """A linear model over numbers, categories and crosses: fast and easy to interpret."""
+
+    def network(self, head: HeadSpec, assets: Assets) -> LinearNetwork:
+        """Build the network; all its weights begin at zero."""
+        from burnish.models.tabular.networks_torch import LinearNetwork
+
+        return LinearNetwork(head)
+
+
+class Deep(Layered):
+    """A multilayer perceptron over embedded categories and numbers."""
+
+    def network(self, head: HeadSpec, assets: Assets) -> DeepNetwork:
+        """Build the network; its weights are drawn from torch's generator."""
+        from burnish.models.tabular.networks_torch import DeepNetwork
+
+        return DeepNetwork(self, head)
+
+
+class WideDeep(Layered):
+    """Wide & Deep: a linear model that memorises crosses plus a network that generalises."""
+
+    numbers: NumberEmbedding = NumberEmbedding(kind="piecewise_linear")
+
+    def network(self, head: HeadSpec, assets: Assets) -> WideDeepNetwork:
+        """Build both parts; the linear one begins at zero."""
+        from burnish.models.tabular.networks_torch import WideDeepNetwork
+
+        return WideDeepNetwork(self, head)
+
+
+class TabM(Layered):
+    """TabM: an ensemble of small neural networks that share most weights.
+
+    The defaults are meant to need no search. A prediction is the mean of the members' predictions.
+    """
+
+    members: PositiveInt = 16
+    adapters: Literal["every_layer", "first"] = "every_layer"
+    """Where members differ: in every layer, or only in how they see the inputs (and in their outputs)."""
+    numbers: NumberEmbedding = NumberEmbedding(kind="piecewise_linear")
+    first: PositiveInt = 128
+    layers: PositiveInt = 2
+    dropout: Dropout = 0.0
+
+    def network(self, head: HeadSpec, assets: Assets) -> TabMNetwork:
+        """Build the network; its weights are drawn from torch's generator."""
+        from burnish.models.tabular.networks_torch import TabMNetwork
+
+        return TabMNetwork(self, head)
+
+
+class Gbdt(TableModel):
+    """Gradient-boosted trees (LightGBM): fast and hard to beat on small tables."""
+
+    is_grown: ClassVar[bool] = True
+
+    rounds: PositiveInt = 2000
+    """Trees at most (for several classes, of each class)."""
+    evaluate_every: PositiveInt = 10
+    """Rounds between two looks at the validation rows."""
+    patience: PositiveInt | None = 5
+    """Stop after this many looks without a better score."""
+    learning_rate: Annotated[float, Field(gt=0, le=1)] = 0.05
+    leaves: Annotated[int, Field(ge=2, le=131072)] = 31
+    """Leaves of a tree."""
+    least_rows: Annotated[int, Field(ge=1, lt=2**31)] = 20
+    """Rows in a leaf at least."""
+    l2: NonNegativeFloat = 0.0
+    """Pulls the values of leaves towards zero."""
+
+    def policy(self, asked: TrainPolicy) -> TrainPolicy:
+        """Give how long to train: a step is a round, and this model's own options say how many."""
+        look = Interval(self.evaluate_every, "steps")
+        return asked.model_copy(
+            update={
+                "length": Interval(self.rounds, "steps"),
+                "evaluate_every": look,
+                "checkpoint_every": look,
+                "patience": self.patience,
+            }
+        )
+
+    def usual_rate(self, network: object) -> float:
+        """Say how much each round counts."""
+        return self.learning_rate
+
+    def network(self, head: HeadSpec, assets: Assets) -> BoostedTrees:
+        """Give what trees will be grown in."""
+        from burnish.models.tabular.boosted_trees_torch import BoostedTrees
+
+        return BoostedTrees(self, head)
+
+    def save(self, network: TableNetwork, directory: Path) -> None:
+        """Write LightGBM's own text, and what the trees are fed as JSON."""
+        from burnish.models.tabular.boosted_trees_torch import save_trees
+
+        save_trees(network, directory)
+
+    def load(self, directory: Path, head: HeadSpec) -> BoostedTrees:
+        """Read back what `save` wrote."""
+        from burnish.models.tabular.boosted_trees_torch import load_trees
+
+        return load_trees(self.network(head, self.assets()), directory)
