@@ -1,6 +1,7 @@
 """Reads dates and times written as text, and takes them apart."""
 
 from collections.abc import Callable, Mapping
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +15,10 @@ _TIME = (
 )
 _FORMS = (
     r"^(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})" + _TIME,
-    r"^(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})" + _TIME,
     r"^(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4})" + _TIME,
 )
+_MONTH_FIRST = r"^(?P<month>\d{1,2})/(?P<day>\d{1,2})/(?P<year>\d{4})" + _TIME
+_DAY_FIRST = r"^(?P<day>\d{1,2})/(?P<month>\d{1,2})/(?P<year>\d{4})" + _TIME
 _DAY = 86400.0
 _HOUR = 3600.0
 
@@ -24,13 +26,25 @@ PERIODS: Mapping[str, float] = {"hour": 24.0, "weekday": 7.0, "day": 31.0, "mont
 """The parts of a time that come round again, and after how many."""
 
 
-def seconds_of(texts: pa.Array) -> "Array":
+def seconds_of(texts: pa.Array, *, day_first: bool = False) -> "Array":
     """Give seconds since 1970 for `2024-03-01 18:30[:00][Z]`, `3/1/2024 6:30 PM` or `1.3.2024`; else nan."""
     total = np.full(len(texts), np.nan)
-    for form in _FORMS:
+    for form in (*_FORMS, _DAY_FIRST if day_first else _MONTH_FIRST):
         found = pc.extract_regex(texts, pattern=form)
         total = np.where(np.isnan(total), _composed(found), total)
     return total
+
+
+def slash_order(texts: pa.Array) -> Literal["day", "month", "unknown"] | None:
+    """Tell what comes first in dates such as 31/12/2024: none says so if all could be either; None without any."""
+    is_day, is_month = (
+        np.isfinite(_composed(pc.extract_regex(texts, pattern=form))) for form in (_DAY_FIRST, _MONTH_FIRST)
+    )
+    if not (is_day | is_month).any():
+        return None
+    if (is_day & ~is_month).any() == (is_month & ~is_day).any():
+        return "unknown"
+    return "day" if (is_day & ~is_month).any() else "month"
 
 
 def part(seconds: "Array", name: str) -> "Array":

@@ -113,7 +113,7 @@ def numbers(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
     return ParsedNumbers(_floats(values), np.zeros(len(whole), bool))
 
 
-def times(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
+def times(column: pa.ChunkedArray | pa.Array, *, day_first: bool = False) -> ParsedNumbers:
     """Read a column as seconds since 1970, in UTC; numbers are such seconds already, or milliseconds if huge."""
     whole = _whole(column)
     if pa.types.is_date(whole.type) or pa.types.is_timestamp(whole.type):
@@ -126,7 +126,8 @@ def times(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
         return ParsedNumbers(_as_seconds(read.values), read.is_wrong)
     read = _odd_numbers(whole)
     encoded = _encoded(whole)
-    stamps = np.append(seconds_of(pc.utf8_trim_whitespace(_texts(encoded.dictionary))), np.nan)[_codes(encoded)]
+    texts = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
+    stamps = np.append(seconds_of(texts, day_first=day_first), np.nan)[_codes(encoded)]
     values = np.where(np.isnan(stamps), _as_seconds(read.values), stamps)
     return ParsedNumbers(values, read.is_wrong & np.isnan(stamps))
 

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from burnish.data.columns.datetimes import PERIODS, part
+from burnish.data.columns.datetimes import PERIODS, part, slash_order
 from burnish.data.columns.parse_columns import ParsedNumbers, Words, describe_cell, numbers, times
 from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Array
 from burnish.tasks.tabular.frame import ColumnFrame
-from burnish.tasks.tabular.guess import guess
+from burnish.tasks.tabular.guess import guess, is_day_first
 from burnish.tasks.tabular.options import ColumnOptions, Cross
 from burnish.tasks.tabular.plan import ColumnPlan, NumberPlan, Scaling, TablePlan, WidePlan
 
@@ -79,6 +80,7 @@ class Fitter:
             "top": dict(list(counts.items())[:_TOP_SHOWN]),
             **({"rare": sum(counts.values()) - kept} if kind == "category" else {}),
             **(self._strays(name, self.frame.flags(name)) if kind == "boolean" else {}),
+            **({"dates": "unknown order"} if slash_order(pc.drop_null(read.values)) == "unknown" else {}),
         }
         return ColumnPlan(name, kind, options.default, vocabulary=vocabulary, size=size, facts=facts)
 
@@ -91,7 +93,8 @@ class Fitter:
         return tuple(sorted(frequent[: options.max_size] or list(counts)[:1]))
 
     def _quantity(self, name: str, kind: str, options: ColumnOptions) -> ColumnPlan:
-        read = self.frame.times(name) if kind == "datetime" else self.frame.numbers(name)
+        day_first = kind == "datetime" and is_day_first(self.frame, name)
+        read = self.frame.times(name, day_first=day_first) if kind == "datetime" else self.frame.numbers(name)
         known = _known(read.values)
         middle = float(np.median(known)) if len(known) else 0.0
         facts: dict[str, Any] = {
@@ -101,7 +104,8 @@ class Fitter:
             **(_statistics(known) if len(known) else {}),
             **self._strays(name, read),
         }
-        return ColumnPlan(name, kind, options.default, fill=self._fill(name, kind, options, middle), facts=facts)
+        fill = self._fill(name, kind, options, middle, day_first=day_first)
+        return ColumnPlan(name, kind, options.default, fill=fill, facts=facts, day_first=day_first)
 
     def _strays(self, name: str, read: ParsedNumbers) -> dict[str, Any]:
         """Count the cells that cannot be read, with a few of them."""
@@ -111,10 +115,12 @@ class Fitter:
         column = self.frame.column(name)
         return {"unreadable": len(rows), "strays": sorted({describe_cell(column, row) for row in rows})[:_STRAYS_SHOWN]}
 
-    def _fill(self, name: str, kind: str, options: ColumnOptions, middle: float) -> float:
+    def _fill(self, name: str, kind: str, options: ColumnOptions, middle: float, *, day_first: bool) -> float:
         if options.default is None:
             return middle
-        value = (times if kind == "datetime" else numbers)(pa.array([options.default])).values[0]
+        written = pa.array([options.default])
+        read = times(written, day_first=day_first) if kind == "datetime" else numbers(written)
+        value = read.values[0]
         if not np.isfinite(value):
             wanted = "a date or time" if kind == "datetime" else "a number"
             raise ConfigError([Problem(f"task.columns.{name}.default must be {wanted}, got {options.default!r}")])
@@ -141,7 +147,7 @@ class Fitter:
 
     def _time_parts(self, column: ColumnPlan) -> Iterator[NumberPlan]:
         options = self._options(column.name)
-        known = _known(self.frame.times(column.name).values)
+        known = _known(self.frame.times(column.name, day_first=column.day_first).values)
         chosen = options.parts or [name for name in _PARTS if len(np.unique(np.floor(part(known, name)))) > 1]
         for name in chosen:
             values = np.sort(part(known, name))

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import import_module
 from typing import Any
 
@@ -51,9 +52,10 @@ class ColumnFrame:
         read: ParsedNumbers = self._once("flags", name, lambda name: _named(name, flags, self.column(name)))
         return read
 
-    def times(self, name: str) -> ParsedNumbers:
+    def times(self, name: str, *, day_first: bool = False) -> ParsedNumbers:
         """Read a column as seconds since 1970."""
-        read: ParsedNumbers = self._once("times", name, lambda name: _named(name, times, self.column(name)))
+        how, read_times = ("day_first", partial(times, day_first=True)) if day_first else ("times", times)
+        read: ParsedNumbers = self._once(how, name, lambda name: _named(name, read_times, self.column(name)))
         return read
 
     def number(self, name: str) -> "Array":
@@ -83,7 +85,7 @@ class ColumnFrame:
 
     def forget(self, name: str) -> None:
         """Let go of what was read of a column; it is read again if it is asked for again."""
-        for how in ("column", "words", "numbers", "flags", "times"):
+        for how in ("column", "words", "numbers", "flags", "times", "day_first"):
             self._read.pop((how, name), None)
         self.release()
 

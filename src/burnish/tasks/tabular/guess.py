@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from burnish.data.columns.datetimes import slash_order
 from burnish.data.columns.parse_columns import EXACT, flags, is_opaque
 from burnish.spec.values import Array
 from burnish.tasks.tabular.frame import ColumnFrame
@@ -48,7 +49,7 @@ def guess(frame: ColumnFrame, name: str) -> Guess:
     found = _number(read.values, name, num_rows=len(frame)) if is_number else _text(frame, name)
     if found.kind not in ("number", "datetime"):
         return found
-    num_wrong = int((read if is_number else frame.times(name)).is_wrong.sum())
+    num_wrong = int((read if is_number else frame.times(name, day_first=is_day_first(frame, name))).is_wrong.sum())
     return Guess(found.kind, f"{found.why}, {_counted(num_wrong, 'unreadable cell')}") if num_wrong else found
 
 
@@ -96,7 +97,8 @@ def _text(frame: ColumnFrame, name: str) -> Guess:
         return Guess("drop", f"it holds {distinct[0].as_py()[:40]!r} in every row")
     if len(distinct) <= 2 and not flags(distinct).is_wrong.any():
         return Guess("boolean", " and ".join(distinct.to_pylist()))
-    if not frame.numbers(name).fits() and frame.times(name).fits():
+    order = slash_order(distinct)
+    if order != "unknown" and not frame.numbers(name).fits() and frame.times(name, day_first=order == "day").fits():
         return Guess("datetime", "dates or times")
     mean_words = _mean_words(distinct)
     is_mostly_distinct = num_known >= _FEWEST_ROWS and len(distinct) > _MOST_DISTINCT * num_known
@@ -107,6 +109,13 @@ def _text(frame: ColumnFrame, name: str) -> Guess:
     if len(distinct) <= _MOST_CATEGORIES:
         return Guess("category", _counted(len(distinct), "distinct value"))
     return Guess("hash", _counted(len(distinct), "distinct value"))
+
+
+def is_day_first(frame: ColumnFrame, name: str) -> bool:
+    """Tell whether the dates of a column show that their day comes first, as in 31/12/2024."""
+    kind = frame.column(name).type
+    is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return is_text and slash_order(pc.drop_null(pc.unique(frame.words(name).values))) == "day"
 
 
 def words_of_prose(frame: ColumnFrame, name: str) -> float | None:

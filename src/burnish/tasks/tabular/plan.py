@@ -34,6 +34,8 @@ class ColumnPlan:
     """Buckets of a hash, or the range of an identity."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """Statistics of the training rows: missing, unreadable, infinite, distinct, mean …"""
+    day_first: bool = False
+    """Whether 3/4/2024 is the third of April."""
     is_guessed: bool = False
     """Whether the kind was not stated: then a few cells that are of another kind are missing, and not at fault."""
 
@@ -109,6 +111,8 @@ class TablePlan:
         values = self.to_json()
         for column in values["columns"]:
             del column["is_guessed"]  # decides which rows are refused, and not how a row is encoded
+            if not column["day_first"]:
+                del column["day_first"]  # earlier versions knew no other order, and their features serve on
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:

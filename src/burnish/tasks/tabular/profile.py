@@ -121,6 +121,11 @@ def notes_of(plan: TablePlan) -> Iterator[str]:
     ]
     if strays:
         yield "cells that cannot be read, taken as missing: " + ", ".join(strays)
+    for name in (column.name for column in plan.columns if column.is_guessed and "dates" in column.facts):
+        yield (
+            f"`{name}` is read as words: its dates do not show whether day or month comes first; "
+            f"set task.columns.{name}.kind: datetime to read the month first, or write them like 2024-12-31"
+        )
 
 
 def _notes_of_strays(rows: Rows, frame: ColumnFrame, plan: TablePlan) -> Iterator[str]:
