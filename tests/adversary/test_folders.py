@@ -14,8 +14,8 @@ import pytest
 import yaml
 
 from burnish.commands import train as train_command
-from burnish.commands import worker
 from burnish.commands.prepare import prepare
+from burnish.run import worker
 from burnish.storage import manifest
 from tests.adversary.conftest import ROW
 from tests.adversary.judge import IS_FULL, Canary, judge

@@ -9,11 +9,11 @@ from random import Random
 
 import pytest
 
-from burnish.commands import worker
 from burnish.commands.config import check
 from burnish.commands.crash.sameness import differences
 from burnish.commands.evaluate import evaluate, evaluate_checkpoint
 from burnish.errors import CheckpointError
+from burnish.run import worker
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
 

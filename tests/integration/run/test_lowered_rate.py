@@ -8,10 +8,10 @@ from random import Random
 
 import pytest
 
-from burnish.commands import worker
 from burnish.commands.config import check
 from burnish.commands.crash.sameness import differences
 from burnish.config import trust
+from burnish.run import worker
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
 
