@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from burnish.commands.config import check
-from burnish.commands.crash.sameness import differences, digests
+from burnish.commands.crash.sameness import find_differences
 from burnish.commands.train import result_of
 from burnish.config import Resolved
 from burnish.run.record.directory import RunDirectory
@@ -22,6 +22,7 @@ from burnish.run.record.ending import COMPLETE
 from burnish.run.record.plan import settle_plan
 from burnish.storage import manifest
 from burnish.testing.tiny_torch import tiny_model
+from tests.harness.digests import digests
 from tests.harness.faults import Fault, Point, read_trace
 from tests.harness.fork_server import Attempt, ForkServer, fork_server
 from tests.project import BAD, GOOD, PLAIN, make_project
@@ -98,7 +99,7 @@ class Scene:
     def assert_same(self, run: RunDirectory, tally: Tally) -> None:
         found = digests(run)
         tally.mismatches += found != self.expected
-        assert found == self.expected, [str(each) for each in differences(self.undisturbed, run)]
+        assert found == self.expected, [str(each) for each in find_differences(self.undisturbed, run)]
         checkpoints = list(run.checkpoints.glob("step-*"))
         assert checkpoints
         assert [manifest.fault(each) for each in checkpoints] == [None] * len(checkpoints)

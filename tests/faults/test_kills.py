@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
-from burnish.commands.crash.sameness import digests
 from burnish.commands.train import train
 from burnish.run.record.directory import RunDirectory
 from tests.faults.conftest import IS_FULL, Scene, Tally, is_complete
+from tests.harness.digests import digests
 from tests.harness.faults import TORN, Fault, Point
 
 SLICES = 12

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from burnish.commands.crash.sameness import digests
 from burnish.run.record.directory import RunDirectory
 from tests.faults import mutants
 from tests.faults.conftest import Scene, Tally, copy_of, whole
 from tests.faults.mutants import Mutant, address
 from tests.faults.order import disorder
+from tests.harness.digests import digests
 from tests.harness.faults import Fault, read_trace
 
 pytestmark = pytest.mark.timeout(900)  # the first to ask for a scene makes it, and a busy machine takes its time

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from burnish.commands.config import check
-from burnish.commands.crash.sameness import digests
 from burnish.run.record.directory import RunDirectory
 from tests.faults import mutants
 from tests.faults.conftest import CONFIG, IS_FULL, Scene, Tally, copy_of, undisturbed
 from tests.faulty_model import POISON, poisoned_model
+from tests.harness.digests import digests
 from tests.harness.faults import Fault, Point
 from tests.project import make_project, write_rows
 

@@ -9,14 +9,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 from types import FrameType
 
 from burnish.commands.config import check
-from burnish.commands.crash.rehearsal import ObservedWorker, StopAfter, interrupted, straight
-from burnish.commands.crash.sameness import FileDifference, differences
+from burnish.commands.crash.rehearsal import ObservedWorker, StopAfter, describe, train_observed
+from burnish.commands.crash.sameness import FileDifference, find_differences
 from burnish.config import Resolved
 from burnish.errors import BurnishError, LaunchError
 from burnish.run.record.directory import RunDirectory
@@ -67,12 +68,12 @@ class DrillResult:
 
     @property
     def is_exact(self) -> bool:
-        """Tell whether the interrupted run came to the same bits."""
+        """Whether the interrupted run came to the same bits."""
         return not self.differences
 
     @property
     def lost_seconds(self) -> float:
-        """Sum the work that was done twice."""
+        """The work that was done twice."""
         return sum(each.lost_seconds for each in self.interruptions)
 
 
@@ -95,29 +96,30 @@ def drill(
     user watches the drill, not its runs.
     """
     draw = random or Random()  # noqa: S311  # when to kill is no secret
-    clock = _Clock(minutes, limit_minutes, watch)
-
-    def resolved(*more: str) -> Resolved:
-        return check(experiment, configs=[str(path) for path in configs], overrides=[*overrides, *more])
-
-    notes: list[str] = []
-    settings = ["train.max_minutes=null", *_length(resolved(), notes)]
-    with clock.listening(), _folder(directory, keep=keep) as root:
-        left = _planned(root / "undisturbed", resolved(*settings, "track=[]"))
+    clock, notes = _Clock(minutes, limit_minutes, watch), list[str]()
+    ask = partial(check, experiment, configs=[str(path) for path in configs])
+    settings = [*overrides, "train.max_minutes=null"]
+    settings += _count_steps(ask(overrides=overrides), notes)
+    with clock.listening(), _make_folder(directory, keep=keep) as root:
+        left, right = RunDirectory(root / "undisturbed"), RunDirectory(root / "interrupted")
+        settle_plan(left, ask(overrides=[*settings, "track=[]"]))
         clock.tell("training without interruption")
-        first, steps = straight(left, processes=processes, is_enough=clock.is_enough, watch=clock.hear(left))
+        first = ObservedWorker()
+        observe = partial(train_observed, processes=processes)
+        steps = observe(left, first, watch=clock.hear(left), is_enough=clock.is_enough)
         clock.refuse_early_end()
-        settings += [*_checkpoints(first, steps, notes), _stop_after(steps)]
-        right = _planned(root / "interrupted", resolved(*settings))
-        plan = _moments(first, steps, draw)
-        attempts = interrupted(right, plan, processes=processes, watch=clock.hear(right), tell=clock.tell)
+        settings += [*_save_often(first, steps, notes), _stop_after(steps)]
+        settle_plan(right, ask(overrides=settings))
+        attempts = [*_plan_signals(first, steps, draw), ObservedWorker()]
+        for attempt in attempts:
+            clock.tell(describe(attempt, is_first=attempt is attempts[0]))
+            observe(right, attempt, watch=clock.hear(right))
         clock.refuse_early_end()
-        seconds = max(first.passed.values()) - (first.started or first.began)
-        found, kept = tuple(differences(left, right)), root if keep else None
-        return DrillResult(steps, seconds, tuple(_interruptions(attempts)), found, tuple(notes), kept)
+        found, kept = tuple(find_differences(left, right)), root if keep else None
+        return DrillResult(steps, first.seconds, tuple(_list_interruptions(attempts)), found, tuple(notes), kept)
 
 
-def _length(resolved: Resolved, notes: list[str]) -> list[str]:
+def _count_steps(resolved: Resolved, notes: list[str]) -> list[str]:
     length = resolved.experiment.train.length
     if length == "auto" or length.unit != "minutes":
         return []
@@ -128,7 +130,7 @@ def _length(resolved: Resolved, notes: list[str]) -> list[str]:
     return [f"train.length={_BY_THE_CLOCK}"]
 
 
-def _checkpoints(first: ObservedWorker, steps: int, notes: list[str]) -> list[str]:
+def _save_often(first: ObservedWorker, steps: int, notes: list[str]) -> list[str]:
     if first.num_saves > _FEWEST_SAVES:
         return []
     every = max(1, steps // 4)
@@ -155,7 +157,7 @@ class _Clock:
     """Whether a signal asked the drill itself to stop."""
 
     def is_enough(self, attempt: ObservedWorker) -> bool:
-        """Tell whether the undisturbed stretch is as long as the time allows."""
+        """Judge whether the undisturbed stretch is as long as the time allows."""
         assert attempt.started is not None
         share = (self.minutes * 60 - _NUM_WORKERS * (attempt.started - attempt.began)) / _NUM_STRETCHES
         return attempt.step >= _FEWEST_STEPS and time.monotonic() - attempt.started >= max(_FEWEST_SECONDS, share)
@@ -166,7 +168,9 @@ class _Clock:
         def hear(event: Event) -> None:
             if isinstance(event, Started) and self.startup is None:
                 self.startup = time.monotonic() - self.began
-                self._tell_duration()
+                if self._needed() > self.minutes * 60:
+                    about = f"{self._needed() / 60:.1f} minutes"
+                    self.tell(f"a worker takes {self.startup:.0f} s to start here, so this takes about {about}")
             limit = math.inf if self.limit_minutes is None else self.limit_minutes * 60
             self.is_over = self.is_over or max(time.monotonic() - self.began, self._needed()) > limit
             if self.is_over:
@@ -214,46 +218,25 @@ class _Clock:
     def _needed(self) -> float:
         return _NUM_WORKERS * (self.startup or 0.0) + _NUM_STRETCHES * _FEWEST_SECONDS
 
-    def _tell_duration(self) -> None:
-        if self._needed() > self.minutes * 60:
-            about = f"{self._needed() / 60:.1f} minutes"
-            self.tell(f"a worker takes {self.startup:.0f} s to start here, so this takes about {about}")
 
-
-def _moments(first: ObservedWorker, steps: int, draw: Random) -> list[ObservedWorker]:
-    a_step = (max(first.passed.values()) - (first.started or first.began)) / max(1, len(first.passed))
+def _plan_signals(first: ObservedWorker, steps: int, draw: Random) -> list[ObservedWorker]:
+    most = min(first.seconds / max(1, len(first.passed)), 1.0)
     places = (
         (signal.SIGTERM, draw.randint(1, max(1, steps // 3))),
         (signal.SIGKILL, draw.randint(max(2, steps // 2), max(2, steps - 2))),
     )
-    return [
-        ObservedWorker(number, at_step=step, delay_seconds=draw.random() * min(a_step, 1.0)) for number, step in places
-    ]
+    return [ObservedWorker(number, at_step=step, delay_seconds=draw.random() * most) for number, step in places]
 
 
-def _interruptions(attempts: Sequence[ObservedWorker]) -> Iterator[Interruption]:
+def _list_interruptions(attempts: Sequence[ObservedWorker]) -> Iterator[Interruption]:
     for attempt, following in pairwise(attempts):
         if attempt.signalled is not None and attempt.planned_signal is not None:
             name = signal.Signals(attempt.planned_signal).name
-            yield Interruption(name, attempt.step, following.first_step, _lost_seconds(attempt, following))
-
-
-def _lost_seconds(attempt: ObservedWorker, following: ObservedWorker) -> float:
-    assert attempt.signalled is not None
-    if attempt.planned_signal == signal.SIGTERM and following.first_step >= attempt.step:
-        return 0.0
-    kept_until = attempt.passed.get(following.first_step, attempt.started or attempt.began)
-    return max(0.0, attempt.signalled - kept_until)
-
-
-def _planned(path: Path, resolved: Resolved) -> RunDirectory:
-    run = RunDirectory(path)
-    settle_plan(run, resolved)
-    return run
+            yield Interruption(name, attempt.step, following.first_step, attempt.count_lost(following))
 
 
 @contextmanager
-def _folder(directory: Path | None, *, keep: bool) -> Iterator[Path]:
+def _make_folder(directory: Path | None, *, keep: bool) -> Iterator[Path]:
     if directory is not None:
         directory.mkdir(parents=True, exist_ok=True)
     root = Path(tempfile.mkdtemp(prefix="burnish-drill-", dir=directory))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 
-from burnish.commands.crash.sameness import FileDifference, differences, environment_differences
+from burnish.commands.crash.sameness import FileDifference, compare_environments, find_differences
 from burnish.commands.train import result_of, train
 from burnish.errors import CheckpointError
 from burnish.run.record.directory import RunDirectory
@@ -52,8 +52,8 @@ def rerun(
     result = train(str(first.plan), directory=second.path, processes=processes, trust_code=trust_code, watch=watch)
     if not verify or result.reason not in COMPLETE:
         return RerunResult(result, is_verified=False)
-    found = differences(first, second)
-    environment = environment_differences(first, second) if found else []
+    found = find_differences(first, second)
+    environment = compare_environments(first, second) if found else []
     return RerunResult(result, is_verified=True, differences=tuple(found), environment=tuple(environment))
 
 

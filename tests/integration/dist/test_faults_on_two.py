@@ -9,7 +9,7 @@ import pytest
 from burnish.commands.drill import drill
 from burnish.commands.rerun import rerun
 from burnish.commands.train import resume
-from burnish.commands.crash.sameness import differences
+from burnish.commands.crash.sameness import find_differences
 from burnish.commands.train import train
 from burnish.errors import LaunchError
 from burnish.run.record.directory import RunDirectory
@@ -78,7 +78,7 @@ def test_killed_afterwards_and_resumed_with_all_memory_it_ends_with_the_same_bit
     assert json.loads((run / "repairs.json").read_text())["split_evaluations"]
     monkeypatch.delenv(ROOM)
     assert resume(run, processes=2).reason == "finished"
-    assert differences(mended[0], RunDirectory(run)) == []
+    assert find_differences(mended[0], RunDirectory(run)) == []
 
 
 def test_a_rerun_on_two_processes_is_exact(project: Project, mended: tuple[RunDirectory, list[Event]]) -> None:

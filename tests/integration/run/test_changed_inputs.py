@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from burnish.commands.config import check
-from burnish.commands.crash.sameness import differences
+from burnish.commands.crash.sameness import find_differences
 from burnish.commands.evaluate import evaluate, evaluate_checkpoint
 from burnish.errors import CheckpointError
 from burnish.run import worker
@@ -181,6 +181,6 @@ def test_a_second_training_on_changed_rows_is_told_by_the_data_first(
     assert scene.work(capsys)[0] == 0
     write_rows(scene.data, seed=3)
     assert second.work(capsys)[0] == 0
-    first = differences(scene.run, second.run)[0]
+    first = find_differences(scene.run, second.run)[0]
     assert first.file == "data.json"
     assert first.first == f"{scene.data} was changed: the second run was trained on other data"

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 
 from burnish.commands.config import check
-from burnish.commands.crash.sameness import differences
+from burnish.commands.crash.sameness import find_differences
 from burnish.config import trust
 from burnish.run import worker
 from burnish.run.record.directory import RunDirectory
@@ -75,4 +75,4 @@ def test_a_graceful_stop_changes_no_bit(tmp_path: Path, every: str, stops: tuple
         assert stop_after(stopped, step) == 75
     assert worker.main([str(stopped.path)]) == 0
     assert json.loads(stopped.repairs.read_text())["lowered"] == lowered
-    assert differences(straight, stopped) == []
+    assert find_differences(straight, stopped) == []

@@ -39,7 +39,7 @@ def attempt(steps: int, *, first: int = 0, number: int | None = None, signalled:
 
 @given(steps=st.integers(8, 10_000), seed=st.integers())
 def test_both_signals_come_within_the_stretch_and_the_kill_after_the_term(steps: int, seed: int) -> None:
-    term, kill = drill._moments(attempt(steps), steps, Random(seed))
+    term, kill = drill._plan_signals(attempt(steps), steps, Random(seed))
     assert (term.planned_signal, kill.planned_signal) == (signal.SIGTERM, signal.SIGKILL)
     assert 1 <= term.at_step < kill.at_step <= steps - 2
     assert 0 <= term.delay_seconds <= 1
@@ -47,29 +47,29 @@ def test_both_signals_come_within_the_stretch_and_the_kill_after_the_term(steps:
 
 def test_a_kill_loses_what_was_done_since_the_checkpoint() -> None:
     killed = attempt(8, number=signal.SIGKILL, signalled=18.5)
-    (lost,) = drill._interruptions([killed, attempt(2, first=5)])
+    (lost,) = drill._list_interruptions([killed, attempt(2, first=5)])
     assert lost == Interruption("SIGKILL", 8, 5, pytest.approx(3.5))
 
 
 def test_a_kill_before_the_first_checkpoint_of_an_attempt_loses_all_of_it() -> None:
     killed = attempt(3, first=20, number=signal.SIGKILL, signalled=13.5)
-    (lost,) = drill._interruptions([killed, attempt(2, first=20)])
+    (lost,) = drill._list_interruptions([killed, attempt(2, first=20)])
     assert lost.lost_seconds == pytest.approx(3.5)
 
 
 def test_a_term_that_saved_loses_nothing() -> None:
     stopped = attempt(8, number=signal.SIGTERM, signalled=18.5)
-    (lost,) = drill._interruptions([stopped, attempt(2, first=9)])
+    (lost,) = drill._list_interruptions([stopped, attempt(2, first=9)])
     assert lost.lost_seconds == 0.0
 
 
 def test_a_signal_that_was_never_sent_is_not_told() -> None:
-    assert list(drill._interruptions([attempt(8, number=signal.SIGKILL), attempt(2, first=8)])) == []
+    assert list(drill._list_interruptions([attempt(8, number=signal.SIGKILL), attempt(2, first=8)])) == []
 
 
 def test_checkpoints_that_are_too_rare_are_made_more_often_and_told() -> None:
     notes: list[str] = []
-    assert drill._checkpoints(attempt(40), 40, notes) == ["train.checkpoint_every=10 steps"]
+    assert drill._save_often(attempt(40), 40, notes) == ["train.checkpoint_every=10 steps"]
     assert "it saved every 10 steps" in notes[0]
 
 
@@ -77,15 +77,17 @@ def test_checkpoints_that_are_frequent_enough_stay_as_they_are() -> None:
     seen, notes = attempt(40), []
     for step in (10, 20, 30, 40):
         seen.note(Saved(step, "x"), now=0.0)
-    assert (drill._checkpoints(seen, 40, notes), notes) == ([], [])
+    assert (drill._save_often(seen, 40, notes), notes) == ([], [])
 
 
 def test_a_length_by_the_clock_is_replaced_and_told(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(MINE)
     notes: list[str] = []
-    assert drill._length(load(str(path)), notes) == []
-    assert drill._length(load(str(path), overrides=["train.length=5 minutes"]), notes) == ["train.length=1000000 steps"]
+    assert drill._count_steps(load(str(path)), notes) == []
+    assert drill._count_steps(load(str(path), overrides=["train.length=5 minutes"]), notes) == [
+        "train.length=1000000 steps"
+    ]
     assert "in minutes" in notes[0]
 
 
@@ -115,9 +117,9 @@ def test_one_difference_is_enough_not_to_be_exact() -> None:
 
 
 def test_the_folder_of_a_drill_goes_away_unless_it_is_kept(tmp_path: Path) -> None:
-    with drill._folder(tmp_path, keep=False) as gone:
+    with drill._make_folder(tmp_path, keep=False) as gone:
         (gone / "x").touch()
-    with drill._folder(tmp_path, keep=True) as kept:
+    with drill._make_folder(tmp_path, keep=True) as kept:
         pass
     assert (gone.exists(), list(tmp_path.iterdir())) == (False, [kept])
 

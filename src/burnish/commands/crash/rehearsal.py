@@ -3,9 +3,8 @@
 import os
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 
 from pydantic import PositiveInt
@@ -14,7 +13,6 @@ from burnish.commands.train import work
 from burnish.engine.stop import REASON_OF_SIGNAL
 from burnish.errors import LaunchError
 from burnish.run.record.directory import RunDirectory
-from burnish.run.record.result import RunResult
 from burnish.spec.component import Component
 from burnish.spec.events import Event, Saved, Started, Stepped
 
@@ -77,68 +75,61 @@ class ObservedWorker:
         elif isinstance(event, Saved):
             self.num_saves += 1
 
+    def count_lost(self, following: "ObservedWorker") -> float:
+        """Count the seconds of work between the checkpoint that the next worker resumed from and the signal."""
+        assert self.signalled is not None
+        if self.planned_signal == signal.SIGTERM and following.first_step >= self.step:
+            return 0.0
+        return max(0.0, self.signalled - self.passed.get(following.first_step, self.started or self.began))
+
+    @property
+    def seconds(self) -> float:
+        """How long it trained, from the start to the last step."""
+        return max(self.passed.values()) - (self.started or self.began)
+
     @property
     def is_time(self) -> bool:
-        """Tell whether the signal is due and was not sent."""
+        """Whether the signal is due and was not sent."""
         return self.planned_signal is not None and self.signalled is None and self.step >= self.at_step
 
 
-def straight(
-    run: RunDirectory, *, processes: int, is_enough: Callable[[ObservedWorker], bool], watch: Watch
-) -> tuple[ObservedWorker, int]:
-    """Train a planned run until it has had enough, undisturbed; tell what was seen, and the step it stopped after."""
-    attempt = ObservedWorker(began=time.monotonic())
+def train_observed(
+    run: RunDirectory,
+    attempt: ObservedWorker,
+    *,
+    processes: int,
+    watch: Watch,
+    is_enough: Callable[[ObservedWorker], bool] = lambda attempt: False,
+) -> int:
+    """Train a planned run until it ends, has had enough or gets its signal; return the step it stopped after."""
 
     def hear(event: Event) -> None:
         watch(event)
         attempt.note(event, now=time.monotonic())
         if isinstance(event, Stepped) and is_enough(attempt):
             run.stop_file.touch()
+        if attempt.is_time:
+            time.sleep(attempt.delay_seconds)  # or every kill would fall just after a step
+            attempt.signalled = time.monotonic()
+            lock = run.read_lock()
+            if lock is not None and lock.pid > 1:
+                os.kill(lock.pid, attempt.planned_signal or signal.SIGTERM)
 
-    return attempt, _worked(run, attempt, processes=processes, watch=hear).step
-
-
-def interrupted(
-    run: RunDirectory, planned: Sequence[ObservedWorker], *, processes: int, watch: Watch, tell: Callable[[str], None]
-) -> list[ObservedWorker]:
-    """Train a planned run, end each worker by its signal, and let a last one come to the end."""
-    attempts = [*planned, ObservedWorker()]
-    for attempt in attempts:
-        tell(_purpose(attempt, is_first=attempt is attempts[0]))
-        attempt.began = time.monotonic()
-        hear = partial(_hear, attempt=attempt, run=run, watch=watch)
-        try:
-            _worked(run, attempt, processes=processes, watch=hear)
-        except LaunchError:
-            if attempt.signalled is None or attempt.planned_signal != signal.SIGKILL:
-                raise
-    return attempts
+    attempt.began = time.monotonic()
+    try:
+        result = work(run, processes=processes, watch=hear)
+    except LaunchError:
+        if attempt.signalled is None or attempt.planned_signal != signal.SIGKILL:
+            raise
+        return attempt.step
+    if result.reason in REASON_OF_SIGNAL.values() and attempt.signalled is None:
+        raise KeyboardInterrupt  # the signal was not ours, so someone wants the whole drill to stop
+    return result.step
 
 
-def _purpose(attempt: ObservedWorker, *, is_first: bool) -> str:
+def describe(attempt: ObservedWorker, *, is_first: bool) -> str:
+    """Say what a worker of the interrupted run is for."""
     begin = "training the same steps again" if is_first else "resuming"
     if attempt.planned_signal is None:
         return f"{begin} to the end"
     return f"{begin}; {signal.Signals(attempt.planned_signal).name} after step {attempt.at_step:,}"
-
-
-def _worked(run: RunDirectory, attempt: ObservedWorker, *, processes: int, watch: Watch) -> RunResult:
-    result = work(run, processes=processes, watch=watch)
-    if result.reason in REASON_OF_SIGNAL.values() and attempt.signalled is None:
-        raise KeyboardInterrupt  # the signal was not ours, so someone wants the whole drill to stop
-    return result
-
-
-def _hear(event: Event, *, attempt: ObservedWorker, run: RunDirectory, watch: Watch) -> None:
-    watch(event)
-    attempt.note(event, now=time.monotonic())
-    if attempt.is_time:
-        time.sleep(attempt.delay_seconds)  # or every kill would fall just after a step
-        attempt.signalled = time.monotonic()
-        _send(attempt.planned_signal or signal.SIGTERM, run)
-
-
-def _send(number: int, run: RunDirectory) -> None:
-    lock = run.read_lock()
-    if lock is not None and lock.pid > 1:
-        os.kill(lock.pid, number)

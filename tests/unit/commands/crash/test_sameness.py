@@ -8,8 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from burnish.commands.crash.sameness import differences, digests, environment_differences
+from burnish.commands.crash.sameness import compare_environments, find_differences
 from burnish.run.record.directory import RunDirectory
+from tests.harness.digests import digests
 
 STEPS = [{"event": "stepped", "step": step, "loss": 0.5 / step} for step in (1, 2, 3)]
 
@@ -52,7 +53,7 @@ def pair(tmp_path: Path) -> tuple[RunDirectory, RunDirectory]:
 
 def test_runs_that_differ_only_in_their_clocks_are_the_same(pair: tuple[RunDirectory, RunDirectory]) -> None:
     left, right = pair
-    assert differences(left, right) == []
+    assert find_differences(left, right) == []
     assert digests(left) == digests(right)
     assert len(digests(left)) == 5
 
@@ -61,7 +62,7 @@ def test_the_first_tensor_that_differs_is_named(pair: tuple[RunDirectory, RunDir
     left, right = pair
     path = right.checkpoints / "step-00000003" / "weights.safetensors"
     write_tensors(path, {"a": b"\x00\x00\x80\x3f", "b": b"\x01\x00\x00\x40"})
-    assert [str(each) for each in differences(left, right)] == [
+    assert [str(each) for each in find_differences(left, right)] == [
         "step-00000003/weights.safetensors: tensor b (F32 [1]) differs"
     ]
 
@@ -69,7 +70,9 @@ def test_the_first_tensor_that_differs_is_named(pair: tuple[RunDirectory, RunDir
 def test_the_place_in_the_data_is_compared(pair: tuple[RunDirectory, RunDirectory]) -> None:
     left, right = pair
     (right.checkpoints / "step-00000003" / "state.json").write_text(json.dumps({"cursor": {"batch": 4}}))
-    assert [str(each) for each in differences(left, right)] == ["step-00000003/state.json: cursor.batch is 3 and 4"]
+    assert [str(each) for each in find_differences(left, right)] == [
+        "step-00000003/state.json: cursor.batch is 3 and 4"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -85,14 +88,14 @@ def test_a_changed_lost_or_doubled_step_is_named(
 ) -> None:
     left, right = pair
     write_events(right, events)
-    assert [str(each) for each in differences(left, right)] == [f"events.jsonl: {told}"]
+    assert [str(each) for each in find_differences(left, right)] == [f"events.jsonl: {told}"]
 
 
 def test_predictions_and_scores_are_compared_by_content(pair: tuple[RunDirectory, RunDirectory]) -> None:
     left, right = pair
     pq.write_table(pa.table({"row": [0, 1], "confidence": [0.25, 0.75]}), right.predictions / "test.parquet")
     right.scores.write_text(json.dumps({"headline": "accuracy", "scores": {"test": {"accuracy": {"value": 0.6}}}}))
-    assert [str(each) for each in differences(left, right)] == [
+    assert [str(each) for each in find_differences(left, right)] == [
         "predictions/test.parquet: confidence of row 1 is 0.5 and 0.75",
         "scores.json: scores.test.accuracy.value is 0.5 and 0.6",
     ]
@@ -102,16 +105,16 @@ def test_times_are_not_compared(pair: tuple[RunDirectory, RunDirectory]) -> None
     for number, run in enumerate(pair):
         took = {"ridge": {"fit_seconds": 1.5 + number, "predict_seconds": 0.5 + number}}
         run.scores.write_text(json.dumps({"headline": "accuracy", "times": took}))
-    assert differences(*pair) == []
+    assert find_differences(*pair) == []
 
 
 def test_a_file_that_only_one_run_has_is_named(pair: tuple[RunDirectory, RunDirectory]) -> None:
     left, right = pair
     right.scores.unlink()
-    assert [str(each) for each in differences(left, right)] == ["scores.json: only the first run has it"]
+    assert [str(each) for each in find_differences(left, right)] == ["scores.json: only the first run has it"]
 
 
 def test_what_differs_in_the_environment_is_named(pair: tuple[RunDirectory, RunDirectory]) -> None:
     left, right = pair
     write_events(right, STEPS, threads="2")
-    assert environment_differences(left, right) == ["threads was 1 and is 2"]
+    assert compare_environments(left, right) == ["threads was 1 and is 2"]
