@@ -15,7 +15,7 @@ from burnish.spec.experiment import Experiment
 
 def merge(base: Branch, over: Branch) -> Branch:
     """Merge deeply: texts and lists replace, sections join unless the type changed."""
-    if _changes_type(base, over):
+    if base.type is not None and over.type is not None and base.type != over.type:
         old_type = {"type": base.nodes["type"]} if "type" in base.nodes else {}
         return replace(over, nodes=_joined(Branch(old_type, base.origin), over))
     origin = over.origin if base.origin.is_default else base.origin
@@ -31,10 +31,6 @@ def _laid(old: Node, new: Node) -> Node:
     if isinstance(old, Branch) and isinstance(new, Branch):
         return merge(old, new)
     return replace(new, origin=new.origin.after(old.origin))
-
-
-def _changes_type(base: Branch, over: Branch) -> bool:
-    return base.type is not None and over.type is not None and base.type != over.type
 
 
 def normalise(layer: Branch, below: Branch, *, root: type[Component], registry: Registry) -> Branch:

@@ -40,7 +40,7 @@ class _Writer:
         options = {name: self._option(shape) for name, shape in shapes_of(cls).items()}
         return {
             "type": "object",
-            "description": _first_line(cls),
+            "description": next(iter((cls.__doc__ or "").strip().splitlines()), ""),
             "properties": {**(extra or {}), **options},
             "additionalProperties": False,
         }
@@ -118,7 +118,3 @@ def _loosened(value: Any) -> Any:
         kept = {key: each for key, each in loose.items() if key != "type"}
         return {**kept, "anyOf": [{"type": "boolean"}, {"enum": _YES_NO}]}
     return loose
-
-
-def _first_line(cls: type) -> str:
-    return next(iter((cls.__doc__ or "").strip().splitlines()), "")

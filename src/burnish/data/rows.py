@@ -115,7 +115,7 @@ def plain(table: pa.Table) -> pa.Table:
         kind = _plain_type(field.type)
         if kind != field.type:
             table = table.set_column(index, field.name, table.column(index).cast(kind, safe=False))
-        if _is_bytes(kind):
+        if bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
             table = table.set_column(index, field.name, _decoded(table.column(index)))
     return table.replace_schema_metadata(None)
 
@@ -131,10 +131,6 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_timestamp(kind) and kind.unit == "ns":
         return pa.timestamp("us", kind.tz)
     return {pa.duration("ns"): pa.duration("us"), pa.time64("ns"): pa.time64("us")}.get(kind, kind)
-
-
-def _is_bytes(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
 
 
 def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:

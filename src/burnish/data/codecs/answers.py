@@ -71,17 +71,13 @@ def flat(table: pa.Table) -> pa.Table:
         column = table[name].combine_chunks()
         at = table.column_names.index(name)
         table = table.remove_column(at)
-        if _is_probabilities(column.type):
+        if bool(pa.types.is_struct(column.type)) and all(pa.types.is_floating(field.type) for field in column.type):
             for field, values in zip(column.type, column.flatten(), strict=True):
                 table = table.append_column(free_name(f"probability_{field.name}", table), values)
         else:
             written = [json.dumps(value, ensure_ascii=False, default=str) for value in column.to_pylist()]
             table = table.append_column(name, pa.array(written))
     return table
-
-
-def _is_probabilities(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_struct(kind)) and all(pa.types.is_floating(field.type) for field in kind)
 
 
 def free_name(name: str, table: pa.Table) -> str:

@@ -91,7 +91,7 @@ def flags(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
     """Read a column of yes and no as 1 and 0."""
     read = words(column)
     lowered = pc.utf8_lower(read.values)
-    yes, no = (_among(lowered, names) for names in (TRUE, FALSE))
+    yes, no = (_filled(pc.is_in(lowered, value_set=pa.array(names))) for names in (TRUE, FALSE))
     values = read.lookup(np.where(yes, 1.0, np.where(no, 0.0, np.nan)), missing=-1)
     return ParsedNumbers(np.where(read.codes < 0, np.nan, values), (read.codes >= 0) & np.isnan(values))
 
@@ -174,10 +174,6 @@ def _odd_numbers(texts: pa.Array) -> ParsedNumbers:
 
 def _is_missing(texts: pa.Array) -> pa.Array:
     return pc.is_in(pc.utf8_lower(texts), value_set=pa.array(MISSING))
-
-
-def _among(texts: pa.Array, names: tuple[str, ...]) -> "Array":
-    return _filled(pc.is_in(texts, value_set=pa.array(names)))
 
 
 def _filled(mask: pa.Array) -> "Array":

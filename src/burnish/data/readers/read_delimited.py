@@ -154,15 +154,11 @@ def _parsed(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape) -> pa.Tabl
     block = _FIRST_BLOCK
     while True:
         try:
-            return _parse(body, dialect, shape=shape, block_size=block)
+            return pa.csv.read_csv(pa.BufferReader(body), **csv_options(dialect, shape, block))
         except pa.ArrowInvalid as error:
             if "straddl" not in str(error) or block > body.size or block == _LARGEST_BLOCK:
                 return None
         block = min(block * 16, _LARGEST_BLOCK)  # one row is longer than a block
-
-
-def _parse(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape, block_size: int) -> pa.Table:
-    return pa.csv.read_csv(pa.BufferReader(body), **csv_options(dialect, shape, block_size))
 
 
 def csv_options(dialect: Dialect, shape: HeaderShape, block_size: int) -> dict[str, Any]:

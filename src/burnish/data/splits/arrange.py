@@ -125,12 +125,8 @@ def _classes(rows: Rows, column: str | None) -> Numbers | None:
         return None
     values = rows.table.column(column)
     numbers, count = codes(values)
-    most = len(rows) // 2 if _are_numbers(values) else len(rows) - 1
+    most = len(rows) // 2 if (not is_opaque(values.type) and number_cells(values).fits()) else len(rows) - 1
     return numbers if 1 < count <= min(_MOST_CLASSES, most) else None
-
-
-def _are_numbers(column: pa.ChunkedArray) -> bool:
-    return not is_opaque(column.type) and number_cells(column).fits()
 
 
 def _assign(rows: Rows, sizes: Sequence[int], *, classes: Numbers | None, group: tuple[str, ...], seed: int) -> Numbers:

@@ -33,7 +33,7 @@ def cut_texts(texts: Sequence[Ragged], truncation: Truncation, *, room: int) -> 
         windows = select([int(text.lengths[row]) for text in texts], truncation, room=room, random=unused)
         chosen[row] = windows
         num_features[row] = len(windows[0])
-        dropped[row] = sizes[row] - sum(_num_distinct(side) for side in windows)
+        dropped[row] = sizes[row] - sum(len(np.unique(np.concatenate(side))) for side in windows)
     cut = [_replace(text, ((row, windows[side]) for row, windows in chosen.items())) for side, text in enumerate(texts)]
     return Cut(cut, np.repeat(np.arange(len(sizes)), num_features), dropped)
 
@@ -58,10 +58,6 @@ def share_room(lengths: Sequence[int], room: int) -> list[int]:
         budgets[at] = min(lengths[at], room // (len(lengths) - rank))
         room -= budgets[at]
     return budgets
-
-
-def _num_distinct(windows: Sequence[Array]) -> int:
-    return len(np.unique(np.concatenate(windows)))
 
 
 def _replace(text: Ragged, chosen: Iterable[tuple[int, list[Array]]]) -> Ragged:

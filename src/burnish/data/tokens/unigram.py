@@ -34,7 +34,7 @@ def learn_pieces(words: Mapping[str, int], *, size: int, letters: Sequence[str])
     lattice = Lattice.of(texts, number)
     own = Lattice.of(pieces, number).without_whole(np.array([len(piece) for piece in pieces]))
     counts = np.array([counted[text] for text in texts], dtype=np.float64)
-    scores = _normalised(_first_counts(lattice, counts, num_pieces=len(pieces)))
+    scores = _normalised(np.bincount(lattice.piece, weights=counts[lattice.word], minlength=len(pieces)) + _LEAST_COUNT)
     is_letter = np.arange(len(pieces)) < len(letters)
     alive = np.ones(len(pieces), dtype=bool)
     while True:
@@ -144,10 +144,6 @@ def _seeds(words: Mapping[str, int], *, number: int) -> list[str]:
     often = [(piece, count) for piece, count in counts.items() if count > 1]
     often.sort(key=lambda pair: (-pair[1] * len(pair[0]), pair[0]))
     return [piece for piece, _ in often[:number]]
-
-
-def _first_counts(lattice: Lattice, counts: Array, *, num_pieces: int) -> Array:
-    return np.bincount(lattice.piece, weights=counts[lattice.word], minlength=num_pieces) + _LEAST_COUNT
 
 
 def _normalised(counts: Array) -> Array:
