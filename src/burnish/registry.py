@@ -105,7 +105,18 @@ class Registry:
     def load(self, kind: str, name: str) -> type[Component]:
         """Import the class behind a name; raise ConfigError with a sentence if that cannot be done or may not be."""
         address = self._address(kind, name)
-        cls = _imported(address, what=f"{_noun(kind)} '{name}'")
+        what = f"{_noun(kind)} '{name}'"
+        module, _, attribute = address.partition(":")
+        try:
+            found: object = import_module(module)
+            for part in attribute.split(".") if attribute else ():
+                found = getattr(found, part)
+        except BurnishError:
+            raise
+        except Exception as error:  # a plug-in may fail in any way; it must break only who asked for it
+            sentence = f"the {what} could not be imported from {address}: {type(error).__name__}: {error}"
+            raise _refusal(f"{sentence}{_where_to_look(error, module)}") from error
+        cls = found
         if not (isinstance(cls, type) and issubclass(cls, Component)):
             raise _refusal(f"{address} is not a component: it must be a class that derives from Component")
         lacking = _lacking(kind, cls)
@@ -168,20 +179,6 @@ def _installed_entry_points() -> EntryPoints:
 def is_address(text: str) -> bool:
     """Tell whether a text is `module:attribute`; `package:` begins a location, never an address."""
     return _ADDRESS.fullmatch(text) is not None and not text.startswith("package:")
-
-
-def _imported(address: str, *, what: str) -> object:
-    module, _, attribute = address.partition(":")
-    try:
-        found: object = import_module(module)
-        for part in attribute.split(".") if attribute else ():
-            found = getattr(found, part)
-    except BurnishError:
-        raise
-    except Exception as error:  # a plug-in may fail in any way; it must break only who asked for it
-        sentence = f"the {what} could not be imported from {address}: {type(error).__name__}: {error}"
-        raise _refusal(f"{sentence}{_where_to_look(error, module)}") from error
-    return found
 
 
 def _where_to_look(error: Exception, module: str) -> str:

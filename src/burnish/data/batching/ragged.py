@@ -63,7 +63,14 @@ def gather(column: pa.ChunkedArray, indices: Array) -> Ragged:
     """Copy the lists at these positions out of a (memory-mapped) column."""
     if column.num_chunks == 1:
         return _rows_of(column.chunk(0), indices).packed()
-    return _gather_across(column, indices)
+    found = [(places, _rows_of(chunk, rows)) for places, chunk, rows in _by_chunk(column, indices)]
+    lengths = np.zeros(len(indices), dtype=np.int64)
+    for places, lists in found:
+        lengths[places] = lists.lengths
+    gathered = pack(np.empty(int(lengths.sum()), dtype=np.int32), lengths)
+    for places, lists in found:
+        gathered.values[positions(gathered.starts[places], lists.lengths)] = lists.packed().values
+    return gathered
 
 
 def pick(column: pa.ChunkedArray, indices: Array) -> Array:
@@ -89,17 +96,6 @@ def _rows_of(chunk: pa.ListArray, indices: Array) -> Ragged:
     offsets = chunk.offsets.to_numpy(zero_copy_only=True)
     starts = offsets[indices].astype(np.int64)
     return Ragged(chunk.values.to_numpy(zero_copy_only=True), starts, offsets[indices + 1] - starts)
-
-
-def _gather_across(column: pa.ChunkedArray, indices: Array) -> Ragged:
-    found = [(places, _rows_of(chunk, rows)) for places, chunk, rows in _by_chunk(column, indices)]
-    lengths = np.zeros(len(indices), dtype=np.int64)
-    for places, lists in found:
-        lengths[places] = lists.lengths
-    gathered = pack(np.empty(int(lengths.sum()), dtype=np.int32), lengths)
-    for places, lists in found:
-        gathered.values[positions(gathered.starts[places], lists.lengths)] = lists.packed().values
-    return gathered
 
 
 def _by_chunk(column: pa.ChunkedArray, indices: Array) -> Iterator[tuple[Array, pa.Array, Array]]:

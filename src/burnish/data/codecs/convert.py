@@ -195,7 +195,11 @@ def _number(value: object) -> float | None:
         if re.fullmatch(_NUMBER, text):
             return float(text)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _float(value)
+        try:
+            number = float(value)
+        except OverflowError as error:
+            raise Unfit(f"{described(value)} is too large for a number; expected at most 1.8e308") from error
+        return None if math.isnan(number) else number  # a missing value
     raise Unfit(f"{described(value)} is not a number; {_RIGHT['number']}")
 
 
@@ -207,14 +211,6 @@ def _bare(value: str) -> str:
         return str(without_marks(pa.array([text]))[0].as_py())
     except UnicodeEncodeError:
         return text
-
-
-def _float(value: int | float) -> float | None:
-    try:
-        number = float(value)
-    except OverflowError as error:
-        raise Unfit(f"{described(value)} is too large for a number; expected at most 1.8e308") from error
-    return None if math.isnan(number) else number  # a missing value
 
 
 def _integer(value: object) -> int | None:

@@ -78,7 +78,10 @@ def looks_like(payload: bytes) -> FormatName | None:
     if is_tfrecord(start):
         return "example"
     if stripped.startswith((b"{", b"[")):
-        return _which_json(stripped)
+        first, _, rest = stripped.partition(b"\n")
+        if rest.lstrip().startswith((b"{", b"[")) and _is_json(first):
+            return "jsonl"
+        return "json_lists" if re.match(rb"\[\s*\[", stripped) else "json"
     if _CONTROL.search(start) or _is_example(stripped.split(b"\n", 1)[0]):
         return "example"
     return "csv" if b"," in start else None
@@ -89,13 +92,6 @@ def _hint(payload: bytes, format: FormatName) -> str:
     if guess is None or guess == format or {guess, format} in _ALIKE:
         return ""
     return f"\n  it was read as `{format}`, and it looks like `{guess}`"
-
-
-def _which_json(start: bytes) -> FormatName:
-    first, _, rest = start.partition(b"\n")
-    if rest.lstrip().startswith((b"{", b"[")) and _is_json(first):
-        return "jsonl"
-    return "json_lists" if re.match(rb"\[\s*\[", start) else "json"
 
 
 def _is_example(line: bytes) -> bool:

@@ -57,7 +57,10 @@ def _composed(found: pa.StructArray) -> "Array":
         return np.full(len(found), np.nan)
     year, month, day = (_field(found, name) for name in ("year", "month", "day"))
     hour, minute, second = (np.nan_to_num(_field(found, name)) for name in ("hour", "minute", "second"))
-    is_half, is_late = _half(found)
+    half = pc.fill_null(pc.utf8_lower(found.field("half")), "")
+    is_half, is_late = (
+        np.asarray(mask.to_numpy(zero_copy_only=False)) for mask in (pc.not_equal(half, ""), pc.equal(half, "pm"))
+    )
     is_right = (month >= 1) & (month <= 12) & (hour < 24) & (minute < 60) & (second < 61) & ~(is_half & (hour > 12))
     hour = np.where(is_half, hour % 12 + 12 * is_late, hour)
     days = _days(year, np.where(is_right, month, 1), day)
@@ -78,13 +81,6 @@ def _field(found: pa.StructArray, name: str) -> "Array":
     filled = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
     values = pc.cast(filled, pa.float64()).to_numpy(zero_copy_only=False)
     return np.where(found.is_valid().to_numpy(zero_copy_only=False), values, np.nan)
-
-
-def _half(found: pa.StructArray) -> "tuple[Array, Array]":
-    half = pc.fill_null(pc.utf8_lower(found.field("half")), "")
-    return tuple(  # type: ignore[return-value]  # two of them
-        np.asarray(mask.to_numpy(zero_copy_only=False)) for mask in (pc.not_equal(half, ""), pc.equal(half, "pm"))
-    )
 
 
 def _zone(found: pa.StructArray) -> "Array":

@@ -120,7 +120,15 @@ class _Evaluation:
             return found if isinstance(operation, ast.In) else 1 - found
         if is_text(left) or is_text(right):
             first, second = self._text(left), self._text(right)
-            return _text_comparison(operation, first, second)
+            names = {
+                ast.Eq: "equal",
+                ast.NotEq: "not_equal",
+                ast.Lt: "less",
+                ast.LtE: "less_equal",
+                ast.Gt: "greater",
+                ast.GtE: "greater_equal",
+            }
+            return _known_text(pc.call_function(names[type(operation)], [first, second]), first, second)
         first, second = self.value(left), self.value(right)
         return _where_known(_COMPARE[type(operation)](first, second).astype(np.float64), first, second)
 
@@ -187,18 +195,6 @@ def _where_known(result: "Array", *operands: "Array") -> "Array":
 def _finite(values: "Array") -> "Array":
     """Call what is no finite number missing at once: a division by zero must not come back as a comparison."""
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def _text_comparison(operation: ast.cmpop, first: pa.Array, second: pa.Array) -> "Array":
-    names = {
-        ast.Eq: "equal",
-        ast.NotEq: "not_equal",
-        ast.Lt: "less",
-        ast.LtE: "less_equal",
-        ast.Gt: "greater",
-        ast.GtE: "greater_equal",
-    }
-    return _known_text(pc.call_function(names[type(operation)], [first, second]), first, second)
 
 
 def _known_text(found: pa.Array, *texts: pa.Array) -> "Array":

@@ -95,7 +95,9 @@ def _check(node: ast.AST, text: str, *, depth: int) -> None:
     if isinstance(node, ast.Tuple | ast.List) and not all(isinstance(each, ast.Constant) for each in node.elts):
         raise ValueError(f"may hold lists of plain values only{_place(node, text)}")
     if isinstance(node, ast.Compare):
-        _check_membership(node, text)
+        for operator, right in zip(node.ops, node.comparators, strict=True):
+            if isinstance(operator, ast.In | ast.NotIn) != isinstance(right, ast.Tuple | ast.List):
+                raise ValueError(f"takes `in` with a list of values, like kind in ('a', 'b'){_place(right, text)}")
     for child in _operands(node):
         _check(child, text, depth=depth + 1)
 
@@ -115,12 +117,6 @@ def _check_call(node: ast.Call, text: str) -> None:
         raise ValueError(f'`col` takes the name of a column in quotes, like col("zip code"){_place(node, text)}')
     if name in (*PARTS, "lower", "length") and column_of(node.args[0]) is None:
         raise ValueError(f"`{name}` takes a column{_place(node, text)}")
-
-
-def _check_membership(node: ast.Compare, text: str) -> None:
-    for operator, right in zip(node.ops, node.comparators, strict=True):
-        if isinstance(operator, ast.In | ast.NotIn) != isinstance(right, ast.Tuple | ast.List):
-            raise ValueError(f"takes `in` with a list of values, like kind in ('a', 'b'){_place(right, text)}")
 
 
 def _operands(node: ast.AST) -> list[ast.AST]:

@@ -95,7 +95,10 @@ def judge(
     if policy == "error":
         raise DataError(_refusal(bad, total=total, split=split, share=share))
     if quarantine is not None:
-        _set_aside(bad, quarantine, split=split)
+        quarantine.parent.mkdir(parents=True, exist_ok=True)
+        with quarantine.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+            for row in bad:
+                stream.write(json.dumps({"split": split, **asdict(row)}, ensure_ascii=False) + "\n")
     if len(bad) > share * total:
         raise DataError(_too_many(bad, total=total, share=share, split=split, quarantine=quarantine))
 
@@ -150,13 +153,6 @@ def _listed(bad: Sequence[BadRow]) -> list[str]:
         lines += [f"  … and {len(alike) - _SHOWN_ALIKE:,} more like these"] if len(alike) > _SHOWN_ALIKE else []
     rest = sum(map(len, list(causes.values())[_SHOWN_CAUSES:]))
     return [*lines, f"  … and {rest:,} more"] if rest else lines
-
-
-def _set_aside(bad: Sequence[BadRow], quarantine: Path, *, split: str) -> None:
-    quarantine.parent.mkdir(parents=True, exist_ok=True)
-    with quarantine.open("a", encoding="utf-8", errors="backslashreplace") as stream:
-        for row in bad:
-            stream.write(json.dumps({"split": split, **asdict(row)}, ensure_ascii=False) + "\n")
 
 
 def _bad_row(rows: Rows, row: int, why: str) -> BadRow:

@@ -98,7 +98,9 @@ def _carved(parts: Mapping[str, Rows], plan: SplitPlan, *, request: DataRequest)
     classes = _classes(train, request.stratify)
     assigned = _assign(train, sizes, classes=classes, group=plan.group, seed=request.seed)
     divided = {name: keep(train, assigned == index) for index, name in enumerate(portions, start=1)}
-    how = _how(classes, plan, request)
+    by_class = f", stratified by {request.stratify}" if classes is not None else ""
+    by_group = f", grouped by {' and '.join(plan.group)}" if plan.group else ""
+    how = f"{by_class}{by_group}, seed {request.seed}"
     note = f"{portions['validation']} of train{how}" if "validation" in portions else ""
     return Arranged({**parts, "train": keep(train, assigned == 0), **divided}, note, classes is not None)
 
@@ -166,12 +168,6 @@ def _is_blank(column: pa.ChunkedArray) -> Mask:
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         blank = pc.or_(blank, pc.fill_null(pc.equal(pc.utf8_trim_whitespace(column), ""), False))
     return np.asarray(blank.to_numpy())
-
-
-def _how(classes: Numbers | None, plan: SplitPlan, request: DataRequest) -> str:
-    by_class = f", stratified by {request.stratify}" if classes is not None else ""
-    by_group = f", grouped by {' and '.join(plan.group)}" if plan.group else ""
-    return f"{by_class}{by_group}, seed {request.seed}"
 
 
 def _refuse_crossing(parts: Mapping[str, Rows], group: tuple[str, ...]) -> None:

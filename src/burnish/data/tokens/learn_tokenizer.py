@@ -99,8 +99,17 @@ class TokenizerRecipe:
 def learn(texts: Iterable[str], recipe: TokenizerRecipe) -> dict[str, bytes]:
     """Learn from the texts, and give the files of a folder that `model.tokenizer` and `transformers` take."""
     learned = _LEARNERS[recipe.kind](_some(texts), recipe)
-    _refuse_small(learned, recipe)
-    _put_marks(learned, recipe)
+    size = learned.get_vocab_size(with_added_tokens=True)
+    if size > recipe.vocab_size:
+        raise DataError(
+            f"the vocabulary must have at least {size:,} tokens for the letters of these texts and the special tokens, "
+            f"got {recipe.vocab_size:,}"
+        )
+    learned.add_special_tokens(recipe.special_tokens)
+    marks = recipe.marks
+    if marks.single is not None:
+        ids = [(token, learned.token_to_id(token)) for token in recipe.special_tokens]
+        learned.post_processor = processors.TemplateProcessing(single=marks.single, pair=marks.pair, special_tokens=ids)
     return {"tokenizer.json": learned.to_str(pretty=True).encode(), "tokenizer_config.json": _described(recipe)}
 
 
@@ -196,23 +205,6 @@ def _alphabet(texts: Iterable[str]) -> list[str]:
 
 def _is_blank(letter: str) -> bool:
     return letter.isspace() or unicodedata.category(letter)[0] == "C"
-
-
-def _refuse_small(learned: Tokenizer, recipe: TokenizerRecipe) -> None:
-    size = learned.get_vocab_size(with_added_tokens=True)
-    if size > recipe.vocab_size:
-        raise DataError(
-            f"the vocabulary must have at least {size:,} tokens for the letters of these texts and the special tokens, "
-            f"got {recipe.vocab_size:,}"
-        )
-
-
-def _put_marks(learned: Tokenizer, recipe: TokenizerRecipe) -> None:
-    learned.add_special_tokens(recipe.special_tokens)
-    marks = recipe.marks
-    if marks.single is not None:
-        ids = [(token, learned.token_to_id(token)) for token in recipe.special_tokens]
-        learned.post_processor = processors.TemplateProcessing(single=marks.single, pair=marks.pair, special_tokens=ids)
 
 
 def _described(recipe: TokenizerRecipe) -> bytes:
