@@ -4,7 +4,9 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,7 +14,6 @@ from burnish.errors import ConfigError, Problem
 
 _Result = TypeVar("_Result")
 
-_CHUNK = 1 << 20
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
 
 
@@ -44,6 +45,23 @@ def replace_durably(path: Path, write: Callable[[Path], _Result]) -> _Result:
     return result
 
 
+@contextmanager
+def stage_folder(path: Path, *, name: str = "") -> Iterator[Path]:
+    """Let the caller fill a folder under another name, `.<name>.building`, and put it in place whole.
+
+    Nothing is left of it after an error: on a full disk, half a folder would take the room that the next try needs.
+    """
+    building = path.with_name(f".{name or path.name}.building")
+    shutil.rmtree(building, ignore_errors=True)  # what a crash has left
+    building.mkdir(parents=True)
+    try:
+        yield building
+        os.replace(building, path)
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+    sync_folder(path.parent)
+
+
 def sync_file(path: Path) -> None:
     """Force a file's bytes to the disk."""
     descriptor = os.open(path, os.O_RDONLY)
@@ -68,8 +86,5 @@ def read_json(path: Path) -> Any:
 
 def sha256_of(path: Path) -> str:
     """Digest a file without holding it in memory."""
-    digest = hashlib.sha256()
     with path.open("rb") as stream:
-        while chunk := stream.read(_CHUNK):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()

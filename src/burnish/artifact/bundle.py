@@ -1,7 +1,6 @@
 """Writes an artifact: weights, tokenizer, profile, experiment, signature and golden vectors, manifest last."""
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -12,7 +11,7 @@ from burnish import __version__
 from burnish.artifact.foreign import foreign_code
 from burnish.artifact.signature import Signature, write_signatures
 from burnish.config import render, trust
-from burnish.durable import sync_folder
+from burnish.durable import stage_folder
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Profile
@@ -35,19 +34,16 @@ def write_artifact(
     facts: Mapping[str, Any],
 ) -> None:
     """Build the folder under another name and put it in place whole."""
-    building = path.with_name(f".{path.name}.building")
-    shutil.rmtree(building, ignore_errors=True)
-    (building / MODEL).mkdir(parents=True)
-    (building / EXPERIMENT).write_text(render(experiment), encoding="utf-8")
-    (building / PROFILE).write_text(json.dumps(asdict(profile), indent=1), encoding="utf-8")
-    (building / GOLDEN).write_text(json.dumps(golden, indent=1), encoding="utf-8")
-    write_signatures(building / SIGNATURE, signatures)
-    assets.save(building / MODEL)
-    experiment.model.save(network, building / MODEL)
-    code = foreign_code(experiment)
-    told = {"format": FORMAT, "burnish": __version__, **({"code": code} if code else {})}
-    manifest.commit(building, {**told, **facts})
-    trust(building / EXPERIMENT)
-    shutil.rmtree(path, ignore_errors=True)
-    os.replace(building, path)
-    sync_folder(path.parent)
+    with stage_folder(path) as building:
+        (building / MODEL).mkdir()
+        (building / EXPERIMENT).write_text(render(experiment), encoding="utf-8")
+        (building / PROFILE).write_text(json.dumps(asdict(profile), indent=1), encoding="utf-8")
+        (building / GOLDEN).write_text(json.dumps(golden, indent=1), encoding="utf-8")
+        write_signatures(building / SIGNATURE, signatures)
+        assets.save(building / MODEL)
+        experiment.model.save(network, building / MODEL)
+        code = foreign_code(experiment)
+        told = {"format": FORMAT, "burnish": __version__, **({"code": code} if code else {})}
+        manifest.commit(building, {**told, **facts})
+        trust(building / EXPERIMENT)
+        shutil.rmtree(path, ignore_errors=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnish.config import load
+from burnish.durable import stage_folder
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.parts import parts_of
 
@@ -135,15 +135,12 @@ def _texts(tables: Sequence[pa.ChunkedArray], *, total: int, progress: Progress)
 
 
 def _put(out: Path, files: dict[str, bytes]) -> None:
-    building = out.with_name(f".{out.name}.building")
     try:
-        shutil.rmtree(building, ignore_errors=True)
-        building.mkdir(parents=True)
-        for name, content in files.items():
-            (building / name).write_bytes(content)
-        if out.exists():
-            shutil.rmtree(out)
-        os.replace(building, out)
+        with stage_folder(out) as building:
+            for name, content in files.items():
+                (building / name).write_bytes(content)
+            if out.exists():
+                shutil.rmtree(out)
     except OSError as error:
         raise DataError(f"{out} could not be written: {error.strerror or error}") from error
 

@@ -9,9 +9,8 @@ from burnish.config.decode import Incomplete, decode
 from burnish.config.given import Given
 from burnish.config.layering import defaults_layer, merge, normalise
 from burnish.config.locate import locate
-from burnish.config.nodes import Branch, Leaf, dotted, find, undotted
+from burnish.config.nodes import Branch, Leaf, find, undotted
 from burnish.config.origins import DEFAULT, Origin
-from burnish.config.render import document, leaves
 from burnish.config.sources import layers
 from burnish.config.trust import is_trusted, remember
 from burnish.errors import ConfigError, Problem, UntrustedCode
@@ -36,14 +35,6 @@ class Resolved:
                 is_whole = end == len(parts) or isinstance(node, Leaf)
                 return node.origin if is_whole else DEFAULT
         return DEFAULT
-
-    def paths(self) -> tuple[str, ...]:
-        """List every option of the experiment, those at their default too."""
-        return tuple(dotted(path) for path, _ in leaves(document(self.experiment, registry=self.registry)))
-
-    def problem(self, path: str, message: str) -> Problem:
-        """Complain about the value at a path, naming where it came from."""
-        return Problem(f"{path} {message}", self.origin(path).lines())
 
 
 class Unsound(ConfigError):

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Self, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, GetCoreSchemaHandler, GetJsonSchemaHandler, PositiveInt
-from pydantic_core import CoreSchema, core_schema
+from pydantic import AfterValidator, BeforeValidator, PositiveInt
 
 from burnish.spec.component import Component
+from burnish.spec.interval import TextValue
 
 NAMES = ("train", "validation", "test")
 _KNOWN = ", ".join(NAMES)
@@ -16,14 +16,17 @@ _WANTED = 'must be a share like "10%" or 0.1, or a number of rows like 500'
 
 
 @dataclass(frozen=True)
-class Portion:
-    """A part of the rows: a share between 0 and 1, or a number of them."""
+class Portion(TextValue):
+    """A part of the rows: a share between 0 and 1, or a number of them, like "10%", 0.1 or 500."""
+
+    examples = ("10%", 0.1, 500)
 
     amount: float
 
     @classmethod
-    def parse(cls, written: str | float) -> "Portion":
-        """Read "10%", 0.1 or 500; raise ValueError with a sentence for anything else."""
+    def parse(cls, written: object) -> Self:
+        if not isinstance(written, str | int | float) or isinstance(written, bool):
+            raise ValueError(_WANTED)
         text = str(written).strip()
         try:
             amount = float(text.removesuffix("%").replace("_", "")) / (100 if text.endswith("%") else 1)
@@ -44,24 +47,6 @@ class Portion:
             return str(int(self.amount))
         percent = f"{self.amount * 100:.10g}"
         return f"{percent}%" if float(percent) / 100 == self.amount else repr(self.amount)
-
-    @classmethod
-    def __get_pydantic_core_schema__(cls, _source: Any, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            _portion, serialization=core_schema.plain_serializer_function_ser_schema(str)
-        )
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"anyOf": [{"type": "string"}, {"type": "number"}], "examples": ["10%", 0.1, 500]}
-
-
-def _portion(value: object) -> Portion:
-    if isinstance(value, Portion):
-        return value
-    if isinstance(value, str | int | float) and not isinstance(value, bool):
-        return Portion.parse(value)
-    raise ValueError(_WANTED)
 
 
 def _further(value: Mapping[str, T]) -> Mapping[str, T]:

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import pyarrow.ipc
 
 from burnish.data.cache.spill import chosen
 from burnish.errors import DataError
+from burnish.nearest import nearest
 from burnish.spec.values import MemoryMapped, RowOrigins, Rows
 
 _Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -149,9 +149,9 @@ def _hints(there: Sequence[str]) -> list[str]:
 
 
 def _missing(name: str, there: Sequence[str], *, why: str) -> str:
-    close = get_close_matches(name, there, n=1) or [have for have in there if have.lower() == name.lower()]
-    close = [] if len(there) == 1 and any(each in there[0] for each in _DELIMITERS) else close
-    hint = f". Did you mean `{close[0]}`? The" if close else "; the"
+    close = nearest(name, there) or next((have for have in there if have.lower() == name.lower()), None)
+    is_undivided = len(there) == 1 and any(each in there[0] for each in _DELIMITERS)
+    hint = f". Did you mean `{close}`? The" if close and not is_undivided else "; the"
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and set(parts) <= set(there):
         hint = f". Did you mean '[{', '.join(parts)}]'? The"

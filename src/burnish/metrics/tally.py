@@ -16,21 +16,12 @@ class Tally:
     """Hold outcomes in any order and score them in row order, so that no batch size shows in any digit."""
 
     def __init__(self, metrics: Sequence[Metric], outcomes: Sequence[Outcome] = ()) -> None:
-        self.metrics = tuple(metrics)
-        self._outcomes = list(outcomes)
-        _refuse_double_names(self.metrics)
-
-    def update(self, outcome: Outcome) -> None:
-        """Add the outcome of a batch."""
-        self._outcomes.append(outcome)
-
-    def merge(self, other: "Tally") -> "Tally":
-        """Join with the tally of another process."""
-        return Tally(self.metrics, [*self._outcomes, *other._outcomes])
-
-    def outcome(self) -> Outcome:
-        """Give all outcomes as one, in row order."""
-        return joined(self._outcomes)
+        self._metrics, self._outcomes = tuple(metrics), tuple(outcomes)
+        counts = Counter(name for metric in metrics for name in metric.names())
+        twice = [name for name, number in counts.items() if number > 1]
+        if twice:
+            sentence = "metrics: the score `{}` is given by more than one metric"
+            raise ConfigError([Problem(sentence.format(name)) for name in twice])
 
     def scores(self) -> dict[str, float]:
         """Score the whole set; nothing if the truth is unknown."""
@@ -38,14 +29,14 @@ class Tally:
 
     def scored(self, *, intervals: bool = True, seed: int = 0, resamples: int = 1000) -> dict[str, Score]:
         """Score the whole set, each score with its 95% bootstrap interval."""
-        whole = with_weight(self.outcome())
+        whole = with_weight(joined(self._outcomes))
         if whole.truth is None:
             return {}
-        values = {name: float(value[0]) for name, value in _all_scores(self.metrics, whole).items()}
+        values = {name: float(value[0]) for name, value in _all_scores(self._metrics, whole).items()}
         whys = {name: _why_undefined(whole) if np.isnan(value) else None for name, value in values.items()}
         if not intervals or len(whole.rows) < 2:
             return {name: Score(value, why=whys[name]) for name, value in values.items()}
-        spread = resampled(self.metrics, whole, seed=seed, resamples=resamples)
+        spread = resampled(self._metrics, whole, seed=seed, resamples=resamples)
         return {name: Score(each, *interval(spread[name], value=each), whys[name]) for name, each in values.items()}
 
 
@@ -81,10 +72,13 @@ def joined(outcomes: Sequence[Outcome]) -> Outcome:
         raise DataError("there is nothing to score: no rows were evaluated")
     rows = np.concatenate([part.rows for part in outcomes])
     order = np.argsort(rows, kind="stable")
-    _refuse_repeated_rows(rows[order])
+    repeated = rows[order][1:][rows[order][1:] == rows[order][:-1]]
+    if len(repeated):
+        raise DataError(f"row {repeated[0]} was scored more than once; each row must be evaluated by one process only")
     truths = [part.truth for part in outcomes if part.truth is not None]
     if len(truths) not in (0, len(outcomes)):
         raise DataError("these rows cannot be scored: some have labels and others have none")
+    tables = [part.answers for part in outcomes if part.answers is not None]
     return Outcome(
         kind=outcomes[0].kind,
         rows=rows[order],
@@ -92,7 +86,7 @@ def joined(outcomes: Sequence[Outcome]) -> Outcome:
         decisions=np.concatenate([part.decisions for part in outcomes])[order],
         truth=np.concatenate(truths)[order] if truths else None,
         labels=outcomes[0].labels,
-        answers=_answers(outcomes, order),
+        answers=pa.concat_tables(tables).take(pa.array(order)) if len(tables) == len(outcomes) else None,
         weights=_weights(outcomes, order),
     )
 
@@ -154,21 +148,3 @@ def _draw(random: np.random.Generator, num_rows: int) -> Array:
 def _all_scores(metrics: Sequence[Metric], outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
     applicable = [metric for metric in metrics if metric.applies(outcome.kind)]
     return {name: value for metric in applicable for name, value in metric.scores(outcome, weights).items()}
-
-
-def _answers(outcomes: Sequence[Outcome], order: Array) -> pa.Table | None:
-    tables = [part.answers for part in outcomes if part.answers is not None]
-    return pa.concat_tables(tables).take(pa.array(order)) if len(tables) == len(outcomes) else None
-
-
-def _refuse_double_names(metrics: Sequence[Metric]) -> None:
-    counts = Counter(name for metric in metrics for name in metric.names())
-    twice = [name for name, number in counts.items() if number > 1]
-    if twice:
-        raise ConfigError([Problem(f"metrics: the score `{name}` is given by more than one metric") for name in twice])
-
-
-def _refuse_repeated_rows(ordered: Array) -> None:
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if len(repeated):
-        raise DataError(f"row {repeated[0]} was scored more than once; each row must be evaluated by one process only")

@@ -6,42 +6,44 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, PositiveFloat, PositiveInt, model_validator
-from pydantic_core import CoreSchema, core_schema
+from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
 from burnish.spec.component import Component
-from burnish.spec.interval import plain
+from burnish.spec.interval import TextValue, plain
 
 _FORM = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*(%|steps?)\s*$")
 _WANTED = 'must be a share of the training or a number of steps, like "6%" or "100 steps"'
 
 
 @dataclass(frozen=True)
-class Span:
-    """Hold a share in percent, or a number of steps."""
+class Span(TextValue):
+    """A share of the training in percent, or a number of steps."""
+
+    examples = ("6%", "100 steps")
 
     amount: float
     unit: Literal["%", "steps"]
 
     @classmethod
-    def parse(cls, text: str) -> "Span":
-        """Read "6%" or "100 steps"; raise ValueError with a sentence for anything else."""
-        match = _FORM.match(text.lower())
+    def parse(cls, written: object) -> Self:
+        match = _FORM.match(written.lower()) if isinstance(written, str) else None
         if match is None:
             raise ValueError(_WANTED)
         amount = float(match[1])
         if math.isinf(amount):
             raise ValueError(f"{_WANTED}, and a number that a computer can hold")
+        if match[2] == "%" and amount > 100:
+            raise ValueError(f"must be at most 100%, the whole training, got {amount:g}%")
         if match[2] == "%":
-            return cls(_share(amount), "%")
+            return cls(amount, "%")
         if not amount.is_integer():
             raise ValueError(f"must be a whole number of steps, like {amount:.0f} steps")
         return cls(amount, "steps")
 
     def steps(self, total_steps: int) -> int:
-        """Give the number of steps it covers; a share is rounded up."""
+        """Count the steps that it covers; a share is rounded up."""
         if self.unit == "steps":
             return int(self.amount)
         # Exact arithmetic: 7% of 100 is 7, while 0.07 * 100 is a little more than 7.
@@ -50,33 +52,8 @@ class Span:
     def __str__(self) -> str:
         return f"{plain(self.amount)}{'%' if self.unit == '%' else ' steps'}"
 
-    @classmethod
-    def __get_pydantic_core_schema__(cls, _source: type, _handler: GetCoreSchemaHandler) -> CoreSchema:
-        return core_schema.no_info_plain_validator_function(
-            _coerce, serialization=core_schema.plain_serializer_function_ser_schema(str)
-        )
-
-    @classmethod
-    def __get_pydantic_json_schema__(cls, _schema: CoreSchema, _handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        return {"type": "string", "examples": ["6%", "100 steps"]}
-
-
-def _share(percent: float) -> float:
-    if percent > 100:
-        raise ValueError(f"must be at most 100%, the whole training, got {percent:g}%")
-    return percent
-
-
-def _coerce(value: object) -> Span:
-    if isinstance(value, Span):
-        return value
-    if isinstance(value, str):
-        return Span.parse(value)
-    raise ValueError(_WANTED)
-
 
 Factor = Annotated[float, Field(ge=0, le=1)]
-
 NO_WARMUP = Span(0, "%")
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from burnish.durable import read_json, sync_folder
+from burnish.durable import read_json, stage_folder
 from burnish.errors import CheckpointError
 from burnish.storage import manifest
 
@@ -46,21 +46,12 @@ class CheckpointStore:
     def save(self, step: int, state: Mapping[str, Any], write: Callable[[Path], None]) -> Checkpoint:
         """Write a checkpoint; it exists when its folder carries its final name and a manifest."""
         final = self.root / _name(step)
-        building = self.root / f".{_name(step)}.{os.getpid()}.building"
-        shutil.rmtree(building, ignore_errors=True)
-        building.mkdir(parents=True)
-        try:
+        with stage_folder(final, name=f"{final.name}.{os.getpid()}") as building:
             write(building)
             (building / _STATE).write_text(json.dumps(state, sort_keys=True))
             manifest.commit(building, {"format": FORMAT, "step": step})
-        except BaseException:
-            # On a full disk, half a checkpoint would take the room that the next try needs.
-            shutil.rmtree(building, ignore_errors=True)
-            raise
-        if final.exists():
-            shutil.rmtree(final)
-        os.replace(building, final)
-        sync_folder(self.root)
+            if final.exists():
+                shutil.rmtree(final)
         return Checkpoint(final, step)
 
     def newest(self) -> Checkpoint | None:

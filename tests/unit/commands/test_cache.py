@@ -22,7 +22,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FeatureCache:
     monkeypatch.setenv("BURNISH_CACHE", str(tmp_path))
     found = open_cache()
     for key in (KEY, {**KEY, "split": "test"}, {"kind": "rows", "data": "d1"}):
-        found.fetch(key, lambda: TABLE)
+        found.store(key, lambda: TABLE)
     return found
 
 
@@ -64,7 +64,7 @@ def test_a_miss_is_told_in_words(monkeypatch: pytest.MonkeyPatch, change: dict[s
 
 
 def test_a_split_is_compared_with_its_like(monkeypatch: pytest.MonkeyPatch, cache: FeatureCache) -> None:
-    cache.fetch({**KEY, "split": "validation", "data": "d2", "seed": 1}, lambda: TABLE)
+    cache.store({**KEY, "split": "validation", "data": "d2", "seed": 1}, lambda: TABLE)
     lookup = looked_up(monkeypatch, {**KEY, "split": "validation"})
     assert [reason.split()[0] for reason in lookup.reasons] == ["other", "seed"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from burnish.errors import ConfigError, DataError
 from burnish.metrics.classification import F1, Accuracy, CalibrationError, Confusion, LogLoss, Matthews, PrAuc, RocAuc
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
-from burnish.metrics.tally import Tally, interval, mean_score, rehearse, resampled
+from burnish.metrics.tally import Tally, interval, joined, mean_score, rehearse, resampled
 from burnish.spec.values import Outcome, Score
 
 ON_CLASSES = (Accuracy(), F1(), Matthews(), Confusion(), LogLoss(), CalibrationError(), RocAuc(), PrAuc())
@@ -46,31 +46,19 @@ def take(outcome: Outcome, index) -> Outcome:
 @given(
     order=st.permutations(range(41)),
     cuts=st.lists(st.integers(0, 41), max_size=6),
-    num_processes=st.integers(1, 4),
     numeric=st.booleans(),
 )
-def test_any_split_order_and_number_of_processes_gives_equal_digits(order, cuts, num_processes, numeric) -> None:
+def test_any_split_and_order_gives_equal_digits(order, cuts, numeric) -> None:
     outcome, metrics = (regression(41), ON_NUMBERS) if numeric else (binary(41), ON_CLASSES)
-    tallies = [Tally(metrics) for _ in range(num_processes)]
-    for at, index in enumerate(np.split(np.asarray(order), sorted(cuts))):
-        tallies[at % num_processes].update(take(outcome, index))
-    merged = tallies[-1]
-    for tally in tallies[:-1]:
-        merged = merged.merge(tally)
+    merged = Tally(metrics, [take(outcome, index) for index in np.split(np.asarray(order), sorted(cuts))])
     assert merged.scores() == Tally(metrics, [outcome]).scores()
     assert merged.scored(resamples=20) == Tally(metrics, [outcome]).scored(resamples=20)
 
 
-def test_merging_leaves_both_tallies_as_they_were() -> None:
-    first, second = Tally(ON_CLASSES, [take(binary(9), slice(0, 4))]), Tally(ON_CLASSES, [take(binary(9), slice(4, 9))])
-    assert len(first.merge(second).outcome().rows) == 9
-    assert len(first.outcome().rows) == 4
-
-
 def test_the_outcome_is_in_row_order() -> None:
-    tally = Tally(ON_CLASSES, [take(binary(9), slice(5, 9)), take(binary(9), slice(0, 5))])
-    assert tally.outcome().rows.tolist() == [0, 3, 6, 9, 12, 15, 18, 21, 24]
-    assert (tally.outcome().truth == binary(9).truth).all()
+    whole = joined([take(binary(9), slice(5, 9)), take(binary(9), slice(0, 5))])
+    assert whole.rows.tolist() == [0, 3, 6, 9, 12, 15, 18, 21, 24]
+    assert (whole.truth == binary(9).truth).all()
 
 
 def test_an_interval_holds_the_score_and_is_the_same_each_time() -> None:
@@ -104,7 +92,7 @@ def test_rows_without_truth_have_no_scores() -> None:
     unlabelled = Outcome("binary", outcome.rows, outcome.outputs, outcome.decisions, None, outcome.labels)
     assert Tally(ON_CLASSES, [unlabelled]).scores() == {}
     with pytest.raises(DataError, match="some have labels and others have none"):
-        Tally(ON_CLASSES, [unlabelled, Outcome("binary", *[np.zeros(0)] * 4)]).outcome()
+        joined([unlabelled, Outcome("binary", *[np.zeros(0)] * 4)])
 
 
 def test_one_row_has_a_score_and_no_interval() -> None:

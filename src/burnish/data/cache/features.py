@@ -102,12 +102,8 @@ class FeatureCache:
     """Room for all entries; the least recently used go first."""
     now: Callable[[], float] = time.time
 
-    def fetch(self, key: Key, make: Make) -> pa.Table:
-        """Give the memory-mapped table of this key; on a miss, write what `make` gives, whole or part by part."""
-        return self.store(key, make).table
-
     def store(self, key: Key, make: Make) -> Stored:
-        """Do as `fetch`, and give the table together with a way to give its memory back."""
+        """Open the memory-mapped table of this key; on a miss, write what `make` gives, whole or part by part."""
         folder = self._folder(key)
         found = self._open(folder)
         if found is None:
@@ -126,7 +122,7 @@ class FeatureCache:
         return found
 
     def has(self, key: Key) -> bool:
-        """Tell whether a fetch of this key would find it."""
+        """Tell whether this key would be found."""
         return _read_entry(self._folder(key)) is not None
 
     def entries(self) -> tuple[CacheEntry, ...]:

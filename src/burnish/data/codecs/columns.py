@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from burnish.errors import DataError
+from burnish.nearest import nearest
 from burnish.spec.values import Profile
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def format_of(content_type: str) -> FormatName:
     kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
     found = CONTENT_TYPES.get(kind)
     if found is None:
-        close = get_close_matches(kind, CONTENT_TYPES, n=1)
-        hint = f"Did you mean `{close[0]}`? " if close else ""
+        close = nearest(kind, CONTENT_TYPES)
+        hint = f"Did you mean `{close}`? " if close else ""
         raise DataError(f"no rows are read from `{kind}`. {hint}The types are {', '.join(CONTENT_TYPES)}")
     return "csv_rows" if found == "csv" and "header=absent" in parameters else found

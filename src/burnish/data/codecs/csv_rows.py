@@ -4,7 +4,6 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from burnish.data.readers.open_file import text_body
 from burnish.data.readers.read_delimited import read_delimited
 from burnish.data.readers.scan import Dialect, decoded, records
 from burnish.errors import DataError
+from burnish.nearest import nearest
 from burnish.spec.values import Rows
 
 _HEAD = 1 << 20
@@ -72,12 +72,10 @@ def _check_header(text: str, columns: Sequence[ColumnSpec]) -> None:
             "If the rows have no header, `csv_rows` reads them in the order of these columns"
         )
     if found and missing:
-        raise DataError("\n".join(f"the header has no `{spec.name}`{_hint(spec.name, found)}" for spec in missing))
-
-
-def _hint(name: str, found: Sequence[str]) -> str:
-    close = get_close_matches(name, found, n=1)
-    return f". Did you mean `{close[0]}`?" if close else f"; it has {_shown(found)}"
+        near = {spec.name: nearest(spec.name, found) for spec in missing}
+        there = f"; it has {_shown(found)}"
+        hints = {name: f". Did you mean `{close}`?" if close else there for name, close in near.items()}
+        raise DataError("\n".join(f"the header has no `{name}`{hint}" for name, hint in hints.items()))
 
 
 def _shown(names: Sequence[str]) -> str:

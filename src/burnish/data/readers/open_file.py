@@ -1,6 +1,5 @@
 """Brings a file's bytes into reach: fetched if remote, unpacked if compressed, with a digest of what was read."""
 
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -51,12 +50,6 @@ def _download(url: str, path: Path) -> None:
         promised = source.headers.get("Content-Length")
         if promised is not None and int(promised) != target.tell():
             raise ConnectionError(f"the connection ended after {target.tell():,} of {int(promised):,} bytes")
-
-
-def digest(path: Path) -> str:
-    """Hash a file's bytes as they lie on disk."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def unpacked(path: Path, *, file: DataFile) -> pa.Buffer:

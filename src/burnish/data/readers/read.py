@@ -4,7 +4,6 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
 from typing import Literal
@@ -14,7 +13,7 @@ import pyarrow as pa
 from burnish.data.files import LAYOUTS, SUFFIXES, Files, unknown_suffix
 from burnish.data.inspection.faults import BadRow, judge
 from burnish.data.readers.encoding import as_utf8
-from burnish.data.readers.open_file import digest, local, unpacked
+from burnish.data.readers.open_file import local, unpacked
 from burnish.data.readers.read_columnar import read_arrow, read_parquet, refuse_twins
 from burnish.data.readers.read_delimited import read_delimited
 from burnish.data.readers.read_json import read_json, read_json_lines
@@ -23,7 +22,9 @@ from burnish.data.readers.scan import Dialect
 from burnish.data.readers.stream import Large, is_large, stream
 from burnish.data.rows import demand, from_file, join
 from burnish.data.sources.address import DataFile, find
+from burnish.durable import sha256_of
 from burnish.errors import DataError
+from burnish.nearest import nearest
 from burnish.spec.values import Rows
 
 DELIMITERS = {"csv": ",", "tsv": "\t"}
@@ -59,12 +60,14 @@ def _read(path: Path, file: DataFile, kind: str, *, options: Files) -> ReadFile:
     if kind == "folders":
         rows, bad = read_folders(path, name=file.name, encoding=options.encoding)
         return ReadFile(rows, tuple(bad), _folder_digest(path))
-    found = digest(path)
-    streamed = _streamed(path, file, kind, options=options, digest=found)
-    if streamed is not None:
-        return ReadFile(streamed, (), found)
+    digest = sha256_of(path)
+    if is_large(path, file, kind=kind):
+        written = dialect(kind, options) if kind in DELIMITERS else None
+        streamed = stream(Large(path, file, kind, digest, written, options.encoding))
+        if streamed is not None:
+            return ReadFile(streamed, (), digest)
     rows, bad = parse(unpacked(path, file=file), kind, name=file.name, options=options)
-    return ReadFile(rows, tuple(bad), found)
+    return ReadFile(rows, tuple(bad), digest)
 
 
 def _state(path: Path) -> list[tuple[int, ...]]:
@@ -102,13 +105,6 @@ def dialect(kind: str, options: Files) -> Dialect:
     )
 
 
-def _streamed(path: Path, file: DataFile, kind: str, *, options: Files, digest: str) -> Rows | None:
-    if not is_large(path, file, kind=kind):
-        return None
-    written = dialect(kind, options) if kind in DELIMITERS else None
-    return stream(Large(path, file, kind, digest, written, options.encoding))
-
-
 def parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[Rows, list[BadRow]]:
     """Read the bytes of a file of a kind."""
     if kind == "parquet":
@@ -132,7 +128,7 @@ def parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[R
 def _folder_digest(folder: Path) -> str:
     total = hashlib.sha256()
     for path in text_files(folder):
-        total.update(os.fsencode(path.relative_to(folder)) + b"\0" + bytes.fromhex(digest(path)))
+        total.update(os.fsencode(path.relative_to(folder)) + b"\0" + bytes.fromhex(sha256_of(path)))
     return total.hexdigest()
 
 
@@ -213,4 +209,4 @@ def _needed(columns: Sequence[str], there: Sequence[str]) -> Sequence[str]:
     if not set(columns) & set(there):
         return columns
     others = [name for name in there if name not in columns]
-    return [name for name in columns if name in there or get_close_matches(name, others, n=1, cutoff=0.85)]
+    return [name for name in columns if name in there or nearest(name, others, likeness=0.85)]

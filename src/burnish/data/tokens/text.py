@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from string import ascii_lowercase
@@ -23,8 +23,6 @@ VERSION = 1
 """Goes up whenever the same text would give other features."""
 
 _SIDES = tuple(ascii_lowercase)
-_ROWS_IN_PART = 8192
-_MAX_TOKENS_IN_CHUNK = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -57,25 +55,28 @@ class TextCodec:
             "version": VERSION,
         }
 
-    def encode(self, table: pa.Table, *, progress: Callable[[int], None] | None = None) -> pa.Table:
+    def encode(self, table: pa.Table) -> pa.Table:
         """Give the features of a table: a letter for each column of text, `row`, `length`, `tokens`, `dropped`.
 
         `length` counts the special tokens and is what batches are sorted by; `tokens` and `dropped` are of the whole
         row, before and by the policy. Each feature of a row that is read in windows repeats the last two.
-        `progress` is told the number of rows after each part.
         """
-        features = pa.concat_tables([*self.encode_parts(table, progress=progress)])
-        total = sum(len(chunk.values) for side in self._sides for chunk in features[side].chunks)
-        return features.combine_chunks() if total <= _MAX_TOKENS_IN_CHUNK else features
-
-    def encode_parts(self, table: pa.Table, *, progress: Callable[[int], None] | None = None) -> Iterator[pa.Table]:
-        """Give the same features part by part, so that memory does not grow with the table."""
-        for start in range(0, max(1, table.num_rows), _ROWS_IN_PART):
-            part = table.slice(start, _ROWS_IN_PART)
-            texts = [view(tokenize(part[name], self.assets.tokenizer)) for name in self._columns]
-            yield self._features(texts, first_row=start)
-            if progress is not None:
-                progress(part.num_rows)
+        texts = [view(tokenize(table[name], self.assets.tokenizer)) for name in self._columns]
+        sizes = total_lengths(texts)
+        source = np.arange(len(sizes))
+        dropped = np.maximum(sizes - self._room, 0)
+        if not self.truncation.is_random and dropped.any():
+            cut = cut_texts(texts, self.truncation, room=self._room)
+            texts, source, dropped = cut.texts, cut.source, cut.dropped
+        kept = np.minimum(total_lengths(texts), self._room)
+        numbers = {
+            "row": pa.array(source, pa.int64()),
+            "length": pa.array(kept + self.template.num_special, pa.int32()),
+            "tokens": pa.array(sizes[source], pa.int32()),
+            "dropped": pa.array(dropped[source], pa.int32()),
+        }
+        lists = {side: text.to_arrow() for side, text in zip(self._sides, texts, strict=True)}
+        return pa.table({**lists, **numbers})
 
     def collate(
         self, features: pa.Table, indices: Array, draw: RandomKey, *, pad_to_multiple: int = 1
@@ -117,23 +118,6 @@ class TextCodec:
     @property
     def _room(self) -> int:
         return self.max_length - self.template.num_special
-
-    def _features(self, texts: Sequence[Ragged], *, first_row: int) -> pa.Table:
-        sizes = total_lengths(texts)
-        source = np.arange(len(sizes))
-        dropped = np.maximum(sizes - self._room, 0)
-        if not self.truncation.is_random and dropped.any():
-            cut = cut_texts(texts, self.truncation, room=self._room)
-            texts, source, dropped = cut.texts, cut.source, cut.dropped
-        kept = np.minimum(total_lengths(texts), self._room)
-        numbers = {
-            "row": pa.array(first_row + source, pa.int64()),
-            "length": pa.array(kept + self.template.num_special, pa.int32()),
-            "tokens": pa.array(sizes[source], pa.int32()),
-            "dropped": pa.array(dropped[source], pa.int32()),
-        }
-        lists = {side: text.to_arrow() for side, text in zip(self._sides, texts, strict=True)}
-        return pa.table({**lists, **numbers})
 
     def _drawn(self, texts: Sequence[Ragged], rows: Array, draw: RandomKey) -> list[Ragged]:
         sizes = total_lengths(texts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -110,44 +110,22 @@ def demand_tokenizer(assets: object) -> TextAssets:
     return assets
 
 
-def tokenize(
-    column: pa.ChunkedArray | pa.Array, tokenizer: Tokenizer, *, progress: Callable[[int], None] | None = None
-) -> pa.ListArray:
-    """Encode a column of texts without special tokens, on all cores; a null gives no tokens.
-
-    `progress` is told the number of rows after each portion.
-    """
-    texts = _as_text(column)
-    values: list[Array] = []
-    lengths: list[Array] = []
-    for start in range(0, len(texts), _ROWS_AT_ONCE):
-        portion = texts.slice(start, _ROWS_AT_ONCE)
-        ids, counts = _encode(portion, tokenizer)
-        values.append(ids)
-        lengths.append(counts)
-        if progress is not None:
-            progress(len(portion))
-    return pack(_concatenate(values), _concatenate(lengths)).to_arrow()
-
-
-def _encode(texts: pa.ChunkedArray | pa.Array, tokenizer: Tokenizer) -> tuple[Array, Array]:
-    has_text = texts.is_valid().to_numpy(zero_copy_only=False)
-    encodings = tokenizer.encode_batch_fast(texts.drop_null().to_pylist(), add_special_tokens=False)
-    lists = [encoding.ids for encoding in encodings]
-    counts = np.zeros(len(texts), dtype=np.int64)
-    counts[has_text] = [len(ids) for ids in lists]
-    return np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(counts.sum())), counts
-
-
-def _as_text(column: pa.ChunkedArray | pa.Array) -> pa.ChunkedArray | pa.Array:
+def tokenize(column: pa.ChunkedArray | pa.Array, tokenizer: Tokenizer) -> pa.ListArray:
+    """Encode a column of texts without special tokens, on all cores; a null gives no tokens."""
     try:
-        return column.cast(pa.large_string())
+        texts = column.cast(pa.large_string())
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
         raise DataError(f"a text column holds {column.type} values, which cannot be read as text ({error})") from error
-
-
-def _concatenate(parts: list[Array]) -> Array:
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int32)
+    values, lengths = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
+    for start in range(0, len(texts), _ROWS_AT_ONCE):  # what the library makes of a text is many times its ids
+        portion = texts.slice(start, _ROWS_AT_ONCE)
+        encodings = tokenizer.encode_batch_fast(portion.drop_null().to_pylist(), add_special_tokens=False)
+        lists = [encoding.ids for encoding in encodings]
+        counts = np.zeros(len(portion), dtype=np.int64)
+        counts[portion.is_valid().to_numpy(zero_copy_only=False)] = [len(ids) for ids in lists]
+        lengths.append(counts)
+        values.append(np.fromiter(chain.from_iterable(lists), dtype=np.int32, count=int(counts.sum())))
+    return pack(np.concatenate(values), np.concatenate(lengths)).to_arrow()
 
 
 def _without_call_state(content: bytes) -> bytes:

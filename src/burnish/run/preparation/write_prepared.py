@@ -1,7 +1,5 @@
 """Writes rows and encoded features of every split into a folder that can be trained from, manifest last."""
 
-import os
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -12,7 +10,7 @@ import pyarrow.ipc
 
 from burnish import __version__
 from burnish.config import render, trust
-from burnish.durable import sync_folder
+from burnish.durable import stage_folder
 from burnish.errors import DataError
 from burnish.run.preparation.prepared_data import PreparedTask
 from burnish.run.prepared import EXPERIMENT, FEATURES, FORMAT, ROWS, shard_name
@@ -35,14 +33,11 @@ class PreparedContent:
 
 def write_prepared(path: Path, contents: Mapping[str, PreparedContent], *, shard_bytes: int) -> None:
     """Build the folder under another name and put it in place whole; of several tasks, it holds a folder for each."""
-    building = path.with_name(f".{path.name}.building")
     try:
-        shutil.rmtree(building, ignore_errors=True)  # what a crash has left
-        for name, content in contents.items():
-            with _refusing_for(name):
-                _write_folder(building / name, content, shard_bytes=shard_bytes)
-        os.replace(building, path)
-        sync_folder(path.parent)
+        with stage_folder(path) as building:
+            for name, content in contents.items():
+                with _refusing_for(name):
+                    _write_folder(building / name, content, shard_bytes=shard_bytes)
     except OSError as error:
         raise DataError(f"{path} could not be written: {error.strerror or error}") from error
 

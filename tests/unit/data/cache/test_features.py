@@ -42,47 +42,47 @@ def folder_of(cache):
 
 
 def test_what_was_made_once_is_found_again(cache):
-    assert cache.fetch(KEY, lambda: TABLE).equals(TABLE)
-    assert cache.fetch(dict(reversed(KEY.items())), never).equals(TABLE)
+    assert cache.store(KEY, lambda: TABLE).table.equals(TABLE)
+    assert cache.store(dict(reversed(KEY.items())), never).table.equals(TABLE)
     assert sorted(path.name for path in folder_of(cache).iterdir()) == ["features.arrow", "key.json"]
 
 
 def test_a_found_table_is_mapped_not_read(cache):
-    cache.fetch(KEY, lambda: pa.table({"a": list(range(100_000))}))
+    cache.store(KEY, lambda: pa.table({"a": list(range(100_000))}))
     before = pa.total_allocated_bytes()
-    table = cache.fetch(KEY, never)
+    table = cache.store(KEY, never).table
     assert pa.total_allocated_bytes() - before < 10_000
     assert table["a"].num_chunks == 1
 
 
 def test_parts_are_written_one_by_one(cache):
-    table = cache.fetch(KEY, lambda: (TABLE for _ in range(3)))
+    table = cache.store(KEY, lambda: (TABLE for _ in range(3))).table
     assert table.equals(pa.concat_tables([TABLE] * 3))
     assert table["a"].num_chunks == 3
 
 
 @pytest.mark.parametrize("field", ["data", "split", "version", "encoder"])
 def test_any_other_key_misses(cache, field):
-    cache.fetch(KEY, lambda: TABLE)
+    cache.store(KEY, lambda: TABLE)
     other = TABLE.slice(0, 1)
-    assert cache.fetch(KEY | {field: "other"}, lambda: other).equals(other)
+    assert cache.store(KEY | {field: "other"}, lambda: other).table.equals(other)
     assert len(cache.entries()) == 2
 
 
 def test_a_truncated_file_is_a_miss_and_replaced(cache):
-    cache.fetch(KEY, lambda: TABLE)
+    cache.store(KEY, lambda: TABLE)
     features = folder_of(cache) / "features.arrow"
     features.write_bytes(features.read_bytes()[:-40])
     assert not cache.has(KEY)
-    assert cache.fetch(KEY, lambda: TABLE).equals(TABLE)
-    assert cache.fetch(KEY, never).equals(TABLE)
+    assert cache.store(KEY, lambda: TABLE).table.equals(TABLE)
+    assert cache.store(KEY, never).table.equals(TABLE)
 
 
 def test_a_file_of_the_right_size_that_is_no_arrow_is_replaced(cache):
-    cache.fetch(KEY, lambda: TABLE)
+    cache.store(KEY, lambda: TABLE)
     features = folder_of(cache) / "features.arrow"
     features.write_bytes(b"\0" * features.stat().st_size)
-    assert cache.fetch(KEY, lambda: TABLE).equals(TABLE)
+    assert cache.store(KEY, lambda: TABLE).table.equals(TABLE)
 
 
 def flip(path, at):
@@ -95,28 +95,28 @@ def flip(path, at):
 
 def test_a_flipped_byte_of_a_small_table_is_a_miss_and_replaced(cache):
     table = pa.table({"a": list(range(10_000))})
-    cache.fetch(KEY, lambda: table)
+    cache.store(KEY, lambda: table)
     size = (folder_of(cache) / "features.arrow").stat().st_size
     for at in range(0, size, size // 7):
         flip(folder_of(cache) / "features.arrow", at)
-        assert cache.fetch(KEY, lambda: table).equals(table)
-        assert cache.fetch(KEY, never).equals(table)
+        assert cache.store(KEY, lambda: table).table.equals(table)
+        assert cache.store(KEY, never).table.equals(table)
 
 
 def test_every_block_of_a_large_table_is_looked_at_in_turn(tmp_path, monkeypatch):
     monkeypatch.setattr(cache_module, "_BLOCK", 64)
     table = pa.table({"a": list(range(10_000))})
-    FeatureCache(tmp_path).fetch(KEY, lambda: table)
+    FeatureCache(tmp_path).store(KEY, lambda: table)
     flip(next(tmp_path.rglob("features.arrow")), 40_000)
     made = []
     for second in range(10_000 * 8 // 64 // 16 + 1):
-        FeatureCache(tmp_path, now=lambda second=second: second).fetch(KEY, lambda: made.append(1) or table)
+        FeatureCache(tmp_path, now=lambda second=second: second).store(KEY, lambda: made.append(1) or table)
     assert len(made) == 1
 
 
 def test_verify_removes_what_changed_and_nothing_else(cache):
     for split in ("train", "test"):
-        cache.fetch({**KEY, "split": split}, lambda: TABLE)
+        cache.store({**KEY, "split": split}, lambda: TABLE)
     assert cache.verify() == ()
     damaged = next(entry for entry in cache.entries() if entry.key["split"] == "test")
     flip(cache.root / "features" / damaged.digest / "features.arrow", 300)
@@ -126,14 +126,14 @@ def test_verify_removes_what_changed_and_nothing_else(cache):
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"num_bytes": "x", "key": {}}', b'{"key": {}}'])
 def test_a_damaged_commit_is_a_miss(cache, damage):
-    cache.fetch(KEY, lambda: TABLE)
+    cache.store(KEY, lambda: TABLE)
     (folder_of(cache) / "key.json").write_bytes(damage)
     assert cache.entries() == ()
-    assert cache.fetch(KEY, lambda: TABLE).equals(TABLE)
+    assert cache.store(KEY, lambda: TABLE).table.equals(TABLE)
 
 
 def test_a_table_without_its_commit_does_not_exist(cache):
-    cache.fetch(KEY, lambda: TABLE)
+    cache.store(KEY, lambda: TABLE)
     (folder_of(cache) / "key.json").unlink()
     assert cache.entries() == ()
     assert not cache.has(KEY)
@@ -145,13 +145,13 @@ def test_a_maker_that_fails_leaves_nothing_behind(cache):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        cache.fetch(KEY, parts)
+        cache.store(KEY, parts)
     assert list(folder_of(cache).iterdir()) == []
-    assert cache.fetch(KEY, lambda: TABLE).equals(TABLE)
+    assert cache.store(KEY, lambda: TABLE).table.equals(TABLE)
 
 
 def test_what_is_mapped_is_not_pruned_until_nobody_looks_at_it(cache):
-    column = cache.fetch(KEY, lambda: TABLE)["a"].slice(1, 1)  # any piece of the table will do
+    column = cache.store(KEY, lambda: TABLE).table["a"].slice(1, 1)  # any piece of the table will do
     assert cache.prune(0) == ()
     assert cache.has(KEY)
     del column
@@ -162,10 +162,10 @@ def test_what_is_mapped_is_not_pruned_until_nobody_looks_at_it(cache):
 def test_what_another_process_has_mapped_is_not_pruned(cache):
     code = (
         "import sys; from pathlib import Path; from burnish.data.cache.features import FeatureCache\n"
-        "table = FeatureCache(Path(sys.argv[1])).fetch({'n': 1}, lambda: sys.exit(9))\n"
+        "table = FeatureCache(Path(sys.argv[1])).store({'n': 1}, lambda: sys.exit(9)).table\n"
         "print(table.num_rows, flush=True); input()"
     )
-    cache.fetch({"n": 1}, lambda: TABLE)
+    cache.store({"n": 1}, lambda: TABLE)
     with Popen([sys.executable, "-c", code, str(cache.root)], stdin=PIPE, stdout=PIPE, text=True) as other:
         assert int(other.stdout.readline()) == TABLE.num_rows
         assert cache.prune(0) == ()
@@ -174,7 +174,7 @@ def test_what_another_process_has_mapped_is_not_pruned(cache):
 
 
 def test_a_table_that_is_open_outlives_its_files(cache):
-    table = cache.fetch(KEY, lambda: TABLE)
+    table = cache.store(KEY, lambda: TABLE).table
     shutil.rmtree(folder_of(cache))
     assert table.equals(TABLE)
 
@@ -188,8 +188,8 @@ def test_memory_that_was_given_back_comes_back(cache):
 
 def test_the_least_recently_used_goes_first(cache):
     for number in range(3):
-        cache.fetch(KEY | {"data": number}, lambda: TABLE)
-    cache.fetch(KEY | {"data": 0}, never)
+        cache.store(KEY | {"data": number}, lambda: TABLE)
+    cache.store(KEY | {"data": 0}, never)
     num_bytes = cache.entries()[0].num_bytes
     assert [entry.key["data"] for entry in cache.prune(2 * num_bytes)] == [1]
     assert [entry.key["data"] for entry in cache.entries()] == [0, 2]
@@ -197,7 +197,7 @@ def test_the_least_recently_used_goes_first(cache):
 
 def test_a_spared_entry_takes_its_share_of_the_room_first(cache):
     for number in range(3):
-        cache.fetch(KEY | {"data": number}, lambda: TABLE)
+        cache.store(KEY | {"data": number}, lambda: TABLE)
     oldest = cache.entries()[-1]
     cache.prune(2 * oldest.num_bytes, spare=oldest.digest)
     assert [entry.key["data"] for entry in cache.entries()] == [2, 0]
@@ -206,7 +206,7 @@ def test_a_spared_entry_takes_its_share_of_the_room_first(cache):
 def test_the_cache_stays_within_its_bound_but_keeps_what_it_just_made(tmp_path):
     cache = FeatureCache(tmp_path, max_bytes=1, now=Clock())
     for number in range(3):
-        assert cache.fetch(KEY | {"data": number}, lambda: TABLE).equals(TABLE)
+        assert cache.store(KEY | {"data": number}, lambda: TABLE).table.equals(TABLE)
     assert [entry.key["data"] for entry in cache.entries()] == [2]
 
 
@@ -223,8 +223,8 @@ def test_leavings_of_a_crash_are_swept_after_a_day(cache, tmp_path):
 
 def test_why_miss_names_the_field_that_differs(cache):
     assert str(cache.why_miss(KEY)) == "nothing is cached yet"
-    cache.fetch(KEY | {"split": "test", "data": "zzz"}, lambda: TABLE)
-    cache.fetch(KEY, lambda: TABLE)
+    cache.store(KEY | {"split": "test", "data": "zzz"}, lambda: TABLE)
+    cache.store(KEY, lambda: TABLE)
     assert cache.why_miss(KEY) is None
     wanted = KEY | {"encoder": {"tokenizer": "t1", "truncation": {"head": 64}}}
     miss = cache.why_miss(wanted)
@@ -233,19 +233,19 @@ def test_why_miss_names_the_field_that_differs(cache):
 
 
 def test_why_miss_names_a_field_that_one_side_lacks(cache):
-    cache.fetch(KEY, lambda: TABLE)
+    cache.store(KEY, lambda: TABLE)
     assert "extra is true here and null there" in str(cache.why_miss(KEY | {"extra": True}))
 
 
 def test_a_folder_that_cannot_be_written_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "features").write_text("in the way")
     with pytest.raises(DataError, match=r"cannot be written .* set BURNISH_CACHE"):
-        FeatureCache(tmp_path).fetch(KEY, lambda: TABLE)
+        FeatureCache(tmp_path).store(KEY, lambda: TABLE)
 
 
 def _fetch_many(root, results):
     cache = FeatureCache(Path(root))
-    tables = [cache.fetch({"n": number % 3}, lambda: TABLE) for number in range(30)]
+    tables = [cache.store({"n": number % 3}, lambda: TABLE).table for number in range(30)]
     results.put(all(table.equals(TABLE) for table in tables))
 
 
@@ -267,7 +267,7 @@ def test_the_root_comes_from_the_environment():
 
 
 def test_the_key_is_kept_readable(cache):
-    cache.fetch(KEY, lambda: TABLE)
+    cache.store(KEY, lambda: TABLE)
     assert json.loads((folder_of(cache) / "key.json").read_text())["key"] == KEY
 
 

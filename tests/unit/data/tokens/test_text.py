@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.data.tokens import text as text_module
+from burnish.data.tokens import tokens
 from burnish.data.tokens.text import TextCodec, drop_report
 from burnish.data.tokens.truncate import share_room
 from burnish.data.truncation import Head, HeadTail, RandomSpans, RandomSpansDeleting, RandomSpansOverlapping, Windows
@@ -174,14 +174,12 @@ def test_random_examples_are_fixed_in_evaluation_but_for_views(toy, truncation):
     assert (len(ids), len(views)) == (1, 5)
 
 
-def test_many_parts_give_the_same_features_as_one(toy, monkeypatch):
+def test_many_portions_give_the_same_features_as_one(toy, monkeypatch):
     table = table_of(toy, [(number % 30, number % 7) for number in range(100)])
     made = codec(toy, pair="second", truncation=Windows(stride=4))
     whole = made.encode(table)
-    monkeypatch.setattr(text_module, "_ROWS_IN_PART", 7)
-    told = []
-    assert made.encode(table, progress=told.append).equals(whole)
-    assert sum(told) == 100
+    monkeypatch.setattr(tokens, "_ROWS_AT_ONCE", 7)
+    assert made.encode(table).equals(whole)
 
 
 @settings(max_examples=20)
