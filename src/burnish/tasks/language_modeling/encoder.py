@@ -34,7 +34,7 @@ class MaskedEncoder(Encoder):
 
     def __post_init__(self) -> None:
         if self.codec.vocabulary.role("mask_token") is None:
-            raise ConfigError([Problem("model.tokenizer has no mask token, which a masked language model needs")])
+            raise ConfigError([Problem("model.tokenizer has no mask token, which this task needs to hide tokens")])
 
     @property
     def key(self) -> Mapping[str, object]:
