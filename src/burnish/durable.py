@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from burnish.errors import ConfigError, Problem
+from burnish.errors import BurnishError, ConfigError, DataError, Problem
 
 _Result = TypeVar("_Result")
 
@@ -24,6 +24,16 @@ def refuse_address(path: Path) -> None:
         address = f"{found[1]}://{str(path)[found.end() :]}"  # of which a Path keeps one slash
         sentence = f"{address} is an address, and only data is read from addresses; give a path on this machine"
         raise ConfigError([Problem(sentence)], subject="the request")
+
+
+@contextmanager
+def writing_to(path: Path, *, refuse: type[BurnishError] = DataError) -> Iterator[None]:
+    """Make the folder of what is about to be written, and refuse in a sentence what cannot be."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        yield
+    except OSError as error:
+        raise refuse(f"{path} could not be written: {error.strerror or error}") from error
 
 
 def write_durably(path: Path, content: bytes) -> None:

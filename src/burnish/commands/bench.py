@@ -68,7 +68,7 @@ def bench(
     watch: Callable[[Event], None] = lambda event: None,
 ) -> BenchResult:
     """Train and predict a sample of the rows in turn, in a worker like any other; leave nothing behind."""
-    resolved = check(str(experiment), configs=[str(path) for path in configs], overrides=overrides)
+    resolved = check(experiment, configs=configs, overrides=overrides)
     if resolved.experiment.model.is_grown:
         raise ConfigError([Problem("model: boosted trees have no steps to measure; `burnish train` takes seconds")])
     watch(Noted(0, "preparing the data"))

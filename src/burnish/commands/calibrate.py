@@ -27,9 +27,9 @@ class OpenOption:
 
 
 def settle_choices(experiment: Experiment, run: RunDirectory, measure: Measure) -> list[str]:
-    """Give the overrides that fix what an experiment leaves open: those of an earlier attempt, or the fastest here."""
+    """Fix what an experiment leaves open by overrides: those of an earlier attempt, or the fastest here."""
     choices = open_choices(experiment)
-    return recorded(choices, read_plan(run)) if run.exists() else calibrated(choices, measure)
+    return read_choices(choices, read_plan(run)) if run.exists() else time_choices(choices, measure)
 
 
 def open_choices(experiment: Experiment, *, cores: int | None = None) -> list[OpenOption]:
@@ -43,29 +43,25 @@ def open_choices(experiment: Experiment, *, cores: int | None = None) -> list[Op
     return choices
 
 
-def calibrated(choices: Sequence[OpenOption], measure: Measure) -> list[str]:
-    """Time each choice with those before it settled, there and back; give the overrides that fix all of them."""
+def time_choices(choices: Sequence[OpenOption], measure: Measure) -> list[str]:
+    """Time each choice with those before it settled, there and back, and write the overrides that fix all of them."""
     settled: list[str] = []
     for choice in choices:
         seconds: dict[str, float] = {}
         for value in (*choice.values, *reversed(choice.values)):
             took = measure([*settled, f"{choice.option}={value}"])
             seconds[value] = min(took, seconds.get(value, took))
-        settled.append(f"{choice.option}={_taken(choice, seconds)}")
+        usual, fastest = choice.values[0], min(choice.values, key=seconds.__getitem__)
+        taken = fastest if seconds[fastest] * _MARGIN < seconds[usual] else usual
+        settled.append(f"{choice.option}={taken}")
     return settled
 
 
-def recorded(choices: Sequence[OpenOption], earlier: Experiment) -> list[str]:
-    """Give what an earlier attempt of the same run settled: bits follow from it, so it is never measured twice."""
+def read_choices(choices: Sequence[OpenOption], earlier: Experiment) -> list[str]:
+    """Take what an earlier attempt of the same run settled: bits follow from it, so it is never measured twice."""
     values = {"model.attention": getattr(earlier.model, "attention", None), "runtime.threads": earlier.runtime.threads}
     stated = ((choice.option, values[choice.option]) for choice in choices)
     return [f"{option}={value}" for option, value in stated if value is not None]
-
-
-def _taken(choice: OpenOption, seconds: dict[str, float]) -> str:
-    usual = choice.values[0]
-    fastest = min(choice.values, key=lambda value: seconds[value])
-    return fastest if seconds[fastest] * _MARGIN < seconds[usual] else usual
 
 
 def time_step(

@@ -111,7 +111,7 @@ def schema(*, registry: Registry | None = None) -> dict[str, Any]:
 def check(
     name: str | Path | Given,
     *,
-    configs: Sequence[str] = (),
+    configs: Sequence[str | Path] = (),
     measured: Sequence[str] = (),
     overrides: Sequence[str | Branch] = (),
     registry: Registry | None = None,
@@ -125,7 +125,7 @@ def check(
     try:
         resolved = load(
             name if isinstance(name, Given) else str(name),
-            configs=configs,
+            configs=[str(each) for each in configs],
             measured=measured,
             overrides=overrides,
             registry=registry,

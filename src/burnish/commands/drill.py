@@ -97,7 +97,7 @@ def drill(
     """
     draw = random or Random()  # noqa: S311  # when to kill is no secret
     clock, notes = _Clock(minutes, limit_minutes, watch), list[str]()
-    ask = partial(check, experiment, configs=[str(path) for path in configs])
+    ask = partial(check, experiment, configs=configs)
     settings = [*overrides, "train.max_minutes=null"]
     settings += _count_steps(ask(overrides=overrides), notes)
     with clock.listening(), _make_folder(directory, keep=keep) as root:

@@ -1,14 +1,14 @@
 """`burnish predict --format glue`: answers to GLUE's test files, in the form in which they are handed in."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnish.artifact.locate import find_artifact
+from burnish.durable import write_durably, writing_to
 from burnish.errors import DataError
-from burnish.spec.values import Outcome
 
 if TYPE_CHECKING:
     from burnish.artifact.predictor import Predictor
@@ -43,18 +43,20 @@ def predict_glue(
     from burnish.artifact.predictor import Predictor
     from burnish.data.sources.load_glue import read_tests
 
-    glue = _trained_on(target, task, trust_code=trust_code)
+    glue = _find_set(target, task, trust_code=trust_code)
     tests = read_tests(glue.set, source)
-    paths = _paths(out, tests)
+    paths = _name_files(out, tests)
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     written: list[Submission] = []
     for name, test in tests.items():
-        _write(paths[name], _lines(predictor, test, progress=progress))
+        lines = "".join(_predict(predictor, test, progress=progress))
+        with writing_to(paths[name]):
+            write_durably(paths[name], lines.encode())
         written.append(Submission(name, paths[name], len(test.rows)))
     return written
 
 
-def _trained_on(target: str, task: str | None, *, trust_code: bool) -> "Glue":
+def _find_set(target: str, task: str | None, *, trust_code: bool) -> "Glue":
     from burnish.artifact.bundle import EXPERIMENT
     from burnish.config import load
     from burnish.data.hub import Glue
@@ -65,7 +67,7 @@ def _trained_on(target: str, task: str | None, *, trust_code: bool) -> "Glue":
     if (task or ALONE) not in parts:
         raise DataError(f"{target} needs --task to say which of its sets is meant: {', '.join(filter(None, parts))}")
     data = parts[task or ALONE].data
-    source = _prepared_from(data, target, trust_code=trust_code) if isinstance(data, PreparedFolder) else data
+    source = _read_origin(data, target, trust_code=trust_code) if isinstance(data, PreparedFolder) else data
     if not isinstance(source, Glue):
         raise DataError(
             f"{target} was not trained on a set of GLUE (data.type: glue), so it has no GLUE test files; "
@@ -74,7 +76,7 @@ def _trained_on(target: str, task: str | None, *, trust_code: bool) -> "Glue":
     return source
 
 
-def _prepared_from(data: "PreparedFolder", target: str, *, trust_code: bool) -> object:
+def _read_origin(data: "PreparedFolder", target: str, *, trust_code: bool) -> object:
     """Find out which data was prepared, of which the folder keeps a record."""
     from burnish.config import load
     from burnish.run.prepared import EXPERIMENT
@@ -89,7 +91,7 @@ def _prepared_from(data: "PreparedFolder", target: str, *, trust_code: bool) -> 
     return load(str(Path(os.path.expanduser(data.dir)) / EXPERIMENT), trust_code=trust_code).experiment.data
 
 
-def _paths(out: Path, tests: "Mapping[str, PublishedTest]") -> dict[str, Path]:
+def _name_files(out: Path, tests: "Mapping[str, PublishedTest]") -> dict[str, Path]:
     if out.suffix != ".tsv":
         return {name: out / f"{name}.tsv" for name in tests}
     if len(tests) > 1:
@@ -97,27 +99,15 @@ def _paths(out: Path, tests: "Mapping[str, PublishedTest]") -> dict[str, Path]:
     return dict.fromkeys(tests, out)
 
 
-def _lines(predictor: "Predictor", test: "PublishedTest", *, progress: _Progress) -> str:
-    table = test.rows.table.select(list(predictor.input_columns))
-    outcome = predictor.outcome(table, held=test.rows.held, progress=progress)
-    answers = zip(test.indices.to_pylist(), _answers(outcome), strict=True)
-    return "".join(f"{index}\t{answer}\n" for index, answer in [("index", "prediction"), *answers])
-
-
-def _answers(outcome: "Outcome") -> list[str]:
+def _predict(predictor: "Predictor", test: "PublishedTest", *, progress: _Progress) -> Iterator[str]:
     from burnish.artifact.tables import words
 
-    if outcome.kind != "regression":
-        return words(outcome.decisions, outcome)
-    low, high = _SCORES
-    return [f"{min(max(float(value), low), high):.3f}" for value in outcome.decisions]
-
-
-def _write(path: Path, text: str) -> None:
-    from burnish.durable import write_durably
-
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_durably(path, text.encode())
-    except OSError as error:
-        raise DataError(f"{path} could not be written: {error.strerror or error}") from error
+    table = test.rows.table.select(list(predictor.input_columns))
+    outcome = predictor.outcome(table, held=test.rows.held, progress=progress)
+    if outcome.kind == "regression":
+        low, high = _SCORES
+        answers = [f"{min(max(float(value), low), high):.3f}" for value in outcome.decisions]
+    else:
+        answers = words(outcome.decisions, outcome)
+    yield "index\tprediction\n"
+    yield from (f"{index}\t{answer}\n" for index, answer in zip(test.indices.to_pylist(), answers, strict=True))

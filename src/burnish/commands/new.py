@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from burnish.commands.starter.lines import DataFiles, describe_broken, describe_dialect, render
 from burnish.config.reader import SUFFIXES
-from burnish.durable import write_durably
+from burnish.durable import write_durably, writing_to
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
 
 if TYPE_CHECKING:
@@ -39,11 +39,8 @@ def new(
     written = draft(path, target=target, text=text, label=label, encoding=encoding)
     if target.exists() and not force:
         raise BurnishError(f"{target} exists; write elsewhere with --out FILE or replace it with --force")
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+    with writing_to(target, refuse=BurnishError):
         write_durably(target, written.text.encode())
-    except OSError as error:
-        raise BurnishError(f"{target} could not be written: {error.strerror or error}") from error
     return written
 
 

@@ -37,8 +37,7 @@ def plan(
 
     With `is_steps_only`, what follows the last step is not timed.
     """
-    files = [str(path) for path in configs]
-    resolved = check(experiment, configs=files, overrides=overrides, has_inputs=True)
+    resolved = check(experiment, configs=configs, overrides=overrides, has_inputs=True)
     place = directory or default_directory(str(experiment))
     with tempfile.TemporaryDirectory(prefix="burnish-plan-") as folder:
         run = RunDirectory(Path(folder) / "run")

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Literal
 
 from burnish.artifact.locate import find_artifact
 from burnish.data.sources.address import find
+from burnish.durable import replace_durably, write_durably, writing_to
 from burnish.errors import DataError
 from burnish.spec.values import Outcome, Rows
 
@@ -41,7 +41,7 @@ def predict(
     if predictor.task.reads_rows:
         return predictor.predict(rows)
     _refuse_wrong_number(rows, predictor.input_columns, target=target)
-    return predictor.predict([_renamed(row, predictor.input_columns) for row in rows])
+    return predictor.predict([_rename(row, predictor.input_columns) for row in rows])
 
 
 @dataclass(frozen=True)
@@ -66,10 +66,10 @@ def predict_file(
 ) -> PredictedFile:
     """Predict every row of a file; with `out`, also write it there with the predictions next to its own columns."""
     if out is not None:
-        _make_room(out)
+        _refuse_place(out, FORMATS)
     find(source, option="the input")  # refuses a file that is not there before the model is loaded
     from burnish.artifact.predictor import Predictor
-    from burnish.artifact.tables import refuse_breaks
+    from burnish.artifact.tables import refuse_breaks, write_table
     from burnish.data.readers.read import read_file
 
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
@@ -80,9 +80,10 @@ def predict_file(
         refuse_breaks(rows.table)  # now, not after an hour of predicting
     outcome = predict_rows(predictor, rows, progress=progress)
     notes = predictor.encoder.notes(rows)
-    table = _beside(rows.table, outcome)
+    table = _append_predictions(rows.table, outcome)
     if out is not None:
-        _write(table, out)
+        with writing_to(out):
+            replace_durably(out, lambda temporary: write_table(table, temporary, suffix=out.suffix))
     return PredictedFile(table, tuple(table.column_names[rows.table.num_columns :]), tuple(notes))
 
 
@@ -119,13 +120,14 @@ def predict_payload(
     from burnish.data.codecs.decoded import Limits
 
     if out is not None:
-        _make_folder(out)
+        _refuse_place(out)
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
     limits = Limits(payload_bytes=MAX_PAYLOAD_BYTES, rows=MAX_PAYLOAD_BYTES)
     answered = answer(predictor, payload, format=format, bad_rows=bad_rows, limits=limits, progress=progress)
     if out is not None:
         for name, body in {**answered.beside, out.name: answered.body}.items():
-            _put(out.with_name(name), partial(_write_bytes, body))
+            with writing_to(out.with_name(name)):
+                write_durably(out.with_name(name), body)
     return answered
 
 
@@ -138,22 +140,14 @@ def read_payload(source: str) -> bytes:
         raise DataError(f"{source} could not be read: {error.strerror or error}") from error
 
 
-def _make_room(out: Path) -> None:
-    if out.suffix not in FORMATS:
-        raise DataError(f"{out} must end in one of {', '.join(FORMATS)}, which says how to write it")
-    _make_folder(out)
-
-
-def _make_folder(out: Path) -> None:
+def _refuse_place(out: Path, suffixes: Sequence[str] = ()) -> None:
     """Refuse a place that cannot be written before any work is done for it."""
+    if suffixes and out.suffix not in suffixes:
+        raise DataError(f"{out} must end in one of {', '.join(suffixes)}, which says how to write it")
     if out.is_dir():
         raise DataError(f"{out} could not be written: it is a folder")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=out.parent):  # what may be written is known only by writing
-            pass
-    except OSError as error:
-        raise DataError(f"{out} could not be written: {error.strerror or error}") from error
+    with writing_to(out), TemporaryFile(dir=out.parent):  # what may be written is known only by writing
+        pass
 
 
 def _refuse_wrong_number(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], *, target: str) -> None:
@@ -165,36 +159,17 @@ def _refuse_wrong_number(rows: Sequence[Mapping[str, Any]], columns: Sequence[st
         )
 
 
-def _renamed(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any]:
+def _rename(row: Mapping[str, Any], columns: Sequence[str]) -> Mapping[str, Any]:
     if set(columns) <= set(row):
         return row
     own = dict(zip(("text", "pair"), columns, strict=False))
     return {own.get(name, name): value for name, value in row.items()}
 
 
-def _beside(table: "pa.Table", outcome: "Outcome") -> "pa.Table":
+def _append_predictions(table: "pa.Table", outcome: "Outcome") -> "pa.Table":
     from burnish.artifact.tables import prediction_columns
     from burnish.data.codecs.answers import free_name
 
     for name, column in prediction_columns(outcome).items():
         table = table.append_column(free_name(name, table), column)
     return table
-
-
-def _write_bytes(body: bytes, path: Path) -> None:
-    path.write_bytes(body)
-
-
-def _write(table: "pa.Table", out: Path) -> None:
-    from burnish.artifact.tables import write_table
-
-    _put(out, lambda temporary: write_table(table, temporary, suffix=out.suffix))
-
-
-def _put(out: Path, write: Callable[[Path], object]) -> None:
-    from burnish.durable import replace_durably
-
-    try:
-        replace_durably(out, write)
-    except OSError as error:
-        raise DataError(f"{out} could not be written: {error.strerror or error}") from error

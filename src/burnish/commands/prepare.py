@@ -41,7 +41,7 @@ def prepare(
     from burnish.run.preparation.tfrecords import records_writer
     from burnish.run.preparation.write_prepared import PreparedContent, refuse_taken, write_prepared
 
-    asked = check(experiment, configs=[str(path) for path in configs], overrides=overrides).experiment
+    asked = check(experiment, configs=configs, overrides=overrides).experiment
     refuse_taken(out)
     shard_bytes = max(1, parse_size(shard_size, option="--shard-size"))
     parts = encode(asked, tell=tell).parts

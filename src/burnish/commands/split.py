@@ -2,15 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from burnish.durable import replace_durably, writing_to
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from burnish.data.options import Portion
     from burnish.data.sources.address import DataFile
     from burnish.data.splits.divide import Division
@@ -47,22 +47,24 @@ def split(
     from burnish.data.splits.divide import divide, only_file
 
     plan = SplitPlan(
-        validation=_portion("--validation", validation),
-        test=None if test is None else _portion("--test", test),
+        validation=_parse("--validation", validation),
+        test=None if test is None else _parse("--test", test),
         group=tuple(group),
     )
     file = only_file(source)
-    kind = _kind(file)
+    kind = _find_format(file)
     names = ["train", "validation", *(["test"] if test is not None else [])]
-    targets = _targets(out, _ending(file, kind), names=names)
+    targets = _choose_places(out, _choose_suffix(file, kind), names=names)
     division = divide(source, plan, label=label, seed=seed)
-    write = _line_writer(file, division) if kind in _LINES else _table_writer(file, kind)
-    _write_all(division.arranged.parts, targets, write)
+    write = _copy_lines(file, division) if kind in _LINES else _copy_rows(file, kind)
+    for name, path in targets.items():
+        with writing_to(path):
+            replace_durably(path, partial(write, division.arranged.parts[name]))
     how = division.arranged.note.replace("of train", "of the file", 1)
-    return Divided(targets, division.label, how, _counts(division))
+    return Divided(targets, division.label, how, _count(division))
 
 
-def _portion(option: str, written: str) -> "Portion":
+def _parse(option: str, written: str) -> "Portion":
     from burnish.data.options import Portion
 
     try:
@@ -71,7 +73,7 @@ def _portion(option: str, written: str) -> "Portion":
         raise DataError(f"{option}: {error}, got {written!r}") from None
 
 
-def _kind(file: "DataFile") -> str:
+def _find_format(file: "DataFile") -> str:
     from burnish.data.files import Files
     from burnish.data.readers.read import format_of
 
@@ -81,14 +83,14 @@ def _kind(file: "DataFile") -> str:
     return kind
 
 
-def _ending(file: "DataFile", kind: str) -> str:
+def _choose_suffix(file: "DataFile", kind: str) -> str:
     """Give what the new files end in: as the old one, but for a table, which is compressed inside."""
     if kind in _TABLES:
         return _TABLES[kind]
     return file.suffix + {None: "", "gzip": ".gz", "zstd": ".zst"}[file.compression]
 
 
-def _targets(out: Path, ending: str, *, names: Sequence[str]) -> dict[str, Path]:
+def _choose_places(out: Path, ending: str, *, names: Sequence[str]) -> dict[str, Path]:
     targets = {name: out / f"{name}{ending}" for name in names}
     there = [str(path) for path in targets.values() if path.exists() or path.is_symlink()]
     if there:
@@ -96,7 +98,7 @@ def _targets(out: Path, ending: str, *, names: Sequence[str]) -> dict[str, Path]
     return targets
 
 
-def _line_writer(file: "DataFile", division: "Division") -> _Write:
+def _copy_lines(file: "DataFile", division: "Division") -> _Write:
     """Write rows byte by byte as they stand, below the same header; those of several bytes a character as UTF-8."""
     import pyarrow as pa
 
@@ -115,48 +117,32 @@ def _line_writer(file: "DataFile", division: "Division") -> _Write:
     return write
 
 
-def _table_writer(file: "DataFile", kind: str) -> _Write:
+def _copy_rows(file: "DataFile", kind: str) -> _Write:
     """Write rows with the types and the metadata of the file, which reading for training would drop."""
     import pyarrow as pa
 
     from burnish.artifact.tables import write_table
     from burnish.data.readers.open_file import local, unpacked
+    from burnish.data.readers.read_columnar import arrow_table, parquet_table
 
     def write(part: "Rows", path: Path) -> None:
         with local(file) as at:
-            table = _table(unpacked(at, file=file), kind)
+            table = (parquet_table if kind == "parquet" else arrow_table)(unpacked(at, file=file))
             write_table(table.take(pa.array(part.places.numbers)), path, suffix=_TABLES[kind])
 
     return write
 
 
-def _table(buffer: "pa.Buffer", kind: str) -> "pa.Table":
-    from burnish.data.readers.read_columnar import arrow_table, parquet_table
-
-    return parquet_table(buffer) if kind == "parquet" else arrow_table(buffer)
-
-
-def _write_all(parts: "Mapping[str, Rows]", targets: Mapping[str, Path], write: _Write) -> None:
-    from burnish.durable import replace_durably
-
-    for name, path in targets.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_durably(path, lambda temporary, part=parts[name]: write(part, temporary))  # type: ignore[misc]  # a default keeps the part of this round
-        except OSError as error:
-            raise DataError(f"{path} could not be written: {error.strerror or error}") from error
-
-
-def _counts(division: "Division") -> dict[str, dict[str, int]]:
+def _count(division: "Division") -> dict[str, dict[str, int]]:
     parts = division.arranged.parts
     if division.label is None:
         return {"rows": {name: len(part) for name, part in parts.items()}}
-    found = {name: _classes(part, division.label) for name, part in parts.items()}
+    found = {name: _count_classes(part, division.label) for name, part in parts.items()}
     classes = sorted({each for counted in found.values() for each in counted})
     return {each: {name: counted.get(each, 0) for name, counted in found.items()} for each in classes}
 
 
-def _classes(rows: "Rows", label: str) -> dict[str, int]:
+def _count_classes(rows: "Rows", label: str) -> dict[str, int]:
     import numpy as np
 
     from burnish.data.rows import numbered

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnish.config import load
-from burnish.durable import stage_folder
+from burnish.durable import stage_folder, writing_to
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.parts import parts_of
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from burnish.data.tokens.learn_tokenizer import Frame, Kind
-    from burnish.spec.experiment import Experiment
 
 _SAMPLED_TEXTS = 1000
 Progress = Callable[[int, int], None]
@@ -39,7 +38,6 @@ def train(
     *,
     out: Path,
     experiment: str | None = None,
-    overrides: Sequence[str] = (),
     columns: Sequence[str] = (),
     kind: Kind = "wordpiece",
     vocab_size: int = 30_000,
@@ -56,76 +54,57 @@ def train(
     """
     from burnish.data.tokens.learn_tokenizer import TokenizerRecipe, learn, usual
 
-    _refuse(files, out=out, experiment=experiment, overrides=overrides, vocab_size=vocab_size, force=force)
-    tables = _of_experiment(experiment, overrides, columns) if experiment else _of_files(files, columns or ("text",))
-    lowered = kind != "bpe" if lowercase is None else lowercase
-    recipe = usual(TokenizerRecipe(kind, vocab_size, lowered, "encoder", tuple(special), min_frequency), frame=frame)
-    num_texts = sum(len(column) for column in tables)
-    written = learn(_texts(tables, total=num_texts, progress=progress), recipe)
-    _put(out, written)
-    return _told(out, tables, num_texts=num_texts)
-
-
-def _refuse(
-    files: Sequence[str],
-    *,
-    out: Path,
-    experiment: str | None,
-    overrides: Sequence[str],
-    vocab_size: int,
-    force: bool,
-) -> None:
     checks = {
-        "give files to read, or an experiment whose training rows are read (--experiment)": not files
-        and not experiment,
-        "give files or an experiment, not both": bool(files) and experiment is not None,
-        "KEY=VALUE options need an experiment (--experiment)": bool(overrides) and experiment is None,
-        f"the vocabulary must have at least 1 token, got {vocab_size}": vocab_size < 1,
-        f"{out} exists already; choose another folder, or allow it to be replaced (--force)": out.exists()
-        and not force,
+        "give files to read, or an experiment whose training rows are read (--experiment)": files or experiment,
+        "give files or an experiment, not both": not files or not experiment,
+        f"the vocabulary must have at least 1 token, got {vocab_size}": vocab_size >= 1,
+        f"{out} exists already; choose another folder, or allow it to be replaced (--force)": force or not out.exists(),
     }
-    problems = [Problem(problem) for problem, is_wrong in checks.items() if is_wrong]
+    problems = [Problem(problem) for problem, is_right in checks.items() if not is_right]
     if problems:
         raise ConfigError(problems, subject="the request")
+    texts = [*(_read_experiment(experiment, columns) if experiment else _read_files(files, columns or ("text",)))]
+    lowered = kind != "bpe" if lowercase is None else lowercase
+    recipe = usual(TokenizerRecipe(kind, vocab_size, lowered, "encoder", tuple(special), min_frequency), frame=frame)
+    num_texts = sum(len(column) for column in texts)
+    _put(out, learn(_iterate(texts, total=num_texts, progress=progress), recipe))
+    return _measure(out, texts[0], num_texts=num_texts)
 
 
-def _of_files(files: Sequence[str], columns: Sequence[str]) -> list[pa.ChunkedArray]:
+def _read_files(files: Sequence[str], columns: Sequence[str]) -> Iterator[pa.ChunkedArray]:
     from burnish.data.readers.read import read_file
 
-    tables = [read_file(name, columns=columns).table for name in files]
-    return [_text(table, name) for table in tables for name in columns]
+    for table in [read_file(name, columns=columns).table for name in files]:
+        yield from _take_texts(table, columns)
 
 
-def _of_experiment(name: str, overrides: Sequence[str], columns: Sequence[str]) -> list[pa.ChunkedArray]:
-    parts = parts_of(load(name, overrides=overrides).experiment).values()
-    return [text for part in parts for text in _of_task(part, columns)]
-
-
-def _of_task(experiment: Experiment, columns: Sequence[str]) -> list[pa.ChunkedArray]:
+def _read_experiment(name: str, columns: Sequence[str]) -> Iterator[pa.ChunkedArray]:
     from burnish.run.preparation.prepare import Preparation
 
-    table = Preparation(experiment).read().train.table
-    wanted = columns or experiment.task.input_columns
-    missing = [each for each in wanted if each not in table.column_names]
+    for part in parts_of(load(name).experiment).values():
+        yield from _take_texts(Preparation(part).read().train.table, columns or part.task.input_columns)
+
+
+def _take_texts(table: pa.Table, columns: Sequence[str]) -> Iterator[pa.ChunkedArray]:
+    import pyarrow as pa
+
+    missing = [each for each in columns if each not in table.column_names]
     if missing:
         raise DataError(
             f"there is no column {' and no '.join(missing)}; the columns are {', '.join(table.column_names)}"
         )
-    return [_text(table, each) for each in wanted]
+    for name in columns:
+        kind = table.schema.field(name).type
+        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+            raise DataError(
+                f"the column `{name}` holds {kind}, and a tokenizer learns from text; name another (--column)"
+            )
+        yield table[name]
 
 
-def _text(table: pa.Table, name: str) -> pa.ChunkedArray:
-    import pyarrow as pa
-
-    kind = table.schema.field(name).type
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-        raise DataError(f"the column `{name}` holds {kind}, and a tokenizer learns from text; name another (--column)")
-    return table[name]
-
-
-def _texts(tables: Sequence[pa.ChunkedArray], *, total: int, progress: Progress) -> Iterator[str]:
+def _iterate(texts: Sequence[pa.ChunkedArray], *, total: int, progress: Progress) -> Iterator[str]:
     done = 0
-    for column in tables:
+    for column in texts:
         for chunk in column.chunks:
             for text in chunk.to_pylist():
                 if text is not None:
@@ -135,21 +114,18 @@ def _texts(tables: Sequence[pa.ChunkedArray], *, total: int, progress: Progress)
 
 
 def _put(out: Path, files: dict[str, bytes]) -> None:
-    try:
-        with stage_folder(out) as building:
-            for name, content in files.items():
-                (building / name).write_bytes(content)
-            if out.exists():
-                shutil.rmtree(out)
-    except OSError as error:
-        raise DataError(f"{out} could not be written: {error.strerror or error}") from error
+    with writing_to(out), stage_folder(out) as building:
+        for name, content in files.items():
+            (building / name).write_bytes(content)
+        if out.exists():
+            shutil.rmtree(out)
 
 
-def _told(out: Path, tables: Sequence[pa.ChunkedArray], *, num_texts: int) -> LearnedTokenizer:
+def _measure(out: Path, texts: pa.ChunkedArray, *, num_texts: int) -> LearnedTokenizer:
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
-    sample = [text for text in tables[0].slice(0, _SAMPLED_TEXTS).to_pylist() if text is not None]
+    sample = [text for text in texts.slice(0, _SAMPLED_TEXTS).to_pylist() if text is not None]
     words = sum(len(text.split()) for text in sample)
     tokens = sum(len(each.ids) for each in tokenizer.encode_batch_fast(sample, add_special_tokens=False))
     return LearnedTokenizer(out, tokenizer.get_vocab_size(), num_texts, tokens / max(1, words))

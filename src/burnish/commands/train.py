@@ -63,7 +63,7 @@ def train(
             f"train takes the name or the YAML file of an experiment, got a {type(experiment).__name__}; "
             'rows are trained by `burnish.train(df, target="price")`'
         )
-    ask = partial(check, experiment, configs=[str(path) for path in configs], overrides=overrides)
+    ask = partial(check, experiment, configs=configs, overrides=overrides)
     run = RunDirectory(directory or default_directory(str(experiment)))
     refuse_unfit(run)  # before a lock is put there
     # A run that has ended is only read, and needs its data no longer.

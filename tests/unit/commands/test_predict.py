@@ -26,10 +26,10 @@ class Echo:
 
     def __init__(self, *columns: str) -> None:
         self.input_columns = columns
-        self.task = SimpleNamespace(input_columns=columns)
+        self.task = SimpleNamespace(input_columns=columns, reads_rows=False, input_specs=lambda _profile: ())
         self.profile = Profile("binary", ("no", "yes"))
         self.experiment = SimpleNamespace(data=None)
-        self.encoder = None
+        self.encoder = SimpleNamespace(notes=lambda _rows: ())
         self.asked: list[str] = []
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
