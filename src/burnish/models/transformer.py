@@ -135,7 +135,6 @@ class Transformer(Architecture):
         return self
 
     def max_positions(self) -> int | None:
-        """Tell the longest input, if the config lies on this machine."""
         source = self.config or self.name
         found = {"model_type": self.architecture or "bert"} if source is None else _config_here(source)
         if self.size.max_position_embeddings is not None:
@@ -143,7 +142,6 @@ class Transformer(Architecture):
         return usable_positions(found)
 
     def absent(self) -> Iterator[tuple[str, str]]:
-        """Give the option and a sentence for each folder that is not there or holds no model."""
         written = {"name": self.name, "tokenizer": self.tokenizer, "config": self.config}
         for option, name in written.items():
             try:
@@ -156,7 +154,6 @@ class Transformer(Architecture):
                 yield option, f"model.{option}: {name} holds no model: it has no config.json; it must be {FORMS}"
 
     def assets(self) -> TextAssets:
-        """Load the tokenizer; no weights yet."""
         from burnish.models.transformers.tokenizer_torch import load_assets
 
         return load_assets(self)
@@ -183,19 +180,16 @@ class Transformer(Architecture):
         return load_model(self, config, head=head)
 
     def network(self, head: HeadSpec, assets: Assets) -> TransformerNetwork:
-        """Build the network, with weights; what is new in it is drawn from torch's generator."""
         from burnish.models.transformers.transformer_torch import build_network
 
         return build_network(self, head, assets=assets)
 
     def save(self, network: TransformerNetwork, directory: Path) -> None:
-        """Write the weights as a plain transformers folder, adapters merged."""
         from burnish.models.transformers.transformer_torch import save_network
 
         save_network(network, directory)
 
     def load(self, directory: Path, head: HeadSpec) -> TransformerNetwork:
-        """Read back what `save` wrote."""
         from burnish.models.transformers.transformer_torch import load_network
 
         return load_network(directory, head, options=self)

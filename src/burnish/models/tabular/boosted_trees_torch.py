@@ -40,7 +40,6 @@ class BoostedTrees(TableNetwork):
         self._is_growing = False
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits [n, size]."""
         return torch.from_numpy(self.logits({name: tensor.cpu().numpy() for name, tensor in batch.items()}))
 
     def logits(self, batch: "Batch") -> "Array":

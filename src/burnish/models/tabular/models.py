@@ -66,17 +66,14 @@ class TableModel(Architecture):
         """Tell that rows have no length."""
 
     def assets(self) -> NoAssets:
-        """Give nothing to load."""
         return NoAssets()
 
     def save(self, network: TableNetwork, directory: Path) -> None:
-        """Write weights as safetensors, and what the network is fed as JSON."""
         from burnish.models.tabular.networks_torch import save_network
 
         save_network(network, directory)
 
     def load(self, directory: Path, head: HeadSpec) -> TableNetwork:
-        """Read back what `save` wrote."""
         from burnish.models.tabular.networks_torch import load_network
 
         return load_network(self.network(head, self.assets()), directory)
@@ -120,7 +117,6 @@ class Linear(TableModel):
     """A linear model over numbers, categories and crosses: fast and easy to interpret."""
 
     def network(self, head: HeadSpec, assets: Assets) -> LinearNetwork:
-        """Build the network; all its weights begin at zero."""
         from burnish.models.tabular.networks_torch import LinearNetwork
 
         return LinearNetwork(head)
@@ -130,7 +126,6 @@ class Deep(Layered):
     """A multilayer perceptron over embedded categories and numbers."""
 
     def network(self, head: HeadSpec, assets: Assets) -> DeepNetwork:
-        """Build the network; its weights are drawn from torch's generator."""
         from burnish.models.tabular.networks_torch import DeepNetwork
 
         return DeepNetwork(self, head)
@@ -142,7 +137,6 @@ class WideDeep(Layered):
     numbers: NumberEmbedding = NumberEmbedding(kind="piecewise_linear")
 
     def network(self, head: HeadSpec, assets: Assets) -> WideDeepNetwork:
-        """Build both parts; the linear one begins at zero."""
         from burnish.models.tabular.networks_torch import WideDeepNetwork
 
         return WideDeepNetwork(self, head)
@@ -163,7 +157,6 @@ class TabM(Layered):
     dropout: Dropout = 0.0
 
     def network(self, head: HeadSpec, assets: Assets) -> TabMNetwork:
-        """Build the network; its weights are drawn from torch's generator."""
         from burnish.models.tabular.networks_torch import TabMNetwork
 
         return TabMNetwork(self, head)
@@ -189,7 +182,6 @@ class Gbdt(TableModel):
     """Pulls the values of leaves towards zero."""
 
     def policy(self, asked: TrainPolicy) -> TrainPolicy:
-        """Give how long to train: a step is a round, and this model's own options say how many."""
         look = Interval(self.evaluate_every, "steps")
         return asked.model_copy(
             update={
@@ -201,23 +193,19 @@ class Gbdt(TableModel):
         )
 
     def usual_rate(self, network: object) -> float:
-        """Say how much each round counts."""
         return self.learning_rate
 
     def network(self, head: HeadSpec, assets: Assets) -> BoostedTrees:
-        """Give what trees will be grown in."""
         from burnish.models.tabular.boosted_trees_torch import BoostedTrees
 
         return BoostedTrees(self, head)
 
     def save(self, network: TableNetwork, directory: Path) -> None:
-        """Write LightGBM's own text, and what the trees are fed as JSON."""
         from burnish.models.tabular.boosted_trees_torch import save_trees
 
         save_trees(network, directory)
 
     def load(self, directory: Path, head: HeadSpec) -> BoostedTrees:
-        """Read back what `save` wrote."""
         from burnish.models.tabular.boosted_trees_torch import load_trees
 
         return load_trees(self.network(head, self.assets()), directory)

@@ -104,7 +104,6 @@ class LinearNetwork(TableNetwork):
         self.wide = Wide(inputs_of(head), size=head.size)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits [n, size]."""
         logits: Tensor = self.wide(batch)
         return logits
 
@@ -150,7 +149,6 @@ class DeepNetwork(TableNetwork):
         self.output = nn.Linear(widths[-1], head.size)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits [n, size]."""
         logits: Tensor = self.output(self.layers(self.features(batch)))
         return logits
 
@@ -163,7 +161,6 @@ class WideDeepNetwork(DeepNetwork):
         self.wide = Wide(inputs_of(head), size=head.size)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits [n, size]."""
         remembered: Tensor = self.wide(batch)
         return super().forward(batch) + remembered
 
@@ -211,7 +208,6 @@ class TabMNetwork(TableNetwork):
         self.output = MemberOutput(widths[-1], head.size, members=options.members)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits [n, members, size]."""
         hidden: Tensor = self.features(batch)
         for number, layer in enumerate(self.layers):
             hidden = layer(hidden)

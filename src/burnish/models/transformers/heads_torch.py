@@ -40,7 +40,6 @@ class PlacesNetwork(TransformerNetwork):
         model.base_model.register_forward_hook(self._gather)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits of every scored place, one after the other."""
         self._gather.scored = batch["scored"]
         try:
             return self.logits(self.run(batch))
@@ -56,7 +55,6 @@ class SpanNetwork(PlacesNetwork):
     """Score every place as the start and as the end of an answer."""
 
     def logits(self, outputs: Any) -> Tensor:
-        """Give start and end side by side."""
         return torch.stack([outputs.start_logits[0], outputs.end_logits[0]], dim=-1)
 
 
@@ -115,7 +113,6 @@ class PretrainingNetwork(GuessingNetwork):
             )
 
     def forward(self, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:  # type: ignore[override]  # two outputs
-        """Give the logits of every hidden place, and two of each pair."""
         self._gather.scored = batch["scored"]
         try:
             outputs = self.run(batch)
@@ -129,7 +126,6 @@ class ChoiceNetwork(TransformerNetwork):
     """Score each choice of a question: inputs are [n, k, length], and `choices` tells which of them exist."""
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give [n, k] logits, minus infinity where there is no choice."""
         choices = batch["choices"]
         # All that exist as questions of one choice each: no padding is read, and rows may differ in their number.
         flat = {name: batch[name][choices][:, None] for name in self.inputs if name in batch}

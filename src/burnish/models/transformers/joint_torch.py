@@ -39,7 +39,6 @@ class JointNetwork(TransformerNetwork):
         self.heads = nn.ModuleDict({f"task_{name}": network for name, network in networks.items()})
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor | Mapping[str, Tensor]:
-        """Give what the head of the batch's group gives."""
         network = list(self.heads.values())[int(batch["group"][0])]
         outputs: Tensor | Mapping[str, Tensor] = network(batch)
         return outputs

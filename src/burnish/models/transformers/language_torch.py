@@ -29,7 +29,6 @@ class PermutationNetwork(TransformerNetwork):
         super().__init__(model, head, layer_decay=layer_decay)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits of every scored place, one after the other."""
         scored = batch["scored"]
         taken = {name: batch[name] for name in self.inputs if name in batch}
         mapping, slots = target_mapping(scored)
@@ -75,15 +74,12 @@ class ReplacedNetwork(TransformerNetwork):
 
     @property
     def parts(self) -> Mapping[str, PreTrainedModel]:
-        """Name what is saved beside the model."""
         return {"generator": self.generator}
 
     def settle(self) -> None:
-        """Tie the parts together again after their weights were read."""
         self._share_embeddings()
 
     def forward(self, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        """Give `logits` of the generator and, where there is something to learn from, the losses `replaced`."""
         scored = batch["scored"]
         taken = {name: batch[name] for name in self.inputs if name in batch}
         hidden = self.generator.electra(**taken, return_dict=True).last_hidden_state[scored]

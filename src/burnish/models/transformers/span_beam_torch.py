@@ -52,7 +52,6 @@ class BeamNetwork(TransformerNetwork):
         self.inputs = accepted_inputs(encoder)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor | Mapping[str, Tensor]:
-        """Give scores of the scored places and of impossibility; or, where none are scored, the beams of each row."""
         taken = {name: batch[name] for name in self.inputs if name in batch}
         hidden: Tensor = self.model.base_model(**taken, return_dict=True).last_hidden_state
         whole = _at(hidden, batch["null_place"])

@@ -25,7 +25,6 @@ class EmbeddingNetwork(TransformerNetwork):
     """
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give [n, texts * width], or [n, 1] numbers."""
         options = self.head.options
         first, *others = (self._embedded(batch, side) for side in range(batch["input_ids"].shape[1]))
         if options["output"] == "cosine":
@@ -61,7 +60,6 @@ class PooledNetwork(TransformerNetwork):
         self.output = nn.Linear(model.config.hidden_size, head.size)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits [n, size]."""
         hidden: Tensor = self.run(batch).last_hidden_state
         vectors = pooled(hidden, batch["attention_mask"], how=self.head.options["pooling"])
         logits: Tensor = self.output(self.dropout(vectors))
@@ -84,7 +82,6 @@ class FusionNetwork(TransformerNetwork):
         self.output = nn.Linear(widths[-1], head.size)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits [n, size]."""
         hidden: Tensor = self.run(batch).last_hidden_state
         text = pooled(hidden, batch["attention_mask"], how=self.head.options["pooling"])
         logits: Tensor = self.output(self.layers(torch.cat([text, self.features(batch)], dim=1)))

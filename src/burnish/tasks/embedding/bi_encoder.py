@@ -46,18 +46,15 @@ class SidesEncoder(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features."""
         return {"sides": [dict(codec.key) for codec in self.codecs], "label": self.label}
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        """List rows with an empty text or a label that is none."""
         names = [name for codec in self.codecs for name in codec.text]
         refuse_other_than_text(rows.table, names)
         empty = [fault for name in names for fault in empty_texts(rows.table, name)]
         return [*empty, *self.labels(rows.table)[1]]
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Tokenise and cut each side; `length` counts the tokens of all that is there."""
         there = [codec for codec in self.codecs if codec.text[0] in table.column_names]
         refuse_other_than_text(table, [codec.text[0] for codec in there])
         sides = [codec.encode(table) for codec in there]
@@ -70,7 +67,6 @@ class SidesEncoder(Encoder):
         return features.append_column("label", pa.array(self.labels(table)[0]))
 
     def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
-        """Build one batch: inputs are [rows, texts, length], padded to the longest of all."""
         there = [side for side in _SIDES if side in features.column_names]
         sides = [
             codec.collate(features.select([side, "row"]).rename_columns(["a", "row"]), indices, draw)
@@ -83,7 +79,6 @@ class SidesEncoder(Encoder):
         return batch
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of token ids, lengths and labels."""
         lengths = []
         for side, codec in zip(_SIDES, self.codecs, strict=False):
             alone = pa.table({"a": features[side], "length": features["length"]})

@@ -45,28 +45,23 @@ class Retrieval(Task):
 
     @property
     def training_columns(self) -> tuple[str, ...]:
-        """Name the columns that training reads."""
         return (self.query, self.passage) if self.negative is None else (self.query, self.passage, self.negative)
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """Name the column that prediction needs: whatever text is in it is embedded."""
         return (self.query,)
 
     def profile(self, rows: Rows) -> Profile:
-        """Make sure that there are texts to learn from."""
         from burnish.tasks.labels import refuse_other_than_text
 
         refuse_other_than_text(rows.table, self.training_columns)
         return Profile("retrieval")
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for the embeddings of both texts side by side."""
         options = {"pooling": self.pooling, "normalise": self.normalise, "temperature": self.temperature}
         return HeadSpec("embedding", 1, Objective("in_batch"), options={**options, "output": "embeddings"})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Tokenise and cut each side."""
         from burnish.tasks.embedding.bi_encoder import SidesEncoder
 
         return SidesEncoder.build(
@@ -78,13 +73,11 @@ class Retrieval(Task):
         )
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
-        """Rank the passages of the whole split for each query; without passages, give embeddings."""
         from burnish.tasks.embedding.decoder import decode
 
         return decode(outputs, table, columns=(self.query, self.passage), temperature=self.temperature)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give the mean reciprocal rank, and how often the passage is among the first."""
         from burnish.metrics.language import Mrr, RecallAt
 
         return (Mrr(), RecallAt())
@@ -131,16 +124,13 @@ class Similarity(Task):
 
     @property
     def training_columns(self) -> tuple[str, ...]:
-        """Name the columns that training reads."""
         return (*self.input_columns, self.label)
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """Name the columns that prediction needs."""
         return (self.text, self.pair)
 
     def profile(self, rows: Rows) -> Profile:
-        """Find the scale of the labels."""
         from burnish.tasks.labels import LabelColumns, refuse_other_than_text
 
         refuse_other_than_text(rows.table, self.input_columns)
@@ -153,12 +143,10 @@ class Similarity(Task):
         return Profile("regression", facts={**found, "scale": [low, high]})
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for a cosine, on the scale of the labels."""
         options = {"pooling": self.pooling, "normalise": False, "output": "cosine", "scale": profile.facts["scale"]}
         return HeadSpec("embedding", 1, Objective("mean_squared_error"), options=options)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Tokenise and cut each side."""
         from burnish.tasks.embedding.bi_encoder import SidesEncoder
         from burnish.tasks.labels import LabelColumns
 
@@ -172,13 +160,11 @@ class Similarity(Task):
         )
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
-        """Give the numbers."""
         from burnish.tasks.text_classification.decoder import decode
 
         return decode(outputs, profile, pool="mean", threshold=0.5)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give correlations and errors."""
         from burnish.tasks.text_classification.task import CORRELATIONS
 
         return CORRELATIONS

@@ -38,11 +38,9 @@ class MaskedEncoder(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features; masks are drawn later."""
         return {**self.codec.key, "task": "masked_lm"}
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        """List rows that hold the mask token, for which nothing is known to stand."""
         refuse_other_than_text(rows.table, [self.codec.text])
         token = self.codec.vocabulary.assets.tokenizer.id_to_token(self.mask_id)
         column = rows.table[self.codec.text].cast(pa.large_string())
@@ -51,7 +49,6 @@ class MaskedEncoder(Encoder):
         return [RowFault(int(row), what) for row in np.flatnonzero(holds)]
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Give blocks; texts with masks to fill in are never packed, so that each is read by itself."""
         texts = self.codec.tokens(table)
         asked = bool((texts.values == self.mask_id).any())
         blocks = self.codec.cut(texts, is_packed=self.codec.is_packed and not asked)
@@ -59,7 +56,6 @@ class MaskedEncoder(Encoder):
         return features.append_column("asked", pa.array(np.full(features.num_rows, asked)))
 
     def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
-        """Hide tokens by (seed, epoch, block, place); without training always the same."""
         if self.is_asked(features, draw):
             return self.asked(features, indices, draw)
         texts = self.codec.gather(features, indices, draw)
@@ -68,12 +64,10 @@ class MaskedEncoder(Encoder):
         return batch if draw.is_training else batch | self.codec.places(features, indices, layout)
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of blocks; texts to learn from hold no mask."""
         yield from self.codec.limits(features, num_rows=num_rows)
         yield FeatureLimit("asked", array_of(features["asked"]), 0, 0)
 
     def counts(self, features: pa.Table) -> Array:
-        """Count how often each token comes."""
         return self.codec.vocabulary.counts(features["tokens"])
 
     def laid_out(self, shown: Ragged, texts: Ragged, chosen: Array) -> tuple[dict[str, Array], BlockLayout]:
@@ -102,7 +96,6 @@ class MaskedEncoder(Encoder):
         return found
 
     def put_into_words(self, outcome: Outcome) -> Outcome:
-        """Write guessed ids as tokens."""
         return in_words(outcome, self.codec.vocabulary.assets.tokenizer)
 
     def is_asked(self, features: pa.Table, draw: RandomKey) -> bool:
@@ -137,7 +130,6 @@ class PermutationEncoder(MaskedEncoder):
     """Encode as a masked language model does, but hide nothing: the order says who may look at whom."""
 
     def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
-        """Choose tokens to guess, and `order` them: -1 for all others, which everyone may look at."""
         if self.is_asked(features, draw):
             batch = self.asked(features, indices, draw)
             return {**batch, "order": np.where(batch["scored"], 0, -1)}  # all are guessed at once
@@ -164,7 +156,6 @@ class ReplacedEncoder(MaskedEncoder):
     """Encode as a masked language model does, and keep what stood there."""
 
     def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
-        """Hide tokens, and say what they were and which places count."""
         batch = dict(super().collate(features, indices, draw))
         if "label" not in batch:
             return batch
@@ -180,16 +171,13 @@ class CausalEncoder(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features."""
         return {**self.codec.key, "task": "causal_lm"}
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        """Find nothing wrong: a text without tokens teaches nothing and harms nothing."""
         refuse_other_than_text(rows.table, [self.codec.text])
         return []
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Give blocks; of a text to go on with, its last tokens."""
         texts = self.codec.tokens(table)
         if PROMPT not in table.column_names:
             return self.codec.features(self.codec.cut(texts, is_packed=self.codec.is_packed))
@@ -200,7 +188,6 @@ class CausalEncoder(Encoder):
         return features.append_column(PROMPT, pa.array(np.ones(features.num_rows, dtype=bool)))
 
     def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
-        """Score every place that has a token after it; of a text to go on with, the last place."""
         batch, layout = self.codec.pad(self.codec.gather(features, indices, draw))
         attended = batch["attention_mask"].astype(bool)
         places = {} if draw.is_training else self.codec.places(features, indices, layout)
@@ -214,11 +201,9 @@ class CausalEncoder(Encoder):
         return {**batch, "scored": scored, "label": label, **moved}
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of blocks."""
         return self.codec.limits(features, num_rows=num_rows)
 
     def put_into_words(self, outcome: Outcome) -> Outcome:
-        """Write guessed ids as tokens."""
         return in_words(outcome, self.codec.vocabulary.assets.tokenizer)
 
 

@@ -50,7 +50,6 @@ class PairEncoder(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features; how they are cut and masked is drawn later."""
         return {**self.masked.key, "task": "pretraining", "version": _VERSION}
 
     @cached_property
@@ -59,11 +58,9 @@ class PairEncoder(Encoder):
         return template_of(self.masked.codec.vocabulary.assets.tokenizer, num_texts=2)
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        """List rows that hold the mask token."""
         return self.masked.faults(rows)
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Give stretches of whole sentences, each of one document."""
         codec = self.masked.codec
         refuse_other_than_text(table, [codec.text])
         sentences, rows = split_sentences(table[codec.text])
@@ -79,7 +76,6 @@ class PairEncoder(Encoder):
         )
 
     def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
-        """Cut, pair and hide by (seed, epoch, stretch); without training always the same."""
         indices = np.asarray(indices, dtype=np.int64)
         first, second, is_wrong = self.pairs(features, indices, draw)
         both = _joined(first, second)
@@ -94,7 +90,6 @@ class PairEncoder(Encoder):
         return {**batch, "row": row, "at_row": row, "at_place": layout.spread(place, fill=0)}
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of token ids, lengths and the places to cut at."""
         texts, cuts = view(features["tokens"].chunk(0)), view(features["cuts"].chunk(0)).packed()
         yield from id_limits([("tokens", texts)], self.masked.codec.vocabulary.assets)
         yield FeatureLimit("number of tokens", texts.lengths, 2, self._room)
@@ -104,7 +99,6 @@ class PairEncoder(Encoder):
         yield FeatureLimit("cuts", cuts.values, 1, np.repeat(texts.lengths, cuts.lengths) - 1)
 
     def counts(self, features: pa.Table) -> Array:
-        """Count how often each token comes."""
         return self.masked.counts(features)
 
     def pairs(self, features: pa.Table, indices: Array, draw: RandomKey) -> tuple[Ragged, Ragged, Array]:

@@ -87,16 +87,13 @@ class LanguageTask(Task):
 
     @property
     def training_columns(self) -> tuple[str, ...]:
-        """Name the columns that training reads."""
         return (self.text,)
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """Name the columns that prediction needs."""
         return (self.text,)
 
     def profile(self, rows: Rows) -> Profile:
-        """Refuse a column that holds no text at all; nothing else is learned before the tokenizer is known."""
         import pyarrow.compute as pc
 
         from burnish.tasks.labels import refuse_other_than_text
@@ -108,13 +105,11 @@ class LanguageTask(Task):
         return Profile(self.kind, facts={"characters": characters})
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
-        """Add up the tokens of each row that were asked for, or collect the guesses at its places."""
         from burnish.tasks.language_modeling.decoder import decode
 
         return decode(outputs, num_rows=None if table is None else table.num_rows)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give perplexity, which selects, and the share of right guesses."""
         return (Perplexity(), GuessAccuracy())
 
 
@@ -144,11 +139,9 @@ class MaskedLm(BlockTask):
     masking: Masking = Masking()
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for one logit a token of the vocabulary, at the hidden places."""
         return HeadSpec("masked_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Tokenise, cut into blocks and hide."""
         from burnish.tasks.language_modeling.encoder import MaskedEncoder
 
         return MaskedEncoder(self.codec(assets), self.masking)
@@ -164,13 +157,11 @@ class PermutationLm(BlockTask):
     """Which tokens are predicted; nothing replaces them."""
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for one logit a token of the vocabulary, at the guessed places."""
         return HeadSpec(
             "permutation_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best}
         )
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Tokenise, cut into blocks and order."""
         from burnish.tasks.language_modeling.encoder import PermutationEncoder
 
         return PermutationEncoder(self.codec(assets), self.masking)
@@ -192,7 +183,6 @@ class ReplacedTokens(BlockTask):
     """The weight of the detection loss relative to that of filling in."""
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for the generator's logits at the hidden places, and the loss of telling tokens apart at all places."""
         return HeadSpec(
             "replaced_tokens",
             0,
@@ -203,7 +193,6 @@ class ReplacedTokens(BlockTask):
         )
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Tokenise, cut into blocks, hide, and keep what stood there."""
         from burnish.tasks.language_modeling.encoder import ReplacedEncoder
 
         return ReplacedEncoder(self.codec(assets), self.masking)
@@ -226,17 +215,14 @@ class Pretraining(LanguageTask):
 
     @property
     def kind(self) -> str:
-        """Say what comes of a row."""
         return "likelihood_of_pairs" if self.pair_weight else "likelihood"
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for one logit a token of the vocabulary at the hidden places, and two a pair."""
         pair = Term("pair", "pair_label", Objective("cross_entropy"), weight=self.pair_weight)
         terms = (pair,) if self.pair_weight else ()
         return HeadSpec("pretraining", 0, Objective("cross_entropy"), terms=terms, answer="likelihood")
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Split into sentences, tokenise, pair and hide."""
         from burnish.tasks.language_modeling.block_codec import BlockCodec
         from burnish.tasks.language_modeling.pair_encoder import PairEncoder
 
@@ -244,7 +230,6 @@ class Pretraining(LanguageTask):
         return PairEncoder.build(codec, self.masking, pairing=self.pairing)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give perplexity, which selects, the share of right guesses, and that of pairs told rightly."""
         return (*super().metrics(profile), *([PairAccuracy()] if self.pair_weight else []))
 
 
@@ -255,17 +240,14 @@ class CausalLm(BlockTask):
     defaults = fine_tuning("openai-community/gpt2")
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for one logit a token of the vocabulary, wherever a token follows."""
         return HeadSpec("causal_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Tokenise and cut into blocks."""
         from burnish.tasks.language_modeling.encoder import CausalEncoder
 
         return CausalEncoder(self.codec(assets))
 
     def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
-        """Take texts to score, or with `prompt` texts to continue; all rows of one sort."""
         import pyarrow as pa
 
         from burnish.tasks.language_modeling.encoder import PROMPT

@@ -34,12 +34,10 @@ class ChoiceEncoder(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features."""
         names = {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self.columns).items()}
         return {**self.codec.key, "choices": names, "labels": dict(self.profile.facts), "choice_version": VERSION}
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        """List rows whose choices or label cannot be used."""
         faults = [*self.columns.faults(rows.table)]
         if self.columns.label not in rows.table.column_names:
             return faults
@@ -48,7 +46,6 @@ class ChoiceEncoder(Encoder):
         return [*faults, *(fault for fault in labels if options.lengths[fault.row] > 1)]
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Tokenise and cut every choice with its context, and put those of a row together."""
         options = self.columns.options(table)
         if not options.lengths.all():
             row = int(np.argmin(options.lengths)) + 1
@@ -63,7 +60,6 @@ class ChoiceEncoder(Encoder):
         return pa.table(columns)
 
     def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
-        """Build one batch: [rows, choices, length], and `choices` tells which of them there are."""
         indices = np.asarray(indices, dtype=np.int64)
         sides = [
             pack(gather(features[side], indices).values, gather(features[f"{side}_sizes"], indices).values)
@@ -83,7 +79,6 @@ class ChoiceEncoder(Encoder):
         return batch
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of choices, token ids, lengths and labels."""
         counts = features["num_choices"].to_numpy()
         yield FeatureLimit("num_choices", counts, 1, np.inf)
         sizes = []

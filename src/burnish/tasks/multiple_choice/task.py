@@ -63,16 +63,13 @@ class MultipleChoice(Task):
 
     @property
     def training_columns(self) -> tuple[str, ...]:
-        """Name the columns that training reads."""
         return (*self.input_columns, self.label)
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """Name the columns that prediction needs."""
         return self._columns().inputs
 
     def profile(self, rows: Rows) -> Profile:
-        """Find how right choices are written and how many there are to choose from."""
         from burnish.tasks.multiple_choice.rows import label_form
 
         num_choices = int(self._columns().options(rows.table).lengths.max(initial=0))
@@ -83,11 +80,9 @@ class MultipleChoice(Task):
         return Profile("choice", tuple(str(self.first + number) for number in range(num_choices)), facts)
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for one logit a choice."""
         return HeadSpec("multiple_choice", 1, Objective("cross_entropy"))
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Tokenise and cut each choice with its context."""
         from burnish.data.tokens.text import TextCodec
         from burnish.data.tokens.tokens import demand_tokenizer
         from burnish.tasks.multiple_choice.encoder import CHOICE, CONTEXT, ChoiceEncoder
@@ -96,19 +91,16 @@ class MultipleChoice(Task):
         return ChoiceEncoder(codec, profile, self._columns())
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
-        """Give the likeliest choice of every row."""
         from burnish.tasks.multiple_choice.decoder import decode
 
         return decode(outputs, profile, table, columns=self._columns())
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give the share of rows whose choice is right."""
         from burnish.metrics.classification import Accuracy
 
         return (Accuracy(),)
 
     def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
-        """Put rows given one by one into columns; refuse those that lack one, all at once."""
         import pyarrow as pa
 
         wanted = self.input_columns
@@ -122,7 +114,6 @@ class MultipleChoice(Task):
             raise DataError(f"the rows do not all hold texts, or all lists of texts, in {', '.join(wanted)}") from error
 
     def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
-        """Describe the columns to a serving format; what stands before the choices may be a list, such as of turns."""
         from burnish.data.codecs.columns import ColumnSpec
 
         lists = {*self.context, *(self.choices if len(self.choices) == 1 else ())}

@@ -63,16 +63,13 @@ class QuestionEncoder(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features."""
         return {"version": VERSION, "tokenizer": self.assets.digest, **vars(self.columns), **vars(self.reading)}
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        """List rows without a question or a context, and answers that are not in their context."""
         refuse_other_than_text(rows.table, [self.columns.question, self.columns.context])
         return self.columns.faults(rows.table, may_be_open=self.may_be_open)
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Give a feature a window: `a` and `b`, where each token of `b` stands, and the answer in it if it is known."""
         refuse_other_than_text(table, [self.columns.question, self.columns.context])
         asked = view(tokenize(table[self.columns.question], self.assets.tokenizer))
         questions = Ragged(asked.values, asked.starts, np.minimum(asked.lengths, self.reading.max_question))
@@ -88,7 +85,6 @@ class QuestionEncoder(Encoder):
         return pa.table(features)
 
     def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
-        """Build one batch; the answer is among it in training only."""
         indices = np.asarray(indices, dtype=np.int64)
         batch = self._codec.collate(features, indices, draw)
         layout = _Layout.of(batch["input_ids"].shape, features, indices, self)
@@ -99,7 +95,6 @@ class QuestionEncoder(Encoder):
         return _for_beam(batch, layout.nulls, is_training=draw.is_training) if self.has_beam else batch
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of token ids, lengths, characters and answers."""
         yield from self._codec.limits(features)
         yield self._codec.length_limit(features)
         asked, tokens, begins, ends = (view(features[name].chunk(0)) for name in ("a", "b", "begins", "ends"))

@@ -73,16 +73,13 @@ class QuestionAnswering(Task):
 
     @property
     def training_columns(self) -> tuple[str, ...]:
-        """Name the columns that training reads."""
         return (*self.input_columns, self.answers)
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """Name the columns that prediction needs."""
         return (self.question, self.context)
 
     def profile(self, rows: Rows) -> Profile:
-        """Find out whether there are questions without an answer."""
         from burnish.tasks.labels import refuse_other_than_text
         from burnish.tasks.question_answering.columns import read_answers
 
@@ -93,7 +90,6 @@ class QuestionAnswering(Task):
         return Profile("spans", facts={_MAY_BE_OPEN: may_be_open, "questions": len(counts), "open_questions": num_open})
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for scores of start and end at every token."""
         if self.search == "pairs":
             return HeadSpec(_PLAIN, 2, Objective("span"))
         options = {"start_n_top": self.start_n_top, "end_n_top": self.end_n_top, "max_answer": self.max_answer}
@@ -102,7 +98,6 @@ class QuestionAnswering(Task):
         return HeadSpec(_BEAM, 2, Objective("span"), terms=terms if is_open else (), options=options)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Tokenise, lay windows and label."""
         from burnish.tasks.question_answering.encoder import QuestionEncoder, WindowLimits
 
         reading = WindowLimits(self.max_length, self.max_question, self.stride)
@@ -111,7 +106,6 @@ class QuestionAnswering(Task):
         return QuestionEncoder.build(assets, self._columns(), reading, may_be_open=may_be_open, has_beam=has_beam)
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
-        """Take the best spans of all windows, and decide whether one of them is an answer."""
         from burnish.tasks.question_answering.decoder import Decision, decode, search_beams, search_places
 
         assert table is not None, "answers are words of the rows"
@@ -122,7 +116,6 @@ class QuestionAnswering(Task):
         return decode(found, table, columns=self._columns(), decision=Decision(self._threshold(profile)))
 
     def refine(self, outcome: Outcome, profile: Profile) -> Profile:
-        """Fit the threshold for leaving a question unanswered."""
         from burnish.metrics.answer_scores import best_threshold
 
         is_asked = self.null_threshold == "tuned" and profile.facts[_MAY_BE_OPEN]
@@ -131,7 +124,6 @@ class QuestionAnswering(Task):
         return replace(profile, facts={**profile.facts, _FITTED: best_threshold(outcome)})
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give F1 and exact match by SQuAD's rules; where questions may be open, both sorts apart."""
         from burnish.metrics.language import Answerability, AnswerF1, BestThreshold, ExactMatch
 
         both: tuple[Metric, ...] = (AnswerF1(), ExactMatch())
@@ -139,7 +131,6 @@ class QuestionAnswering(Task):
         return (*both, Answerability(), BestThreshold()) if is_open else both
 
     def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
-        """Describe the columns to a serving format; an id is handed on if there is one."""
         from burnish.data.codecs.columns import ColumnSpec
 
         return (*map(ColumnSpec, self.input_columns), ColumnSpec(self.id, is_required=False))

@@ -52,7 +52,6 @@ class TableEncoder(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features."""
         return {
             "version": _VERSION,
             "table": self.plan.digest,
@@ -62,14 +61,12 @@ class TableEncoder(Encoder):
         }
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        """List rows with a cell, a target or a weight that cannot be used."""
         self._refuse_missing_columns(rows.table)
         frame = ColumnFrame(rows.table, self.derived)
         faults = FrameEncoder(self.plan, frame).faults(forgiven=HALF) + self._labels(frame)[1]
         return faults + (self._weights(frame)[1] if self.weight else [])
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Encode every column; the target and the weight ride along when the table has them."""
         frame = ColumnFrame(table, self.derived)
         features = FrameEncoder(self.plan, frame)
         if not self._has_target(table):  # rows to learn from or to be scored by are judged as a whole before this
@@ -86,18 +83,15 @@ class TableEncoder(Encoder):
         return pa.table(columns)
 
     def notes(self, rows: Rows) -> list[str]:
-        """Say what is used for absent columns and for cells that cannot be read."""
         return default_notes(rows, self.plan, inputs=self.profile.inputs, derived=self.derived)
 
     def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
-        """Take rows out of columns that lie in a file, and make of them what a network wants."""
         kept = self._picker(features).rows(indices)
         if self.profile.labels and "label" in kept:
             kept["label"] = kept["label"].astype(np.int64)
         return self._compact.unpacked(kept)
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of cells, labels and weights."""
         yield FeatureLimit("length", features["length"].to_numpy(), 1, 1)
         yield from plan_limits(features, self.plan.inputs)
         if "label" in features.column_names:

@@ -109,13 +109,11 @@ class Tabular(Task):
 
     @property
     def training_columns(self) -> tuple[str, ...]:
-        """Name the columns that training is sure to read; others are looked at if they are there."""
         weight = (self.weight,) if self.weight is not None else ()
         return tuple(dict.fromkeys((*self.input_columns, *self.bases(self.target), *weight)))
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """Name the columns of the file that what is stated needs; the profile knows all that prediction reads."""
         stated = [name for name, how in self.columns.items() if how.kind != "drop"]
         crossed = [name for cross in self.crosses for name in cross.columns]
         names = (*stated, *crossed, *(name for name in self.derived if name != self.target))
@@ -123,17 +121,14 @@ class Tabular(Task):
 
     @property
     def stratify(self) -> str | None:
-        """Name the target if it has classes and is a column of the file."""
         return self.target if self.kind != "regression" and self.target not in self.derived else None
 
     def profile(self, rows: Rows) -> Profile:
-        """Find the kind of the target, the kinds of the columns and their statistics."""
         from burnish.tasks.tabular.profile import profile
 
         return profile(self, rows)
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for one logit a class, or one number, from the features of the plan."""
         from burnish.tasks.tabular.plan import TablePlan
 
         size = 1 if profile.kind == "regression" else max(2, len(profile.labels))
@@ -141,7 +136,6 @@ class Tabular(Task):
         return HeadSpec("tabular", size, self._objective(profile), profile.labels, inputs)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Encode columns by the plan in the profile; nothing of a model is needed for that."""
         from burnish.tasks.tabular.encoder import TableEncoder
         from burnish.tasks.tabular.plan import TablePlan
 
@@ -149,29 +143,24 @@ class Tabular(Task):
         return TableEncoder(plan, profile, self.derived, self.target, self.weight, self.loss)
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
-        """Average an ensemble, mend the probabilities, decide; or give numbers in the target's own unit."""
         from burnish.tasks.tabular.decoder import decode
 
         return decode(outputs, profile, threshold=self.threshold if isinstance(self.threshold, float) else 0.5)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give the ranking and the probabilities a score for classes, errors for numbers."""
         return metrics_for(profile.kind if profile else self.kind, loss=self.loss, quantile=self.quantile)
 
     def refine(self, outcome: Outcome, profile: Profile) -> Profile:
-        """Fit calibration and threshold to the validation rows, and give the profile that carries them."""
         from burnish.tasks.probabilities import refined
 
         return refined(outcome, profile, calibration=self.calibration, threshold=self.threshold)
 
     def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
-        """Put rows given as mappings into a table; what is not given or null takes its column's default."""
         from burnish.tasks.tabular.rows import table_of_rows
 
         return table_of_rows(rows, self.encoder(profile, None), columns=profile.inputs)  # type: ignore[arg-type]  # no assets needed
 
     def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
-        """Describe the columns to a serving format: none must be given, because each has a default."""
         from burnish.tasks.tabular.plan import TablePlan
         from burnish.tasks.tabular.rows import column_specs
 

@@ -26,15 +26,12 @@ class BesideEncoder(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features."""
         return {**self.text.key, "beside": self.plan.digest}
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        """List rows with an empty text, a label that is none, or a cell that cannot be used."""
         return [*self.text.faults(rows), *self._features(rows.table).faults(forgiven=HALF)]
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Tokenise and cut, and encode every column."""
         features, beside = self.text.encode(table), self._features(table)
         if "label" not in features.column_names:  # rows with labels are judged as a whole before this
             refuse_faults(beside.faults())
@@ -46,16 +43,13 @@ class BesideEncoder(Encoder):
         return features
 
     def notes(self, rows: Rows) -> list[str]:
-        """Say what is used for cells that cannot be read."""
         return default_notes(rows, self.plan)
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of texts and of cells."""
         yield from self.text.limits(features, num_rows=num_rows)
         yield from plan_limits(features, self.plan.inputs)
 
     def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
-        """Build one batch of texts, numbers and ids."""
         batch = dict(self.text.collate(features, indices, draw))
         for name, kind in _TYPES.items():
             if name in features.column_names:

@@ -64,12 +64,10 @@ class TextAndColumns(TextClassification):
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """Name the columns that prediction needs."""
         used = (name for name, options in self.columns.items() if options.kind != "drop")
         return (*self.text_columns, *used)
 
     def profile(self, rows: Rows) -> Profile:
-        """Find the labels, and how each column is to be encoded."""
         from burnish.tasks.tabular.fit import Fitter
         from burnish.tasks.tabular.frame import frame_of
         from burnish.tasks.tabular.profile import notes_of
@@ -89,19 +87,16 @@ class TextAndColumns(TextClassification):
         return replace(found, facts={**found.facts, **learned})
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for one logit a class, or one number, from text and columns."""
         options = {name: getattr(self, name) for name in ("pooling", "numbers", "dropout")}
         inputs, head = _plan_of(profile).inputs, super().head(profile)
         return replace(head, kind="text_and_columns", inputs=inputs, options={**options, "hidden": list(self.hidden)})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Tokenise, cut and label, and encode the columns by the plan in the profile."""
         from burnish.tasks.text_and_columns.encoder import BesideEncoder
 
         return BesideEncoder(super().encoder(profile, assets), _plan_of(profile))
 
     def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
-        """Put rows given as mappings into a table; a column that is not given takes its default, a text must be."""
         from burnish.tasks.tabular.encoder import TableEncoder, refuse_faults
         from burnish.tasks.tabular.rows import table_of_rows
         from burnish.tasks.text_classification.encoder import empty_texts
@@ -112,7 +107,6 @@ class TextAndColumns(TextClassification):
         return table
 
     def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
-        """Describe the columns to a serving format: texts must be given, all else has a default."""
         from burnish.tasks.tabular.rows import column_specs
 
         return column_specs(_plan_of(profile), profile, inputs=self.input_columns, texts=self.text_columns)

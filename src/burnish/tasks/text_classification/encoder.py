@@ -44,7 +44,6 @@ class TextEncoder(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features."""
         return {
             **self.codec.key,
             "labels": list(self.profile.labels),
@@ -54,14 +53,12 @@ class TextEncoder(Encoder):
         }
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        """List rows with an empty text or a label that is none."""
         refuse_other_than_text(rows.table, self._texts)
         refuse_other_than_labels(rows.table, self.columns.names, kind=self.profile.kind)
         pair = empty_texts(rows.table, self.codec.pair) if self.codec.pair else []
         return [*empty_texts(rows.table, *self.codec.text), *pair, *self._labels(rows.table)[1]]
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Tokenise and cut; labels ride along when the table has them."""
         refuse_other_than_text(table, self._texts)
         features = self.codec.encode(table)
         if not set(self.columns.names) <= set(table.column_names):
@@ -71,7 +68,6 @@ class TextEncoder(Encoder):
         return features.append_column("label", column)
 
     def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
-        """Build one batch, with each feature's row and label; a number is put on the scale that a network learns."""
         batch = dict(self.codec.collate(features, indices, draw))
         for name in ("row", "label"):
             if name in features.column_names:
@@ -81,7 +77,6 @@ class TextEncoder(Encoder):
         return batch
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of token ids, lengths and labels."""
         yield from self.codec.limits(features)
         yield self.codec.length_limit(features)
         if "label" in features.column_names:

@@ -79,12 +79,10 @@ class TextClassification(Task):
 
     @property
     def training_columns(self) -> tuple[str, ...]:
-        """Name the columns that training reads."""
         return (*self.input_columns, *self.label)
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """Name the columns that prediction needs."""
         return self.text_columns
 
     @property
@@ -94,11 +92,9 @@ class TextClassification(Task):
 
     @property
     def stratify(self) -> str | None:
-        """Name the column whose classes every split should hold in proportion."""
         return self.label[0] if len(self.label) == 1 and self.kind not in ("regression", "multilabel") else None
 
     def profile(self, rows: Rows) -> Profile:
-        """Find the kind of labels and the classes."""
         from burnish.tasks.labels import refuse_other_than_labels, refuse_other_than_text
 
         refuse_other_than_text(rows.table, self.text_columns)
@@ -113,7 +109,6 @@ class TextClassification(Task):
         return Profile(kind, tuple(classes), {"label_counts": columns.counts(rows.table, classes)})
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for one logit a class, or one number."""
         size = 1 if profile.kind == "regression" else max(2, len(profile.labels))
         size = len(profile.labels) if profile.kind == "multilabel" else size
         objective = self._objective(profile)
@@ -122,7 +117,6 @@ class TextClassification(Task):
         return HeadSpec("pooled_classification", size, objective, profile.labels, options={"pooling": self.pooling})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Tokenise, cut and label."""
         from burnish.tasks.text_classification.encoder import TextEncoder
 
         return TextEncoder.build(
@@ -136,13 +130,11 @@ class TextClassification(Task):
         )
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
-        """Pool windows or views of a text, then decide."""
         from burnish.tasks.text_classification.decoder import decode
 
         return decode(outputs, profile, pool=getattr(self.truncation, "pool", "mean"), threshold=self.threshold)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give accuracy and F1 for classes, errors and correlations for numbers."""
         if profile and profile.kind == "regression" and "target" not in profile.facts:
             return CORRELATIONS  # a run from before targets were scaled is judged as it was
         return metrics_for(profile.kind if profile else self.kind)

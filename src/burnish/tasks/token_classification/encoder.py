@@ -48,7 +48,6 @@ class TagEncoder(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features."""
         return {
             "tokenizer": self.assets.digest,
             "columns": [self.words, self.tags],
@@ -60,7 +59,6 @@ class TagEncoder(Encoder):
         }
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        """List rows without words, with more or fewer tags than words, or with tags that cannot be."""
         words = items_of(rows.table[self.words], name=self.words)
         faults = [RowFault(int(row), f"{self.words} is empty") for row in np.flatnonzero(words.lengths == 0)]
         if self.tags not in rows.table.column_names:
@@ -75,7 +73,6 @@ class TagEncoder(Encoder):
         return [*faults, *self._unreadable(rows.table, np.flatnonzero(is_even))]
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Give features: token ids, the word that is answered at each, its label if the table has tags."""
         words = words_of(table[self.words], name=self.words).words
         pieces = pieces_of(word_pieces(words.flat, self.assets), words.lengths)
         cut = cut_pieces(pieces, room=self._room, stride=self.stride)
@@ -88,7 +85,6 @@ class TagEncoder(Encoder):
         return pa.table({**lists, **self._numbers(pieces, cut)})
 
     def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
-        """Build one batch that asks for an answer at every word once, or in training wherever there is a label."""
         indices = np.asarray(indices, dtype=np.int64)
         ids = gather(features["a"], indices)
         batch = pad([ids], self._template, self._padding)
@@ -103,7 +99,6 @@ class TagEncoder(Encoder):
         return batch
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of token ids, lengths, words and tags."""
         ids, word = (view(features[name].chunk(0)) for name in ("a", "word"))
         yield from id_limits([("a", ids)], self.assets)
         yield FeatureLimit("number of tokens in a", ids.lengths, 1, self._room)

@@ -54,22 +54,18 @@ class TokenClassification(Task):
 
     @property
     def training_columns(self) -> tuple[str, ...]:
-        """Name the columns that training reads."""
         return (self.words, self.tags)
 
     @property
     def input_columns(self) -> tuple[str, ...]:
-        """Name the columns that prediction needs."""
         return (self.words,)
 
     def profile(self, rows: Rows) -> Profile:
-        """Find how entities are written and which tags there are."""
         from burnish.tasks.token_classification.schemes import profile_of
 
         return profile_of(self, rows)
 
     def head(self, profile: Profile) -> HeadSpec:
-        """Ask for one logit a tag at every word."""
         objective = Objective(
             "cross_entropy",
             class_weights=weights_of(self.class_weights, profile),
@@ -78,7 +74,6 @@ class TokenClassification(Task):
         return HeadSpec("token_classification", len(profile.labels), objective, profile.labels)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        """Cut words into tokens, sentences into windows, and label."""
         from burnish.data.tokens.tokens import demand_tokenizer
         from burnish.tasks.token_classification.encoder import TagEncoder
 
@@ -88,20 +83,17 @@ class TokenClassification(Task):
         return TagEncoder(demand_tokenizer(assets), profile, **options)
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
-        """Give the likeliest tag of every word, and the entities they mark."""
         from burnish.tasks.token_classification.decoder import decode
 
         return decode(outputs, profile, table, words=self.words)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        """Give the scores of entities, if tags mark any, and of words."""
         from burnish.metrics.language import Entities, TokenAccuracy
 
         marks_none = self.scheme == "none" or (profile is not None and profile.facts.get("written") == "none")
         return (TokenAccuracy(),) if marks_none else (Entities(), TokenAccuracy())
 
     def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
-        """Put words, or a text that is split into words, into a column."""
         import pyarrow as pa
 
         from burnish.tasks.token_classification.rows import rows_as_column
@@ -110,7 +102,6 @@ class TokenClassification(Task):
         return pa.table({self.words: rows_as_column(values, names=f"{self.words} or {_TEXT}")})
 
     def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
-        """Describe the column to a serving format."""
         from burnish.data.codecs.columns import ColumnSpec
 
         return (ColumnSpec(self.words, kind="words"),)
