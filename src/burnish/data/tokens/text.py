@@ -38,9 +38,7 @@ class TextCodec:
     truncation: Truncation
 
     def __post_init__(self) -> None:
-        problems = [*length_problems(self.assets, self.template, self.max_length, num_texts=len(self._columns))]
-        if problems:
-            raise ConfigError(problems)
+        refuse_length(self.assets, self.template, self.max_length, num_tokens=len(self.columns))
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -48,7 +46,7 @@ class TextCodec:
         policy = type(self.truncation)
         return {
             "tokenizer": self.assets.digest,
-            "columns": list(self._columns),
+            "columns": list(self.columns),
             **({"text_columns": len(self.text)} if len(self.text) > 1 else {}),
             "max_length": self.max_length,
             "truncation": {"policy": f"{policy.__module__}:{policy.__qualname__}", **vars(self.truncation)},
@@ -61,14 +59,14 @@ class TextCodec:
         `length` counts the special tokens and is what batches are sorted by; `tokens` and `dropped` are of the whole
         row, before and by the policy. Each feature of a row that is read in windows repeats the last two.
         """
-        texts = [view(tokenize(table[name], self.assets.tokenizer)) for name in self._columns]
+        texts = [view(tokenize(table[name], self.assets.tokenizer)) for name in self.columns]
         sizes = total_lengths(texts)
         source = np.arange(len(sizes))
-        dropped = np.maximum(sizes - self._room, 0)
+        dropped = np.maximum(sizes - self.room, 0)
         if not self.truncation.is_random and dropped.any():
-            cut = cut_texts(texts, self.truncation, room=self._room)
+            cut = cut_texts(texts, self.truncation, room=self.room)
             texts, source, dropped = cut.texts, cut.source, cut.dropped
-        kept = np.minimum(total_lengths(texts), self._room)
+        kept = np.minimum(total_lengths(texts), self.room)
         numbers = {
             "row": pa.array(source, pa.int64()),
             "length": pa.array(kept + self.template.num_special, pa.int32()),
@@ -92,22 +90,23 @@ class TextCodec:
         """Give the limits of token ids, and of how many of them there are."""
         texts = [view(features[side].chunk(0)) for side in self._sides]
         yield from id_limits(zip(self._sides, texts, strict=True), self.assets)
-        most = np.inf if self.truncation.is_random else self._room
+        most = np.inf if self.truncation.is_random else self.room
         yield FeatureLimit(f"number of tokens in {'+'.join(self._sides)}", total_lengths(texts), 0, most)
 
     def length_limit(self, features: pa.Table) -> FeatureLimit:
         """Give the limit of `length`, which tells what a feature takes of a batch."""
         kept = total_lengths([view(features[side].chunk(0)) for side in self._sides])
-        length = np.minimum(kept, self._room) + self.template.num_special
+        length = np.minimum(kept, self.room) + self.template.num_special
         return FeatureLimit("length", features["length"].to_numpy(), length, length)
 
     @property
-    def _columns(self) -> tuple[str, ...]:
+    def columns(self) -> tuple[str, ...]:
+        """The columns of text, the pair last."""
         return self.text if self.pair is None else (*self.text, self.pair)
 
     @property
     def _sides(self) -> tuple[str, ...]:
-        return _SIDES[: len(self._columns)]
+        return _SIDES[: len(self.columns)]
 
     @cached_property
     def template(self) -> Template:
@@ -116,17 +115,18 @@ class TextCodec:
         return template_of_columns(self.assets.tokenizer, sizes)
 
     @property
-    def _room(self) -> int:
+    def room(self) -> int:
+        """How many tokens of text a feature can hold."""
         return self.max_length - self.template.num_special
 
     def _drawn(self, texts: Sequence[Ragged], rows: Array, draw: RandomKey) -> list[Ragged]:
         sizes = total_lengths(texts)
         lists = [[text[place] for place in range(len(rows))] for text in texts]
         epoch = draw.epoch if draw.is_training else 0
-        for place in np.flatnonzero(sizes > self._room):
+        for place in np.flatnonzero(sizes > self.room):
             random = generator(draw.seed, "truncation", epoch=epoch, row=int(rows[place]), view=draw.view)
             lengths = [int(text.lengths[place]) for text in texts]
-            chosen = select(lengths, self.truncation, room=self._room, random=random)
+            chosen = select(lengths, self.truncation, room=self.room, random=random)
             for side, windows in zip(lists, chosen, strict=True):
                 side[place] = side[place][windows[0]]
         return [from_lists(side) for side in lists]
@@ -149,16 +149,15 @@ def padding_of(assets: TextAssets, *, multiple: int = 1) -> Padding:
     )
 
 
-def length_problems(assets: TextAssets, template: Template, max_length: int, *, num_texts: int) -> Iterator[Problem]:
-    """Say why a limit leaves no room for a token of each text, or is more than the model can read."""
-    least = template.num_special + num_texts
-    most = assets.max_positions
+def refuse_length(assets: TextAssets, template: Template, max_length: int, *, num_tokens: int) -> None:
+    """Refuse a limit that leaves no room for so many tokens of text, or is more than the model can read."""
+    least, most = template.num_special + num_tokens, assets.max_positions
     if max_length < least:
         reason = f"the tokenizer adds {template.num_special} special tokens"
-        yield Problem(f"task.max_length must be at least {least}, got {max_length}", (reason,))
+        raise ConfigError([Problem(f"task.max_length must be at least {least}, got {max_length}", (reason,))])
     if most is not None and max_length > most:
         reason = "the model cannot read more positions"
-        yield Problem(f"task.max_length must be at most {most}, got {max_length}", (reason,))
+        raise ConfigError([Problem(f"task.max_length must be at most {most}, got {max_length}", (reason,))])
 
 
 def drop_report(features: pa.Table) -> dict[str, float]:

@@ -14,6 +14,8 @@ from burnish.tasks.options import EMBEDDING, Pooling
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from burnish.data.tokens.text import TextCodec
+
 
 class Retrieval(Task):
     """Train a bi-encoder for search: a query's embedding is close to its passage, with in-batch negatives."""
@@ -62,15 +64,10 @@ class Retrieval(Task):
         return HeadSpec("embedding", 1, Objective("in_batch"), options={**options, "output": "embeddings"})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        from burnish.tasks.embedding.bi_encoder import SidesEncoder
+        from burnish.tasks.embedding.bi_encoder import BiEncoderFeatures
 
-        return SidesEncoder.build(
-            assets,
-            self.training_columns,
-            max_length=self.max_length,
-            truncation=self.truncation,
-            labels=self._number_of_texts,
-        )
+        codec = _build_codec(self, assets)
+        return BiEncoderFeatures(codec, self.training_columns, self._number_of_texts, label=None)
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
         from burnish.tasks.embedding.decoder import decode
@@ -147,17 +144,11 @@ class Similarity(Task):
         return HeadSpec("embedding", 1, Objective("mean_squared_error"), options=options)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        from burnish.tasks.embedding.bi_encoder import SidesEncoder
+        from burnish.tasks.embedding.bi_encoder import BiEncoderFeatures
         from burnish.tasks.labels import LabelColumns
 
-        return SidesEncoder.build(
-            assets,
-            (self.text, self.pair),
-            max_length=self.max_length,
-            truncation=self.truncation,
-            labels=LabelColumns((self.label,)).numbers,
-            label=self.label,
-        )
+        read_labels = LabelColumns((self.label,)).numbers
+        return BiEncoderFeatures(_build_codec(self, assets), self.input_columns, read_labels, self.label)
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
         from burnish.tasks.text_classification.decoder import decode
@@ -168,3 +159,10 @@ class Similarity(Task):
         from burnish.tasks.text_classification.task import CORRELATIONS
 
         return CORRELATIONS
+
+
+def _build_codec(task: Retrieval | Similarity, assets: Assets) -> "TextCodec":
+    from burnish.data.tokens.text import TextCodec
+    from burnish.data.tokens.tokens import demand_tokenizer
+
+    return TextCodec(demand_tokenizer(assets), task.input_columns[:1], None, task.max_length, task.truncation)

@@ -10,13 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.batching.padding import Padding, Template, pad, template_of
+from burnish.data.batching.padding import Template, pad, template_of
 from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
 from burnish.data.tokens.packing import Blocks, cut_lines, cut_packed, gather_moved, offset_of, rows_at
-from burnish.data.tokens.text import id_limits
-from burnish.data.tokens.tokens import TextAssets, Vocabulary, tokenize
-from burnish.errors import ConfigError, Problem
-from burnish.spec.protocols import Assets
+from burnish.data.tokens.text import id_limits, padding_of, refuse_length
+from burnish.data.tokens.tokens import Vocabulary, tokenize
 from burnish.spec.values import Array, FeatureLimit, RandomKey
 from burnish.tasks.labels import refuse_other_than_text
 
@@ -52,18 +50,8 @@ class BlockCodec:
     is_packed: bool
     join: str
 
-    @classmethod
-    def build(cls, assets: Assets, *, text: str, max_length: int, is_packed: bool, join: str) -> BlockCodec:
-        """Put a tokenizer and a task's options together."""
-        if not isinstance(assets, TextAssets):
-            raise ConfigError([Problem("model needs a tokenizer to read text, and this one has none")])
-        codec = cls(Vocabulary(assets), text, max_length, is_packed, join)
-        least, most = codec.template.num_special + 2, assets.max_positions
-        if max_length < least:
-            raise ConfigError([Problem(f"task.max_length must be at least {least}, got {max_length}")])
-        if most is not None and max_length > most:
-            raise ConfigError([Problem(f"task.max_length must be at most {most}, got {max_length}")])
-        return codec
+    def __post_init__(self) -> None:
+        refuse_length(self.vocabulary.assets, self.template, self.max_length, num_tokens=2)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -131,10 +119,7 @@ class BlockCodec:
 
     def pad(self, texts: Ragged) -> tuple[dict[str, Array], BlockLayout]:
         """Lay texts out in one rectangle with their special tokens."""
-        assets = self.vocabulary.assets
-        segment = assets.pad_type_id if assets.uses_segments else None
-        padding = Padding(assets.pad_id, segment=segment, side=assets.padding_side, max_width=assets.max_positions)
-        batch = pad([texts], self.template, padding)
+        batch = pad([texts], self.template, padding_of(self.vocabulary.assets))
         attended = batch["attention_mask"].astype(bool)
         places = np.cumsum(attended, axis=1) - 1 - len(self.template.pieces[0])
         return batch, BlockLayout(attended & (places >= 0) & (places < texts.lengths[:, None]), valid_of(texts))

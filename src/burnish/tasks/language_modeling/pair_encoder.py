@@ -10,19 +10,17 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.padding import Padding, Template, pad, template_of
+from burnish.data.batching.padding import Template, pad, template_of
 from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
 from burnish.data.batching.rng import uniforms
 from burnish.data.tokens.packing import split_sentences, stretches
-from burnish.data.tokens.text import id_limits
+from burnish.data.tokens.text import id_limits, padding_of, refuse_length
 from burnish.data.tokens.tokens import tokenize
-from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
 from burnish.tasks.labels import refuse_other_than_text
-from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, valid_of
+from burnish.tasks.language_modeling.block_codec import IGNORED, BlockLayout, matrix_of, valid_of
 from burnish.tasks.language_modeling.encoder import MaskedEncoder
-from burnish.tasks.language_modeling.task import Masking
 
 Pairing = Literal["sentence_order", "next_sentence"]
 _TRIES = 4
@@ -39,14 +37,9 @@ class PairEncoder(Encoder):
     masked: MaskedEncoder
     pairing: Pairing
 
-    @classmethod
-    def build(cls, codec: BlockCodec, masking: Masking, *, pairing: Pairing) -> PairEncoder:
-        """Put a tokenizer and a task's options together."""
-        encoder = cls(MaskedEncoder(codec, masking), pairing)
-        least = encoder.template.num_special + 2
-        if codec.max_length < least:
-            raise ConfigError([Problem(f"task.max_length must be at least {least}, got {codec.max_length}")])
-        return encoder
+    def __post_init__(self) -> None:
+        codec = self.masked.codec
+        refuse_length(codec.vocabulary.assets, self.template, codec.max_length, num_tokens=2)
 
     @property
     def key(self) -> Mapping[str, object]:
@@ -128,13 +121,11 @@ class PairEncoder(Encoder):
         return gather(features["tokens"], indices), cuts.values[cuts.starts + (lots * cuts.lengths).astype(np.int64)]
 
     def _pad(self, both: Ragged, first: Array, second: Array) -> tuple[dict[str, Array], BlockLayout]:
-        assets = self.masked.codec.vocabulary.assets
         texts = [
             pack(both.values[positions(both.starts, first)], first),
             pack(both.values[positions(both.starts + first, second)], second),
         ]
-        segment = assets.pad_type_id if assets.uses_segments else None
-        batch = pad(texts, self.template, Padding(assets.pad_id, segment=segment, side=assets.padding_side))
+        batch = pad(texts, self.template, padding_of(self.masked.codec.vocabulary.assets))
         attended = batch["attention_mask"].astype(bool)
         place = np.cumsum(attended, axis=1) - 1
         begin, middle = len(self.template.pieces[0]), len(self.template.pieces[1])

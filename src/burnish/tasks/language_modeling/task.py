@@ -125,9 +125,11 @@ class BlockTask(LanguageTask):
 
     def codec(self, assets: Assets) -> "BlockCodec":
         """Put the tokenizer and these options together."""
+        from burnish.data.tokens.tokens import Vocabulary, demand_tokenizer
         from burnish.tasks.language_modeling.block_codec import BlockCodec
 
-        return BlockCodec.build(assets, text=self.text, max_length=self.max_length, is_packed=self.pack, join=self.join)
+        vocabulary = Vocabulary(demand_tokenizer(assets))
+        return BlockCodec(vocabulary, self.text, self.max_length, is_packed=self.pack, join=self.join)
 
 
 class MaskedLm(BlockTask):
@@ -223,11 +225,14 @@ class Pretraining(LanguageTask):
         return HeadSpec("pretraining", 0, Objective("cross_entropy"), terms=terms, answer="likelihood")
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        from burnish.data.tokens.tokens import Vocabulary, demand_tokenizer
         from burnish.tasks.language_modeling.block_codec import BlockCodec
+        from burnish.tasks.language_modeling.encoder import MaskedEncoder
         from burnish.tasks.language_modeling.pair_encoder import PairEncoder
 
-        codec = BlockCodec.build(assets, text=self.text, max_length=self.max_length, is_packed=False, join="")
-        return PairEncoder.build(codec, self.masking, pairing=self.pairing)
+        vocabulary = Vocabulary(demand_tokenizer(assets))
+        codec = BlockCodec(vocabulary, self.text, self.max_length, is_packed=False, join="")
+        return PairEncoder(MaskedEncoder(codec, self.masking), self.pairing)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         return (*super().metrics(profile), *([PairAccuracy()] if self.pair_weight else []))

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from burnish.errors import DataError
 from burnish.spec.values import Array, RowFault
-from burnish.tasks.text_classification.encoder import empty_texts
+from burnish.tasks.sequences import find_empty_texts
 
 _SHOWN = 60
 _STARTS = ("start", "answer_start")
@@ -32,7 +32,7 @@ class QuestionColumns:
 
     def faults(self, table: pa.Table, *, may_be_open: bool) -> list[RowFault]:
         """List the rows without a question or a context, and the answers that are not in their context."""
-        found = [fault for name in (self.question, self.context) for fault in empty_texts(table, name)]
+        found = [fault for name in (self.question, self.context) for fault in find_empty_texts(table, name)]
         if self.answers in table.column_names:
             found += self._bad_answers(table, may_be_open=may_be_open)
         return self._named(found, table)

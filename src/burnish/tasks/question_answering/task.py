@@ -98,12 +98,12 @@ class QuestionAnswering(Task):
         return HeadSpec(_BEAM, 2, Objective("span"), terms=terms if is_open else (), options=options)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        from burnish.data.tokens.tokens import demand_tokenizer
         from burnish.tasks.question_answering.encoder import QuestionEncoder, WindowLimits
 
         reading = WindowLimits(self.max_length, self.max_question, self.stride)
-        may_be_open = bool(profile.facts[_MAY_BE_OPEN])
-        has_beam = self.search == "beam"
-        return QuestionEncoder.build(assets, self._columns(), reading, may_be_open=may_be_open, has_beam=has_beam)
+        flags = {"may_be_open": bool(profile.facts[_MAY_BE_OPEN]), "has_beam": self.search == "beam"}
+        return QuestionEncoder.build(demand_tokenizer(assets), self._columns(), reading, **flags)
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
         from burnish.tasks.question_answering.decoder import Decision, decode, search_beams, search_places

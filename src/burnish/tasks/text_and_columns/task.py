@@ -97,13 +97,13 @@ class TextAndColumns(TextClassification):
         return BesideEncoder(super().encoder(profile, assets), _plan_of(profile))
 
     def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
+        from burnish.tasks.sequences import find_empty_texts
         from burnish.tasks.tabular.encoder import TableEncoder, refuse_faults
         from burnish.tasks.tabular.rows import table_of_rows
-        from burnish.tasks.text_classification.encoder import empty_texts
 
         columns = TableEncoder(_plan_of(profile), profile, {}, self.label[0])
         table = table_of_rows(rows, columns, columns=self.input_columns)
-        refuse_faults(empty_texts(table, *self.text))
+        refuse_faults(find_empty_texts(table, *self.text))
         return table
 
     def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":

@@ -117,17 +117,12 @@ class TextClassification(Task):
         return HeadSpec("pooled_classification", size, objective, profile.labels, options={"pooling": self.pooling})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        from burnish.data.tokens.text import TextCodec
+        from burnish.data.tokens.tokens import demand_tokenizer
         from burnish.tasks.text_classification.encoder import TextEncoder
 
-        return TextEncoder.build(
-            assets,
-            profile,
-            text=self.text,
-            pair=self.pair,
-            max_length=self.max_length,
-            truncation=self.truncation,
-            columns=self._label_columns(),
-        )
+        codec = TextCodec(demand_tokenizer(assets), self.text, self.pair, self.max_length, self.truncation)
+        return TextEncoder(codec, profile, self._label_columns())
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
         from burnish.tasks.text_classification.decoder import decode

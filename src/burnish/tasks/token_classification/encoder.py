@@ -9,16 +9,13 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.padding import Padding, Template, pad, template_of, token_places
-from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
-from burnish.data.tokens.text import id_limits, length_problems, padding_of
-from burnish.data.tokens.tokens import TextAssets, word_pieces
-from burnish.data.tokens.truncate import cut_texts
-from burnish.data.truncation import Windows
-from burnish.errors import ConfigError
+from burnish.data.batching.padding import token_places
+from burnish.data.batching.ragged import Ragged, gather, pack, positions, view
+from burnish.data.tokens.text import padding_of
+from burnish.data.tokens.tokens import word_pieces
 from burnish.metrics.entities import BEGIN, INSIDE, marks_of
-from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
+from burnish.tasks.sequences import SequenceEncoder, WindowPlan, plan_windows
 from burnish.tasks.token_classification.rows import items_of, words_of
 from burnish.tasks.token_classification.schemes import TagReading
 
@@ -29,29 +26,22 @@ _NO_WORD = -1
 
 
 @dataclass(frozen=True)
-class TagEncoder(Encoder):
-    """Encode a column of words and one of tags."""
+class TagEncoder(SequenceEncoder):
+    """Encodes a column of words and one of tags."""
 
-    assets: TextAssets
     profile: Profile
     words: str
     tags: str
-    max_length: int
     stride: int
     label_on: str
     impossible: str
 
-    def __post_init__(self) -> None:
-        problems = [*length_problems(self.assets, self._template, self.max_length, num_texts=1)]
-        if problems:
-            raise ConfigError(problems)
-
     @property
     def key(self) -> Mapping[str, object]:
         return {
-            "tokenizer": self.assets.digest,
+            "tokenizer": self.codec.assets.digest,
             "columns": [self.words, self.tags],
-            "max_length": self.max_length,
+            "max_length": self.codec.max_length,
             "stride": self.stride,
             "label_on": self.label_on,
             "reading": self._reading.facts,
@@ -72,38 +62,45 @@ class TagEncoder(Encoder):
         # Elsewhere nobody knows which tag belongs to which word.
         return [*faults, *self._unreadable(rows.table, np.flatnonzero(is_even))]
 
-    def encode(self, table: pa.Table) -> pa.Table:
+    def sequences(self, table: pa.Table) -> pa.Table:
         words = words_of(table[self.words], name=self.words).words
-        pieces = pieces_of(word_pieces(words.flat, self.assets), words.lengths)
-        cut = cut_pieces(pieces, room=self._room, stride=self.stride)
+        pieces = split_words(word_pieces(words.flat, self.codec.assets), words.lengths)
+        cut = cut_pieces(pieces, room=self.codec.room, stride=self.stride)
         is_answer = cut.is_answered & pieces.is_first[cut.tokens]
         word = np.where(is_answer, words.place_of[pieces.words[cut.tokens]], _NO_WORD)
         columns = {"a": pieces.ids[cut.tokens], "word": word}
         if self.tags in table.column_names:
-            columns["label"] = self._labels(table, pieces, cut)
+            columns["label"] = self._label_tokens(table, pieces, cut)
         lists = {name: pack(values.astype(np.int32), cut.lengths).to_arrow() for name, values in columns.items()}
-        return pa.table({**lists, **self._numbers(pieces, cut)})
+        numbers = {
+            "row": pa.array(cut.rows, pa.int64()),
+            "length": pa.array(cut.lengths + self.codec.template.num_special, pa.int32()),
+            "tokens": pa.array(pieces.lengths[cut.rows], pa.int32()),
+            "dropped": pa.array(np.zeros(len(cut.rows)), pa.int32()),
+        }
+        return pa.table({**lists, **numbers})
 
-    def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
-        indices = np.asarray(indices, dtype=np.int64)
-        ids = gather(features["a"], indices)
-        batch = pad([ids], self._template, self._padding)
-        places = token_places(ids.lengths, self._template, self._padding, width=batch["input_ids"].shape[1])
-        batch["at_word"] = _spread(gather(features["word"], indices), places, like=batch, fill=_NO_WORD)
+    def finish(self, batch: dict[str, Array], features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
+        def spread(name: str, *, fill: int) -> Array:
+            laid = np.full(shape, fill, dtype=np.int64)
+            laid.reshape(-1)[places] = gather(features[name], indices).values
+            return laid
+
+        shape, padding = batch["input_ids"].shape, padding_of(self.codec.assets)
+        lengths = gather(features["a"], indices).lengths
+        places = token_places(lengths, self.codec.template, padding, width=shape[1])
+        batch["at_word"] = spread("word", fill=_NO_WORD)
         batch["scored"] = batch["at_word"] != _NO_WORD
         if "label" in features.column_names:
-            batch["label"] = _spread(gather(features["label"], indices), places, like=batch, fill=IGNORED)
+            batch["label"] = spread("label", fill=IGNORED)
         if draw.is_training:
             batch["scored"] = batch["label"] != IGNORED
-        batch["row"] = pick(features["row"], indices)
         return batch
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
         ids, word = (view(features[name].chunk(0)) for name in ("a", "word"))
-        yield from id_limits([("a", ids)], self.assets)
-        yield FeatureLimit("number of tokens in a", ids.lengths, 1, self._room)
-        length = ids.lengths + self._template.num_special
-        yield FeatureLimit("length", features["length"].to_numpy(), length, length)
+        yield from super().limits(features, num_rows=num_rows)
+        yield FeatureLimit("number of tokens in a", ids.lengths, 1, self.codec.room)
         yield FeatureLimit("number of entries in word", word.lengths, ids.lengths, ids.lengths)
         yield FeatureLimit("word", word.values, _NO_WORD, np.inf)
         if "label" not in features.column_names:
@@ -124,19 +121,7 @@ class TagEncoder(Encoder):
     def _reading(self) -> TagReading:
         return TagReading.of(self.profile)
 
-    @cached_property
-    def _template(self) -> Template:
-        return template_of(self.assets.tokenizer, num_texts=1)
-
-    @property
-    def _padding(self) -> Padding:
-        return padding_of(self.assets)
-
-    @property
-    def _room(self) -> int:
-        return self.max_length - self._template.num_special
-
-    def _labels(self, table: pa.Table, pieces: Pieces, cut: CutTokens) -> "Array":
+    def _label_tokens(self, table: pa.Table, pieces: Pieces, cut: CutTokens) -> "Array":
         by_word = self._reading.numbers(items_of(table[self.tags], name=self.tags))
         labels = by_word[pieces.words[cut.tokens]]
         is_first = pieces.is_first[cut.tokens]
@@ -156,20 +141,6 @@ class TagEncoder(Encoder):
             begin, inside = (np.flatnonzero(of_type & (marks.places == place)) for place in (BEGIN, INSIDE))
             numbers[begin] = inside
         return numbers
-
-    def _numbers(self, pieces: Pieces, cut: CutTokens) -> dict[str, pa.Array]:
-        return {
-            "row": pa.array(cut.rows, pa.int64()),
-            "length": pa.array(cut.lengths + self._template.num_special, pa.int32()),
-            "tokens": pa.array(pieces.lengths[cut.rows], pa.int32()),
-            "dropped": pa.array(np.zeros(len(cut.rows)), pa.int32()),
-        }
-
-
-def _spread(values: Ragged, places: "Array", *, like: "Mapping[str, Array]", fill: int) -> "Array":
-    spread = np.full(like["input_ids"].shape, fill, dtype=np.int64)
-    spread.reshape(-1)[places] = values.values
-    return spread
 
 
 @dataclass(frozen=True)
@@ -198,7 +169,7 @@ class CutTokens:
     """For each token, whether its word is answered in this feature; each word is in exactly one."""
 
 
-def pieces_of(by_word: Ragged, num_words: "Array") -> Pieces:
+def split_words(by_word: Ragged, num_words: "Array") -> Pieces:
     """Lay the tokens of words (packed) out by rows, the first `num_words[0]` words being those of row 0."""
     is_first = np.zeros(len(by_word.values), dtype=bool)
     is_first[by_word.starts] = True
@@ -211,37 +182,31 @@ def pieces_of(by_word: Ragged, num_words: "Array") -> Pieces:
 
 def cut_pieces(pieces: Pieces, *, room: int, stride: int) -> CutTokens:
     """Cut rows of more than `room` tokens into windows that share `stride` tokens."""
+    rooms = np.full(len(pieces.lengths), room)
+    plan = plan_windows(pieces.lengths, rooms, stride=stride, is_last_full=True)
     begins = np.cumsum(pieces.lengths) - pieces.lengths
-    within = pack(positions(np.zeros_like(begins), pieces.lengths), pieces.lengths)
-    cut = cut_texts([within], Windows(stride=stride), room=room)
-    windows, rows = cut.texts[0], cut.source
-    tokens = windows.values + np.repeat(begins[rows], windows.lengths)
-    if len(rows) == len(pieces.lengths):
-        return CutTokens(tokens, windows.lengths, rows, np.ones(len(tokens), dtype=bool))
-    context = _context(windows, pieces.lengths[rows])
-    best = _best_feature(pieces, tokens, windows.lengths, context)
-    feature_of = np.repeat(np.arange(len(rows)), windows.lengths)
-    return CutTokens(tokens, windows.lengths, rows, best[pieces.words[tokens]] == feature_of)
+    tokens = positions(begins[plan.source] + plan.starts, plan.lengths)
+    if len(plan.source) == len(pieces.lengths):
+        return CutTokens(tokens, plan.lengths, plan.source, np.ones(len(tokens), dtype=bool))
+    best = _best_feature(pieces, tokens, plan)
+    feature_of = np.repeat(np.arange(len(plan.source)), plan.lengths)
+    return CutTokens(tokens, plan.lengths, plan.source, best[pieces.words[tokens]] == feature_of)
 
 
-def _context(windows: Ragged, text_lengths: "Array") -> "Array":
-    """Tell how many tokens a window shows on the poorer side of each token; a side where the text ends lacks none."""
-    starts = windows.values[windows.starts]
-    place = positions(np.zeros_like(windows.starts), windows.lengths)
-    sizes = np.repeat(windows.lengths, windows.lengths)
-    is_cut_before = np.repeat(starts > 0, windows.lengths)
-    is_cut_after = np.repeat(starts + windows.lengths < text_lengths, windows.lengths)
-    plenty = np.iinfo(np.int64).max
-    before = np.where(is_cut_before, place, plenty)
-    after = np.where(is_cut_after, sizes - 1 - place, plenty)
-    return np.minimum(before, after)
-
-
-def _best_feature(pieces: Pieces, tokens: "Array", lengths: "Array", context: "Array") -> "Array":
-    """Give for each word the feature in which its first token has the most context; of equals the first."""
+def _best_feature(pieces: Pieces, tokens: Array, plan: WindowPlan) -> Array:
+    """Choose for each word the feature in which its first token has the most context; of equals the first."""
     firsts = np.flatnonzero(pieces.is_first[tokens])
     words = pieces.words[tokens[firsts]]
-    order = np.lexsort((firsts, -context[firsts], words))
+    order = np.lexsort((firsts, -_count_context(pieces, plan)[firsts], words))
     is_best = np.append(True, np.diff(words[order]) > 0) if len(order) else np.zeros(0, dtype=bool)
-    chosen = firsts[order][is_best]
-    return np.asarray(np.repeat(np.arange(len(lengths)), lengths)[chosen])
+    return np.asarray(np.repeat(np.arange(len(plan.source)), plan.lengths)[firsts[order][is_best]])
+
+
+def _count_context(pieces: Pieces, plan: WindowPlan) -> Array:
+    """Count the tokens that a window shows on the poorer side of each token; a side where the text ends lacks none."""
+    place = positions(np.zeros_like(plan.starts), plan.lengths)
+    sizes = np.repeat(plan.lengths, plan.lengths)
+    is_cut_before = np.repeat(plan.starts > 0, plan.lengths)
+    is_cut_after = np.repeat(plan.starts + plan.lengths < pieces.lengths[plan.source], plan.lengths)
+    plenty = np.iinfo(np.int64).max
+    return np.minimum(np.where(is_cut_before, place, plenty), np.where(is_cut_after, sizes - 1 - place, plenty))

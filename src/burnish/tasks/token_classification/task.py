@@ -74,13 +74,13 @@ class TokenClassification(Task):
         return HeadSpec("token_classification", len(profile.labels), objective, profile.labels)
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
+        from burnish.data.tokens.text import TextCodec
         from burnish.data.tokens.tokens import demand_tokenizer
+        from burnish.data.truncation import Head
         from burnish.tasks.token_classification.encoder import TagEncoder
 
-        options = {
-            name: getattr(self, name) for name in ("words", "tags", "max_length", "stride", "label_on", "impossible")
-        }
-        return TagEncoder(demand_tokenizer(assets), profile, **options)
+        codec = TextCodec(demand_tokenizer(assets), (self.words,), None, self.max_length, Head())
+        return TagEncoder(codec, profile, self.words, self.tags, self.stride, self.label_on, self.impossible)
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
         from burnish.tasks.token_classification.decoder import decode

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.tasks.question_answering.encoder import plan_windows
+from burnish.tasks.sequences import plan_windows
 
 SIZES = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 12)), min_size=1, max_size=6)
 
