@@ -41,6 +41,10 @@ def lean_attention(  # noqa: PLR0917  # transformers calls it so
     **options: Any,
 ) -> tuple[Tensor, Tensor | None]:
     """Attend; takes and gives what every attention function of `transformers` does."""
+    if dropout == 0.0 and torch.is_inference_mode_enabled() and not _is_special(module, options):
+        lengths = _token_counts(attention_mask, key)
+        if lengths is not None:
+            return _attend_unpadded(query, key, value, lengths, scaling=scaling), None
     if dropout == 0.0 or _is_special(module, options):
         return sdpa_attention_forward(
             module, query, key, value, attention_mask, dropout=dropout, scaling=scaling, **options
@@ -60,6 +64,31 @@ def lean_mask(*, q_length: int, mask_function: Callable[..., Any], **options: An
     """Make the mask to add: of one row where every token sees the same others, which is much less to read."""
     is_alike = mask_function is bidirectional_mask_function
     return eager_mask(q_length=1 if is_alike else q_length, mask_function=mask_function, **options)
+
+
+def _token_counts(mask: Tensor | None, key: Tensor) -> Tensor | None:
+    """Count the tokens of each row where padding follows them; None where a mask says anything else."""
+    if mask is None or mask.shape != (key.shape[0], 1, 1, key.shape[2]) or mask.dtype == torch.bool:
+        return None
+    is_token = mask[:, 0, 0] == 0
+    lengths = is_token.sum(dim=-1)
+    is_right = (is_token == (torch.arange(mask.shape[-1], device=mask.device) < lengths[:, None])).all()
+    return lengths if is_right else None
+
+
+def _attend_unpadded(query: Tensor, key: Tensor, value: Tensor, lengths: Tensor, *, scaling: float | None) -> Tensor:
+    """Attend within rows of one length at a time, so that no bit of an answer depends on what shares its batch.
+
+    With padding, sums are taken in another order, which in bfloat16 moves probabilities by a thousandth.
+    """
+    num_rows, heads, width, size = query.shape
+    found = query.new_zeros(num_rows, width, heads, size)
+    for length in set(lengths.tolist()):
+        rows = (lengths == length).nonzero()[:, 0]
+        asked, seen, read = (each.index_select(0, rows)[:, :, :length] for each in (query, key, value))
+        attended = nn.functional.scaled_dot_product_attention(asked, seen, read, scale=scaling)
+        found[rows, :length] = attended.transpose(1, 2)
+    return found
 
 
 def _fits_blocks(query: Tensor, mask: Tensor | None) -> bool:

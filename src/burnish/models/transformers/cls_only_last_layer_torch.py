@@ -45,8 +45,11 @@ def _forward(layer: Any, hidden: Tensor, attention_mask: Tensor | None = None, *
         scaling=seeing.scaling,
     )
     attended = layer.attention.output(seen.reshape(*first.shape[:-1], -1), first)
+    if len(attended) == 1 and torch.is_inference_mode_enabled():
+        # The product of a single row with a matrix is rounded differently.
+        attended = attended.expand(2, -1, -1)
     answer: Tensor = layer.feed_forward_chunk(attended)
-    return answer
+    return answer[: len(first)]
 
 
 def _heads(values: Tensor, seeing: Any) -> Tensor:
