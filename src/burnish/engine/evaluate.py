@@ -53,15 +53,16 @@ def infer_all(
         done = 0
         for draw in draws:
             for indices in mine:
-                pieces.append(_piece(infer, collate(indices, draw), indices.astype(np.int64) + draw.view * total))
+                pieces.append(infer_piece(infer, collate(indices, draw), indices.astype(np.int64) + draw.view * total))
                 done += len(indices)
                 progress(done, todo)
         return pieces
 
-    return _joined(world.gather(_joined(fitting(infer, answers))))
+    return join_pieces(world.gather(join_pieces(fitting(infer, answers))))
 
 
-def _piece(infer: Infer, batch: "Batch", parts: "Array") -> dict[str, "Array"]:
+def infer_piece(infer: Infer, batch: "Batch", parts: "Array") -> dict[str, "Array"]:
+    """Give the answers to one batch, and beside them what decoding needs of its features."""
     kept = {name: batch[name] for name in batch if name in ("row", "label", "weight") or name.startswith("at_")}
     # A part's number keeps windows and views of one row in one order, however batches were cut.
     beside = {"part": parts, **kept}
@@ -76,7 +77,8 @@ def _at_places(values: "Array", scored: "Array") -> "Array":
     return np.repeat(values, scored.sum(axis=1), axis=0)
 
 
-def _joined(pieces: Iterable[dict[str, "Array"]]) -> dict[str, "Array"]:
+def join_pieces(pieces: Iterable[dict[str, "Array"]]) -> dict[str, "Array"]:
+    """Put the answers of several batches one after the other."""
     columns: dict[str, list[Array]] = {}
     for piece in pieces:
         for name, values in piece.items():

@@ -36,6 +36,7 @@ PAGES = [
     "runs resume",
     "runs tag",
     "runs rm",
+    "serve",
     "ui",
     "check",
     "resume",

@@ -1,7 +1,7 @@
 """From the bytes of a request to the rows that can be used, and what is wrong with the others."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -57,6 +57,28 @@ class DecodedRows:
         """Raise DataError with every bad row, if there is any."""
         if self.errors:
             raise DataError(refusal(self.errors, num_rows=self.num_rows))
+
+    def split(self, counts: Sequence[int]) -> "list[DecodedRows]":
+        """Cut rows of several payloads apart, by the number of rows of each; errors count from 1 in their own."""
+        if len(counts) == 1:
+            return [self]
+        ends = np.cumsum(counts)
+        places = np.searchsorted(self.numbers, [0, *ends], side="right")
+        errors: dict[int, list[RowError]] = {}
+        for error in self.errors:
+            payload = int(np.searchsorted(ends, error.row))
+            row = error.row - int(ends[payload]) + counts[payload]
+            errors.setdefault(payload, []).append(replace(error, row=row))
+        return [
+            DecodedRows(
+                self.table.slice(low, high - low),
+                self.numbers[low:high] - (end - count),
+                count,
+                tuple(errors.get(payload, ())),
+                self.unused,
+            )
+            for payload, (low, high, end, count) in enumerate(zip(places[:-1], places[1:], ends, counts, strict=True))
+        ]
 
 
 @dataclass(frozen=True)

@@ -31,9 +31,16 @@ class Json:
 
     def decode(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> DecodedRows:
         """Read all rows of a document."""
-        document = parse_document(text_of(payload))
-        rows = _rows(document, columns)
+        return self.gather(self.read(payload, columns, limits=limits), columns)
+
+    def read(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> Sequence[Any]:
+        """Parse a document into its rows, of which nothing is known yet."""
+        rows = _rows(parse_document(text_of(payload)), columns)
         limits.check_rows(len(rows))
+        return rows
+
+    def gather(self, rows: Sequence[Any], columns: Sequence[ColumnSpec]) -> DecodedRows:
+        """Put parsed rows, also those of several documents, into columns."""
         return gather(rows, columns, read=partial(_listed if self.are_lists else _named, columns=columns))
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:

@@ -1,0 +1,60 @@
+"""`burnish serve`: artifacts behind HTTP."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+from burnish.cli.options import TrustCode, argument, find_target, option
+from burnish.cli.verb import Lines, verb
+
+
+@verb("serve", short_help="Answer predictions over HTTP.")
+def serve(
+    targets: Annotated[list[str], argument("[NAME=]TARGET", "A run or an artifact; several need names.")],
+    *,
+    host: Annotated[str, option("--host HOST", "Which address to listen on.")] = "127.0.0.1",
+    port: Annotated[
+        int | None, option("--port PORT", "0 takes a free one; default: AIP_HTTP_PORT or 8080.", min=0, max=65535)
+    ] = None,
+    deadline: Annotated[float, option("--deadline SECONDS", "Refuse what would wait longer (503).", min=0.01)] = 1.0,
+    max_bytes: Annotated[int, option("--max-bytes N", "The largest body that is read.", min=1)] = 16 << 20,
+    max_rows: Annotated[int, option("--max-rows N", "The most rows of one request.", min=1)] = 10_000,
+    api_key_file: Annotated[
+        Path | None, option("--api-key-file FILE", "Ask for one of these keys, one a line; or BURNISH_API_KEY.")
+    ] = None,
+    is_logging: Annotated[bool, option("--access-log", "Log every request, without its rows.")] = False,
+    is_logging_rows: Annotated[bool, option("--log-rows", "Log every request with the start of its body.")] = False,
+    trust_code: TrustCode = False,
+) -> Lines:
+    """Serve models over HTTP until Ctrl-C or SIGTERM; accepted requests are answered first."""
+    import os
+
+    from burnish.commands.serve import serve as command
+    from burnish.serve.settings import Settings, read_keys
+
+    settings = Settings(
+        deadline_seconds=deadline,
+        max_bytes=max_bytes,
+        max_rows=max_rows,
+        keys=read_keys(api_key_file, os.environ),
+        should_log_rows=is_logging_rows,
+    )
+    command(
+        [_found(target) for target in targets],
+        host=host,
+        port=port,
+        settings=settings,
+        trust_code=trust_code,
+        log=_log,
+        access=_log if is_logging or is_logging_rows else lambda line: None,
+    )
+    return ()
+
+
+def _found(target: str) -> str:
+    name, sign, place = target.partition("=")
+    return f"{name}={find_target(place)}" if sign and not Path(target).exists() else find_target(target)
+
+
+def _log(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

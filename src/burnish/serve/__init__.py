@@ -1,0 +1,1 @@
+"""Serves artifacts over HTTP."""

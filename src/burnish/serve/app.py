@@ -1,0 +1,219 @@
+"""Answers HTTP requests: predictions on a short way of their own, everything else by routes."""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from burnish.data.codecs.answers import dumped
+from burnish.serve.jobs import HttpReply, Job, problem
+from burnish.serve.metrics import Metrics
+from burnish.serve.model import ServedModel
+from burnish.serve.openapi import describe_api
+from burnish.serve.requests import BodyRefused, RowFormats, read_body, read_torchserve
+from burnish.serve.settings import Routes, Settings
+
+PAGE = Path(__file__).with_name("page")
+"""The files of the page at `/`: `index.html`, and what it loads from `/page/`."""
+_OPEN = ("/health/live", "/health/ready", "/ping", "/")
+"""What answers without a key."""
+
+
+class Api:
+    """The ASGI application; `models` are served under their names."""
+
+    def __init__(
+        self,
+        models: Sequence[ServedModel],
+        *,
+        settings: Settings,
+        routes: Routes,
+        metrics: Metrics,
+        formats: RowFormats,
+        log: Callable[[str], None],
+    ) -> None:
+        self.models = {model.name: model for model in models}
+        self.is_draining = False
+        self._settings = settings
+        self._metrics = metrics
+        self._formats = formats
+        self._log = log
+        self._open = frozenset({*_OPEN, *filter(None, [routes.health])})
+        self._asked = self._prediction_paths(routes)
+        self._counters: dict[tuple[str, int], Any] = {}
+        self._times = {path: metrics.seconds.labels(path) for path in self._asked}
+        self._others = self._routes(routes)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._others(scope, receive, send)
+            return
+        path = scope["path"]
+        if not (self._settings.allows(scope["headers"]) or path in self._open or path.startswith("/page/")):
+            await _send(send, problem(401, "this server asks for a key: send it as `Authorization: Bearer KEY`"))
+            return
+        asked = self._asked.get(path)
+        if asked is None or scope["method"] != "POST":
+            await self._others(scope, receive, send)
+            return
+        began = perf_counter()
+        reply, body = await self._predict(scope, receive, *asked)
+        await _send(send, reply, is_last=self.is_draining)
+        self._note(path, reply, body, seconds=perf_counter() - began)
+
+    async def _predict(
+        self, scope: Any, receive: Any, model: ServedModel, is_torchserve: bool
+    ) -> tuple[HttpReply, bytes]:
+        try:
+            body = await read_body(scope, receive, self._settings)
+            job = self._job(scope, body, model, is_torchserve=is_torchserve)
+        except BodyRefused as refused:
+            return refused.reply, b""
+        why = model.submit(job)
+        if why is not None:
+            return problem(503, f"{why}; try again later", retry_after=model.retry_after), body
+        return await job.waiter, body
+
+    def _job(self, scope: Any, body: bytes, model: ServedModel, *, is_torchserve: bool) -> Job:
+        now = perf_counter()
+        job = Job(
+            body,
+            *self._formats.find(scope["headers"]),
+            arrived=now,
+            deadline=now + self._settings.deadline_seconds,
+            waiter=asyncio.get_running_loop().create_future(),
+            is_partial=b"partial=true" in scope["query_string"].lower(),
+        )
+        if is_torchserve:
+            read_torchserve(job, model.pipeline.columns)
+        return job
+
+    def _note(self, path: str, reply: HttpReply, body: bytes, *, seconds: float) -> None:
+        self._times[path].observe(seconds)
+        counter = self._counters.get((path, reply.status))
+        if counter is None:
+            counter = self._counters[path, reply.status] = self._metrics.requests.labels(path, str(reply.status))
+        counter.inc()
+        rows = f" {body[:2000]!r}" if self._settings.should_log_rows else ""
+        self._log(f"POST {path} {reply.status} {len(body)} bytes {seconds * 1e3:.1f} ms{rows}")
+
+    def _prediction_paths(self, routes: Routes) -> Mapping[str, tuple[ServedModel, bool]]:
+        paths = {f"/v1/models/{name}:predict": (model, False) for name, model in self.models.items()}
+        paths |= {f"/predictions/{name}": (model, True) for name, model in self.models.items()}
+        if len(self.models) == 1:
+            only = next(iter(self.models.values()))
+            paths["/v1/predict"] = (only, False)
+            if routes.predict is not None:
+                paths.setdefault(routes.predict, (only, False))
+        return paths
+
+    def _routes(self, routes: Routes) -> Starlette:
+        get: dict[str, Callable[[Request], Any]] = {
+            "/": self._page,
+            "/health/live": self._live,
+            "/health/ready": self._ready,
+            "/ping": self._ping,
+            "/metrics": self._show_metrics,
+            "/openapi.json": self._openapi,
+            "/v1/models": self._list,
+            "/v1/models/{name}": self._model,
+            "/v1/models/{name}/signature": self._signature,
+            "/v1/signature": self._signature,
+        }
+        if routes.health is not None:
+            get.setdefault(routes.health, self._ready)
+        post = [Route(path, self._wrong_model, methods=["POST"]) for path in _WRONG_PATHS]
+        pages = [Mount("/page", StaticFiles(directory=PAGE))] if PAGE.is_dir() else []
+        return Starlette(
+            routes=[*(Route(path, show, methods=["GET"]) for path, show in get.items()), *post, *pages],
+            exception_handlers={HTTPException: _refuse, Exception: _refuse},
+        )
+
+    async def _page(self, request: Request) -> Response:
+        if (PAGE / "index.html").is_file():
+            return FileResponse(PAGE / "index.html")
+        return _json({"models": [*self.models], "api": "/openapi.json"})
+
+    async def _live(self, request: Request) -> Response:
+        return _json({"status": "alive"})
+
+    async def _ready(self, request: Request) -> Response:
+        return _json({"status": "shutting down" if self.is_draining else "ready"}, 503 if self.is_draining else 200)
+
+    async def _ping(self, request: Request) -> Response:
+        return _json({"status": "Healthy"})
+
+    async def _show_metrics(self, request: Request) -> Response:
+        text = await asyncio.to_thread(self._metrics.text)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def _openapi(self, request: Request) -> Response:
+        return _json(describe_api([*self.models.values()], self._asked, has_keys=bool(self._settings.keys)))
+
+    async def _list(self, request: Request) -> Response:
+        return _json({"models": [*self.models]})
+
+    async def _model(self, request: Request) -> Response:
+        return _json({"name": self._chosen(request).name, "ready": not self.is_draining})
+
+    async def _signature(self, request: Request) -> Response:
+        return _json(self._chosen(request).predictor.signature.model_dump(mode="json"))
+
+    async def _wrong_model(self, request: Request) -> Response:
+        name = request.path_params.get("name")
+        names = ", ".join(self.models)
+        if name is None:
+            raise HTTPException(404, f"several models are served; ask one at /v1/models/NAME:predict: {names}")
+        raise HTTPException(404, f"no model is called {name!r}; there is {names}")
+
+    def _chosen(self, request: Request) -> ServedModel:
+        name = request.path_params.get("name")
+        if name is None and len(self.models) == 1:
+            return next(iter(self.models.values()))
+        if name is None:
+            names = ", ".join(self.models)
+            raise HTTPException(404, f"several models are served; ask for /v1/models/NAME/signature: {names}")
+        if name not in self.models:
+            raise HTTPException(404, f"no model is called {name!r}; there is {', '.join(self.models)}")
+        return self.models[name]
+
+
+_WRONG_PATHS = ("/v1/predict", "/v1/models/{name}:predict", "/predictions/{name}")
+
+
+def _json(document: object, status: int = 200) -> Response:
+    return Response(dumped(document) + "\n", status, media_type="application/json")
+
+
+def _refuse(request: Request, error: Exception) -> Response:
+    """Say in a sentence what a route has no answer to."""
+    if not isinstance(error, HTTPException):
+        reply = problem(500, "the request could not be answered because of a bug in burnish")
+        return Response(reply.body, 500, media_type="application/json")
+    sentences = {
+        "Not Found": f"there is nothing at {request.url.path}; /openapi.json lists what there is",
+        "Method Not Allowed": f"{request.url.path} does not answer {request.method}",
+    }
+    body = problem(error.status_code, sentences.get(error.detail, error.detail)).body
+    return Response(body, error.status_code, media_type="application/json", headers=error.headers)
+
+
+async def _send(send: Any, reply: HttpReply, *, is_last: bool = False) -> None:
+    headers = [(b"content-type", reply.content_type), (b"content-length", str(len(reply.body)).encode())]
+    if reply.retry_after is not None:
+        headers.append((b"retry-after", str(reply.retry_after).encode()))
+    if reply.status == 401:
+        headers.append((b"www-authenticate", b"Bearer"))
+    if is_last:  # so that a client opens its next connection elsewhere
+        headers.append((b"connection", b"close"))
+    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.body", "body": reply.body})

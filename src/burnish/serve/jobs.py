@@ -1,0 +1,105 @@
+"""A request that waits for its answer, the parts of it that are computed one by one, and what is sent back."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from burnish.data.codecs.answers import dumped
+from burnish.data.codecs.decoded import DecodedRows, RowError, refusal
+from burnish.data.codecs.formats import RowCodec
+from burnish.spec.values import Array
+
+JSON = b"application/json"
+_LISTED = 100
+Style = Literal["full", "names", "name"]
+"""Whole answers in the form that goes with the rows; or only what is predicted: of all rows, or of the only one."""
+
+
+@dataclass(frozen=True)
+class HttpReply:
+    """What is sent back."""
+
+    status: int
+    body: bytes
+    content_type: bytes = JSON
+    retry_after: int | None = None
+    """Seconds after which a refused request may be sent again."""
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """One request for predictions; workers fill in what becomes of it."""
+
+    payload: bytes
+    codec: RowCodec
+    content_type: bytes
+    """Of the answer."""
+    arrived: float
+    deadline: float
+    """When it is refused unless its computation has begun."""
+    waiter: Any
+    """The future that the connection waits for."""
+    is_partial: bool = False
+    style: Style = "full"
+    rows: DecodedRows | None = None
+    features: pa.Table | None = None
+    num_waiting: int = 0
+    """How many of its parts are still to be computed."""
+    pieces: list[dict[str, Array]] = field(default_factory=list)
+    reply: HttpReply | None = None
+
+    @property
+    def table(self) -> pa.Table:
+        """The rows that can be used."""
+        assert self.rows is not None, "rows are read before anything else"
+        return self.rows.table
+
+    def refuse(self, status: int, sentence: str, *, retry_after: int | None = None, **more: object) -> None:
+        """Answer with what is wrong."""
+        self.reply = problem(status, sentence, retry_after=retry_after, **more)
+
+    def refuse_rows(self) -> None:
+        """Answer with everything that is wrong with the rows."""
+        assert self.rows is not None
+        errors = self.rows.errors
+        summary = refusal(errors, num_rows=self.rows.num_rows).split("\n", 1)[0]
+        shown = [row_problem(error) for error in errors[:_LISTED]]
+        more = {"more": len(errors) - _LISTED} if len(errors) > _LISTED else {}
+        self.refuse(422, f"{summary}; add ?partial=true to predict the others", rows=shown, **more)
+
+
+@dataclass(slots=True, eq=False)
+class Chunk:
+    """Features of one job that are computed together."""
+
+    job: Job
+    features: pa.Table
+    """Those of several jobs, which were encoded together."""
+    indices: Array
+    length: int
+    """The longest, in tokens."""
+    turn: float
+    """When it came; later parts of a long request give way to requests that came meanwhile."""
+    num_bytes: float
+
+    @property
+    def tokens(self) -> int:
+        """Count tokens with the padding within the chunk."""
+        return self.length * len(self.indices)
+
+
+def problem(status: int, sentence: str, *, retry_after: int | None = None, **more: object) -> HttpReply:
+    """Say in JSON what is wrong."""
+    return HttpReply(status, (dumped({"error": sentence, **more}) + "\n").encode(errors="replace"), JSON, retry_after)
+
+
+def row_problem(error: RowError) -> Mapping[str, object]:
+    """Name row and field of one fault."""
+    place: dict[str, object] = {"row": error.row}
+    if error.line is not None:
+        place["line"] = error.line
+    if error.column is not None:
+        place["field"] = error.column
+    return {**place, "error": error.what}

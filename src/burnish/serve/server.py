@@ -1,0 +1,156 @@
+"""Puts a server together from artifacts, serves until it is asked to stop, and answers what it accepted."""
+
+import asyncio
+import signal
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from uvicorn import Config, Server
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from burnish.artifact.predictor import load_all
+from burnish.errors import ServeError
+from burnish.serve.app import Api
+from burnish.serve.jobs import problem
+from burnish.serve.metrics import Metrics
+from burnish.serve.model import ServedModel, golden_rows
+from burnish.serve.requests import RowFormats
+from burnish.serve.settings import Routes, Settings
+
+_LINGER_SECONDS = 0.5
+"""How long connections that are open may still send requests after the signal to stop."""
+_HEADER_SECONDS = 10.0
+
+
+def build_api(
+    artifacts: Mapping[str, Path],
+    *,
+    settings: Settings,
+    routes: Routes,
+    trust_code: bool,
+    log: Callable[[str], None],
+    access: Callable[[str], None],
+) -> Api:
+    """Load each artifact, which proves itself, measure it, and start to answer; a task of several is `NAME.TASK`."""
+    metrics, models = Metrics(), []
+    for name, path in artifacts.items():
+        log(f"loading {name} from {path}")
+        for task, predictor in load_all(path, trust_code=trust_code).items():
+            full = f"{name}.{task}" if task else name
+            model = ServedModel(
+                full,
+                predictor,
+                samples=golden_rows(path, task),
+                settings=settings,
+                metrics=metrics.add_model(full, predictor.signature),
+                log=log,
+            )
+            models.append(model)
+    for model in models:
+        model.start()
+    return Api(models, settings=settings, routes=routes, metrics=metrics, formats=RowFormats(), log=access)
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Take an address before anything is loaded; port 0 takes one that is free."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise ServeError(
+            f"{host}:{port} cannot be listened on ({error.strerror or error}); choose another with --host and --port"
+        ) from error
+
+
+def run_server(api: Api, listener: socket.socket, *, log: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT."""
+    config = Config(
+        api,
+        http=PatientProtocol,
+        loop="uvloop",
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        ws="none",
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=30,
+        server_header=False,
+    )
+    DrainingServer(config, api, log).run(sockets=[listener])
+    for model in api.models.values():
+        model.close()
+    log("every accepted request was answered")
+
+
+class DrainingServer(Server):
+    """Stop at a signal as behind a load balancer: refuse to be ready, answer what comes for a moment, then end."""
+
+    def __init__(self, config: Config, api: Api, log: Callable[[str], None]) -> None:
+        super().__init__(config)
+        self._api = api
+        self._log = log
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Drain at a signal, and leave with exit code 0."""
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(each, self._drain, each)
+        yield
+
+    def _drain(self, number: int) -> None:
+        if self._api.is_draining:
+            self.force_exit = self.should_exit = True
+            return
+        self._log(f"{signal.Signals(number).name}: no new connections are taken, and open requests are answered")
+        self._api.is_draining = True
+        for server in self.servers:
+            server.close()
+        asyncio.get_running_loop().call_later(_LINGER_SECONDS, setattr, self, "should_exit", True)
+
+
+class PatientProtocol(HttpToolsProtocol):
+    """HTTP/1.1 with a limit on the time until the headers are there, and with answers to clients that sent all."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Wait for headers."""
+        super().connection_made(transport)
+        self._timer = self.loop.call_later(_HEADER_SECONDS, self._give_up)
+
+    def on_headers_complete(self) -> None:
+        """Stop waiting."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        super().on_headers_complete()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio allows it
+        """Keep the connection of a client that has sent its request and waits for the answer."""
+        if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
+            return False
+        self.cycle.keep_alive = False
+        return True
+
+    def send_400_response(self, msg: str) -> None:
+        """Say it in JSON, as everything else."""
+        body = problem(400, "this is not an HTTP/1.1 request").body
+        head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
+        self.transport.write(f"{head}\r\nconnection: close\r\n\r\n".encode() + body)
+        self.transport.close()
+
+    def _give_up(self) -> None:
+        body = problem(408, f"no request arrived within {_HEADER_SECONDS:g} seconds").body
+        head = f"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
+        self.transport.write(f"{head}\r\nconnection: close\r\n\r\n".encode() + body)
+        self.transport.close()
