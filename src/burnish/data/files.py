@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from burnish.data.options import FURTHER, Limit, Names, SplitPlan, Values
+from burnish.data.options import FURTHER, AuditLevel, Limit, Names, SplitPlan, Values
 from burnish.data.sources.address import PACKAGE, DataFile
 from burnish.spec.component import Component
 from burnish.spec.protocols import DataRequest
@@ -69,6 +69,8 @@ class Files(Component):
     bad_rows: Literal["error", "skip"] = "error"
     max_bad_share: Annotated[float, Field(ge=0, le=1)] = 0.01
     """With `bad_rows: skip`, refuse if more than this share of a split is bad."""
+    audit: AuditLevel = "warn"
+    """What to do about rows of one split that occur, or nearly, in train, and about equal inputs with other labels."""
 
     @field_validator("train")
     @classmethod

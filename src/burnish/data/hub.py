@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation
 
-from burnish.data.options import FURTHER, Limit, SplitPlan, Values
+from burnish.data.options import FURTHER, AuditLevel, Limit, SplitPlan, Values
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import DataRequest, DataSource
 from burnish.spec.values import Splits
@@ -38,6 +38,8 @@ class Hub(Component):
     limit: Limit = Limit()
     filter: Mapping[str, Values] = {}
     cache_dir: str | None = None
+    audit: AuditLevel = "warn"
+    """What to do about rows of one split that occur, or nearly, in train, and about equal inputs with other labels."""
 
     def load(self, request: DataRequest) -> Splits:
         """Download or reuse the cache, and split; raise DataError if it cannot be had."""
@@ -58,6 +60,8 @@ class Glue(Component):
     bad_rows: Literal["error", "skip"] = "error"
     max_bad_share: Annotated[float, Field(ge=0, le=1)] = 0.01
     """With `bad_rows: skip`, refuse if more than this share of a split is bad."""
+    audit: AuditLevel = "warn"
+    """What to do about rows of one split that occur, or nearly, in train, and about equal inputs with other labels."""
 
     def load(self, request: DataRequest) -> Splits:
         """Read train and dev. Test has no published labels, so there is none."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Self, TypeVar
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, PositiveInt
 
@@ -12,6 +12,7 @@ from burnish.spec.interval import TextValue
 NAMES = ("train", "validation", "test")
 _KNOWN = ", ".join(NAMES)
 T = TypeVar("T")
+AuditLevel = Literal["off", "warn", "error"]
 _WANTED = 'must be a share like "10%" or 0.1, or a number of rows like 500'
 
 

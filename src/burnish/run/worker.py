@@ -99,17 +99,21 @@ def _train(directory: RunDirectory, world: World, *, is_changed_data_accepted: b
     # Torch takes seconds to load: a plan that cannot be read, or a directory that is taken, was refused before.
     from burnish.report.build import compare, write_page
     from burnish.run.attempt import find_start, train
+    from burnish.run.audit import audit_data, score_without_repeated
     from burnish.run.finish import finish
     from burnish.run.ranks import prepare_in_turn
 
     start = find_start(run, is_changed_data_accepted=is_changed_data_accepted)
     data = prepare_in_turn(run, trained_on=start.trained_on)
+    if run.is_first and start.checkpoint is None:
+        audit_data(run, data)
     trained = train(run, data, start.checkpoint)
     reason = trained.ended.reason
     if reason in COMPLETE:
         outcomes = finish(trained)
         if run.is_first:
             compare(trained, outcomes)
+            score_without_repeated(trained.scorer, outcomes, run)
     sinks.close()
     if run.is_first:
         seconds = time.monotonic() - began

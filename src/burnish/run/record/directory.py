@@ -130,6 +130,11 @@ class RunDirectory:
         return self.path / "STOP"
 
     @property
+    def audit(self) -> Path:
+        """What the data audit found, and the scores without the rows that training has seen."""
+        return self.path / "audit.json"
+
+    @property
     def tags(self) -> Path:
         """Words that a user gave it."""
         return self.path / "tags.json"

@@ -75,8 +75,8 @@ def sheet_to_json(sheet: ScoreSheet) -> dict[str, object]:
     return {
         "headline": sheet.headline,
         "is_lower_better": sheet.is_lower_better,
-        "scores": {split: _scores_to_json(scores) for split, scores in sheet.scores.items()},
-        "baselines": {name: _scores_to_json(scores) for name, scores in sheet.baselines.items()},
+        "scores": {split: scores_to_json(scores) for split, scores in sheet.scores.items()},
+        "baselines": {name: scores_to_json(scores) for name, scores in sheet.baselines.items()},
         **({"times": {name: asdict(times) for name, times in sheet.times.items()}} if sheet.times else {}),
     }
 
@@ -95,7 +95,8 @@ def sheet_from_json(document: object) -> ScoreSheet | None:
         return None
 
 
-def _scores_to_json(scores: Scores) -> dict[str, object]:
+def scores_to_json(scores: Scores) -> dict[str, object]:
+    """Write scores with their intervals; numbers that JSON has no word for become strings."""
     return {
         name: {
             "value": None if math.isnan(score.value) else _number(score.value),

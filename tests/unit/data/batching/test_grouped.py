@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.batching.mixture import Grouped
+from burnish.spec.protocols import Encoder
 from burnish.spec.values import Outcome, RandomKey, RowFault, RowOrigins, Rows
 
 
-class Doubling:
+class Doubling(Encoder):
     """Encode a column as twice its values."""
 
     key: ClassVar = {"by": 2}

@@ -1,0 +1,86 @@
+"""Audits the data of a run before it trains, and scores it without the rows that training has seen when it is over."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from burnish.data.inspection.audit import Audit, Repeated, audit
+from burnish.errors import DataError
+from burnish.run.context import RunContext
+from burnish.run.predicting.scoring import Scorer
+from burnish.run.preparation.prepared_data import PreparedData, PreparedTask
+from burnish.run.record.directory import read_json, write_json
+from burnish.run.record.result import scores_to_json
+from burnish.spec.experiment import Experiment
+from burnish.spec.parts import named, parts_of
+from burnish.spec.values import Outcome
+
+_MOST_SHOWN = 3
+
+
+def audit_data(run: RunContext, data: PreparedData) -> None:
+    """Look for duplicates between splits and for contradictory labels; note them, or refuse them if asked to."""
+    experiments = parts_of(run.experiment)
+    found: dict[str, Any] = {}
+    refused = []
+    for name, part in data.parts.items():
+        level = getattr(experiments[name].data, "audit", "off")
+        audited = _audit(experiments[name], part) if level != "off" else None
+        if audited is None:
+            continue
+        sentences = [named(name, each) if name else each for each in _describe(audited, part)]
+        repeated = {split: np.flatnonzero(each.is_repeated).tolist() for split, each in audited.repeated.items()}
+        found[name] = {"findings": sentences, "repeated": {split: rows for split, rows in repeated.items() if rows}}
+        if level == "error":
+            refused += sentences
+        else:
+            for sentence in sentences:
+                run.sinks.note(sentence)
+    if refused:
+        raise DataError("data.audit is `error`, and the audit found:\n  " + "\n  ".join(refused))
+    write_json(run.directory.audit, {"tasks": found})
+
+
+def score_without_repeated(scorer: Scorer, outcomes: Mapping[str, Mapping[str, Outcome]], run: RunContext) -> None:
+    """Score each held-out split again without its repeated rows, and write that next to the findings."""
+    known = read_json(run.directory.audit)
+    if not isinstance(known, dict) or not any(each["repeated"] for each in known["tasks"].values()):
+        return
+    scores = {}
+    for split, by_task in outcomes.items():
+        rows = {task: known["tasks"].get(task, {}).get("repeated", {}).get(split, []) for task in by_task}
+        kept = {task: outcome.part(~np.isin(outcome.rows, rows[task])) for task, outcome in by_task.items()}
+        if any(rows.values()) and all(len(outcome.rows) for outcome in kept.values()):
+            scores[split] = scores_to_json(scorer.scored(kept))
+    write_json(run.directory.audit, {**known, "scores_without_repeated": scores})
+
+
+def _audit(experiment: Experiment, part: PreparedTask) -> Audit | None:
+    """None where there is nothing to leak, as in a language model's texts, or more rows than memory holds."""
+    task = experiment.task
+    inputs = part.profile.inputs or task.input_columns
+    if set(task.training_columns) <= set(inputs) or any(rows.held for rows in part.rows.values()):
+        return None
+    labels = [task.stratify] if task.stratify else []
+    return audit({split: rows.table for split, rows in part.rows.items()}, inputs=inputs, labels=labels)
+
+
+def _describe(found: Audit, part: PreparedTask) -> Iterator[str]:
+    train = part.rows["train"].places
+    for split, repeated in found.repeated.items():
+        places = part.rows[split].places
+        for kind, which in _kinds(repeated):
+            rows = np.flatnonzero(which)
+            if len(rows):
+                shown = [f"{places.describe(row)} ({train.describe(repeated.twin[row])})" for row in rows[:_MOST_SHOWN]]
+                share = f"{len(rows):,} of the {len(which):,} rows of {split} ({len(rows) / len(which):.1%})"
+                yield f"{share} {kind} in train, which can make scores on it too good: {', '.join(shown)}"
+    if found.conflicts:
+        pairs = [f"{train.describe(a)} and {train.describe(b)}" for a, b in found.conflicts[:_MOST_SHOWN]]
+        yield f"{len(found.conflicts):,} inputs of train occur with different labels: {', '.join(pairs)}"
+
+
+def _kinds(repeated: Repeated) -> tuple[tuple[str, Any], tuple[str, Any]]:
+    is_near = repeated.is_repeated & ~repeated.is_exact
+    return ("also occur", repeated.is_exact), ("occur almost word for word", is_near)

@@ -1,0 +1,61 @@
+"""The data audit in a real run: what leaks is noted with its place, refused if asked, and taken out of a second score."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from burnish.commands.train import train
+from burnish.errors import DataError
+from burnish.spec.events import Event, Noted
+
+CONFIG = """\
+task: {{type: tabular, target: y, importance: 0}}
+model: linear
+runtime: {{threads: 1}}
+train: {{length: 20 steps, batch: 16}}
+data: {{train: {folder}/train.csv, validation: {folder}/valid.csv, test: {folder}/test.csv{more}}}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Rows of train, of which two occur in test, and one of train has a second label."""
+    train = [f"{a},{a * 7 % 11},{'high' if a % 3 else 'low'}" for a in range(60)]
+    (tmp_path / "train.csv").write_text("\n".join(["a,b,y", *train, "0,0,high"]) + "\n")
+    others = [f"{a}.5,{a * 5 % 9},{'high' if a % 3 else 'low'}" for a in range(30)]
+    (tmp_path / "valid.csv").write_text("\n".join(["a,b,y", *others]) + "\n")
+    (tmp_path / "test.csv").write_text("\n".join(["a,b,y", *[f"1{row}" for row in others], train[4], train[5]]) + "\n")
+    return tmp_path
+
+
+def run(folder: Path, *, more: str = "") -> tuple[Path, list[str]]:
+    (folder / "config.yaml").write_text(CONFIG.format(folder=folder, more=more))
+    events: list[Event] = []
+    result = train(str(folder / "config.yaml"), directory=folder / "run", watch=events.append)
+    return result.directory, [event.message for event in events if isinstance(event, Noted)]
+
+
+def test_what_leaks_is_noted_with_its_place_and_left_out_of_a_second_score(folder: Path) -> None:
+    directory, notes = run(folder)
+    (leak,) = (note for note in notes if "also occur in train" in note)
+    assert leak.startswith("2 of the 32 rows of test (6.2%)")
+    assert "test.csv:32 (" in leak
+    assert "train.csv:6" in leak
+    assert any("1 inputs of train occur with different labels" in note for note in notes)
+    written = json.loads((directory / "audit.json").read_text())
+    assert written["tasks"][""]["repeated"] == {"test": [30, 31]}
+    assert set(written["scores_without_repeated"]) == {"test"}
+    assert "also occur in train" in (directory / "report.html").read_text()
+
+
+def test_an_audit_that_must_find_nothing_refuses_before_training(folder: Path) -> None:
+    with pytest.raises(DataError, match=r"rows of test[\s\S]*different labels"):
+        run(folder, more=", audit: error")
+    assert not (folder / "run" / "checkpoints").exists()
+
+
+def test_an_audit_can_be_left_out(folder: Path) -> None:
+    directory, notes = run(folder, more=", audit: off")
+    assert not any("occur" in note for note in notes)
+    assert json.loads((directory / "audit.json").read_text()) == {"tasks": {}}
