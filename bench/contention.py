@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from bench.harness.blocks import Block, compare_rates
 from bench.harness.contest import Contestant, Entrant, started
 from bench.harness.pairs import take_turns
 from bench.harness.stage import Stage, staged
@@ -14,7 +15,6 @@ from bench.table_synthetic import write_table
 from bench.tables import spread
 from burnish.commands.bench import Spread
 from burnish.commands.config import check
-from burnish.commands.workers.speed import Block
 
 _OPENMP_DEFAULT = {"GOMP_SPINCOUNT": "300000"}
 """What GNU OpenMP does when nobody says how threads wait."""
@@ -82,8 +82,8 @@ def _line(name: str, results: Mapping[str, Sequence[Block]]) -> str:
     cells = [
         spread(Spread.of(rates["quiet"]), 1),
         spread(Spread.of(rates["busy"]), 1),
-        spread(Spread.of_ratios(rates["quiet"], rates["default quiet"]), 2),
-        spread(Spread.of_ratios(rates["busy"], rates["quiet"]), 2),
+        spread(compare_rates(rates["quiet"], rates["default quiet"]), 2),
+        spread(compare_rates(rates["busy"], rates["quiet"]), 2),
         f"{rates['default busy'][0] / Spread.of(rates['default quiet']).median:.2f}",
     ]
     return f"| {name} | {' | '.join(cells)} |"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
 
+from bench.harness.blocks import compare_rates
 from bench.harness.pairs import take_turns
 from bench.tables import spread
 from burnish.commands.bench import Spread
@@ -31,7 +32,7 @@ def startup(experiment: str = "demo/reviews", *, rounds: int, tell: Callable[[st
     yield f"| what | seconds | times {_PYTHON} | times {_TORCH} |"
     yield "| --- | ---: | ---: | ---: |"
     for name, seconds in results.items():
-        ratios = [spread(Spread.of_ratios(seconds, results[each]), 1, unit="x") for each in (_PYTHON, _TORCH)]
+        ratios = [spread(compare_rates(seconds, results[each]), 1, unit="x") for each in (_PYTHON, _TORCH)]
         yield f"| {name} | {spread(Spread.of(seconds), 2)} | {' | '.join(ratios)} |"
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bench.harness.blocks import compare_rates
 from bench.harness.pairs import take_turns
 from bench.table_synthetic import write_table
 from bench.tables import spread
@@ -44,7 +45,7 @@ def _against_rows(folder: Path, *, rounds: int, rows: int, tell: Tell) -> Iterat
         ours, *others = found.values()
         told = [spread(Spread.of(ours), 0)]
         for theirs in others:
-            told += [spread(Spread.of(theirs), 0), spread(Spread.of_ratios(ours, theirs), 1, unit="x")]
+            told += [spread(Spread.of(theirs), 0), spread(compare_rates(ours, theirs), 1, unit="x")]
         yield f"| {network}, {batch:,} | {' | '.join(told)} |"
 
 
@@ -64,7 +65,7 @@ def _growth(folder: Path, *, rounds: int, sizes: Sequence[int], tell: Tell) -> I
 def _grown(size: int, ours: Sequence[Turn], theirs: Sequence[Turn]) -> str:
     table = theirs[0]["table_bytes"]
     stages = [f"{_median(ours, name):.2f} s" for name in ("read", "train", "evaluate")]
-    ratio = Spread.of_ratios([_total(turn) for turn in ours], [_total(turn) for turn in theirs])
+    ratio = compare_rates([_total(turn) for turn in ours], [_total(turn) for turn in theirs])
     their_time = f"{Spread.of([_total(turn) for turn in theirs]).median:.2f} s"
     cells = [f"{size:,}", *stages, their_time, spread(ratio, 2, unit="x"), *_memory(ours[0], theirs[0], table=table)]
     return f"| {' | '.join(cells)} |"

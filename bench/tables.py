@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
+from bench.harness.blocks import Block, compare_rates
 from burnish.commands.bench import Spread
-from burnish.commands.workers.speed import Block
 
 
 def rates(name: str, results: Mapping[str, Sequence[Block]], *, ours: str) -> list[str]:
@@ -11,7 +11,7 @@ def rates(name: str, results: Mapping[str, Sequence[Block]], *, ours: str) -> li
     mine = [block.rate for block in results[ours]]
     return [
         f"| {name} | {each} | {spread(Spread.of([block.rate for block in blocks]), 1)} | "
-        f"{'' if each == ours else spread(Spread.of_ratios(mine, [block.rate for block in blocks]), 2, unit='x')} |"
+        f"{'' if each == ours else spread(compare_rates(mine, [block.rate for block in blocks]), 2, unit='x')} |"
         for each, blocks in results.items()
     ]
 

@@ -12,11 +12,11 @@ import datasets
 import pyarrow as pa
 from transformers import AutoTokenizer
 
+from bench.harness.blocks import Block
 from bench.harness.pairs import take_turns
 from bench.sets import DataSet
 from bench.tables import RATES_HEAD, rates
 from burnish.commands.config import check
-from burnish.commands.workers.speed import Block
 from burnish.data.cache.features import FeatureCache
 from burnish.dist.world import available_cores
 from burnish.run.preparation.prepare import Preparation

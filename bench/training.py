@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from bench.harness.blocks import Block, compare_rates
 from bench.harness.contest import Entrant, started
 from bench.harness.pairs import fastest, take_turns
 from bench.harness.roof_torch import TRAINING_PASSES
@@ -10,7 +11,6 @@ from bench.sets import DataSet
 from bench.tables import RATES_HEAD, rates, spread
 from burnish.commands.bench import Spread
 from burnish.commands.config import check
-from burnish.commands.workers.speed import Block
 
 OURS = "Burnish"
 _WORKERS = (0, 1)
@@ -103,7 +103,7 @@ def _roof_lines(name: str, results: Mapping[str, list[Block]], stage: Stage) -> 
         cells = [
             spread(Spread.of(peak), 0, scale=1e-9),
             spread(Spread.of(model), 0, scale=1e-9) if is_used else "",
-            spread(Spread.of_ratios(model, peak), 1, unit="%", scale=100) if is_used else "",
+            spread(compare_rates(model, peak), 1, unit="%", scale=100) if is_used else "",
             spread(waited, 1, unit="%", scale=100) if is_used else "",
         ]
         yield f"| {name} | {precision} | {' | '.join(cells)} |"

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from burnish.commands.workers.speed import Block
+from bench.harness.blocks import Block
 from burnish.errors import LaunchError
 from burnish.launch.local import start_worker
 from burnish.run.record.ending import error_of

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from time import perf_counter
 from typing import Any, TextIO
 
-from burnish.commands.workers.speed import Block
+from bench.harness.blocks import Block
 from burnish.errors import BurnishError
 from burnish.launch.module_path import find_modules_here
 from burnish.run.record.ending import refusal

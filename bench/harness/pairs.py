@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from burnish.commands.workers.speed import Block
+from bench.harness.blocks import Block
 
 T = TypeVar("T")
 

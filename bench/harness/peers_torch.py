@@ -22,8 +22,9 @@ from transformers import (
 from transformers.trainer_pt_utils import LengthGroupedSampler, get_length_grouped_indices
 from transformers.utils import logging
 
+from bench.harness.blocks import Block
 from bench.harness.contestant import Referee
-from burnish.commands.workers.speed import Block, Sample, num_threads, take_sample
+from burnish.commands.workers.speed import Sample, num_threads, take_sample
 from burnish.run.build import build_stream
 from burnish.run.predicting.scoring import Scorer
 from burnish.spec.values import RandomKey
@@ -81,12 +82,19 @@ def pipe(request: Mapping[str, Any], referee: Referee) -> None:
     dtype = torch.bfloat16 if request.get("bf16") else torch.float32
     device = "cuda" if torch.cuda.is_available() else "cpu"
     answers = pipeline("text-classification", model=request["model"], device=device, dtype=dtype)
-    texts = sample.texts
+    texts = _texts(sample)
     asked: list[Any] = (
         texts[0] if len(texts) == 1 else [{"text": a, "text_pair": b} for a, b in zip(*texts, strict=True)]
     )
     options = {"batch_size": request.get("batch_size", 1), "truncation": True, "max_length": request["max_length"]}
     referee.repeat(lambda: answers(asked, **options), lengths=sample.lengths)
+
+
+def _texts(sample: Sample) -> list[list[str]]:
+    """Give the columns that a prediction reads, as text."""
+    table = sample.scorer.prepared.rows["train"].table
+    rows = sample.scorer.prepared.features["train"]["row"].to_numpy()
+    return [table[name].take(rows).to_pylist() for name in sample.experiment.task.input_columns]
 
 
 def _set_up(request: Mapping[str, Any]) -> Sample:

@@ -10,8 +10,8 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 from transformers import AutoConfig, AutoModelForSequenceClassification
 
+from bench.harness.blocks import Block
 from bench.harness.contestant import Referee
-from burnish.commands.workers.speed import Block
 from burnish.models.transformers.hf_logging_torch import quiet
 from burnish.spec.values import Array
 

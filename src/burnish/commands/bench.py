@@ -30,11 +30,6 @@ class Spread:
         """Summarise figures; there must be at least one."""
         return cls(statistics.median(values), min(values), max(values))
 
-    @classmethod
-    def of_ratios(cls, ours: Sequence[float], theirs: Sequence[float]) -> "Spread":
-        """Summarise ours / theirs, each ratio of two figures that were taken in the same round."""
-        return cls.of([mine / other for mine, other in zip(ours, theirs, strict=True)])
-
     def figures(self, digits: int, *, scale: float = 1.0) -> tuple[str, str, str]:
         """Write median, least and most, each times `scale`."""
         median, low, high = (f"{value * scale:,.{digits}f}" for value in (self.median, self.low, self.high))

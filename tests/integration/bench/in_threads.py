@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from queue import Queue
 from typing import Any
 
+from bench.harness.blocks import Block
 from bench.harness.contest import Entrant
-from burnish.commands.workers.speed import Block
 
 WAIT_SECONDS = 60
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench.harness.blocks import Block
 from bench.harness.roof_torch import forward_flops
 from bench.harness.stage import Stage, staged
 from burnish.commands.config import check
-from burnish.commands.workers.speed import Block
 from tests.integration.bench.in_threads import started
 from tests.project import make_project
 

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from bench.harness.blocks import Block
 from bench.harness.contestant import Referee
-from burnish.commands.workers.speed import Block
 from burnish.errors import DataError
 
 

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench.harness.blocks import Block, compare_rates
 from bench.harness.pairs import fastest, order_of, take_turns
 from burnish.commands.bench import Spread
-from burnish.commands.workers.speed import Block
 
 
 def test_everyone_has_a_turn_in_every_round_and_what_warms_up_is_not_kept() -> None:
@@ -33,20 +33,20 @@ def test_every_two_change_places_from_one_round_to_the_next(names: list[str], nu
 def test_a_machine_that_slows_down_does_not_change_the_ratio() -> None:
     moods = [1.0, 1.7, 0.6, 2.0, 1.1]
     ours, theirs = ([speed * mood for mood in moods] for speed in (40.0, 10.0))
-    ratio = Spread.of_ratios(ours, theirs)
+    ratio = compare_rates(ours, theirs)
     assert (ratio.median, ratio.low, ratio.high) == pytest.approx((4.0, 4.0, 4.0))
 
 
 @given(st.lists(st.tuples(st.floats(0.1, 1e6), st.floats(0.1, 1e6)), min_size=1, max_size=9))
 def test_a_ratio_is_the_median_of_ratios_and_lies_between_its_ends(pairs: list[tuple[float, float]]) -> None:
-    ratio = Spread.of_ratios([ours for ours, _ in pairs], [theirs for _, theirs in pairs])
+    ratio = compare_rates([ours for ours, _ in pairs], [theirs for _, theirs in pairs])
     assert ratio.median == statistics.median(ours / theirs for ours, theirs in pairs)
     assert ratio.low <= ratio.median <= ratio.high
 
 
 def test_figures_of_unlike_numbers_of_rounds_are_refused() -> None:
     with pytest.raises(ValueError, match="shorter"):
-        Spread.of_ratios([1.0, 2.0], [1.0])
+        compare_rates([1.0, 2.0], [1.0])
 
 
 def test_figures_are_written_with_their_scale() -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from burnish.commands.compare.recipes import mean_of_seeds, recipes
-from burnish.commands.compare.verdicts import Verdict, verdicts
+from burnish.commands.compare.verdicts import Verdict, judge
 from burnish.config import diff, load
 from burnish.errors import CheckpointError
 from burnish.run.record.directory import RunDirectory, find_run, read_json
@@ -66,7 +66,7 @@ def compare(runs: Sequence[Path | str], *, split: str | None = None, trust_code:
         seeds=tuple(len(each.runs) for each in found),
         differences=tuple(_differences([each.runs[0] for each in found], trust_code=trust_code)),
         scores=tuple(_score_lines(sheets, splits)),
-        verdicts=tuple(verdicts(found, [sheet for each in sheets for sheet in each], splits)),
+        verdicts=tuple(judge(found, [sheet for each in sheets for sheet in each], splits)),
     )
 
 

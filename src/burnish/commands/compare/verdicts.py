@@ -1,6 +1,7 @@
 """Says of every two recipes, task by task, whether what they predicted shows one to be better."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -16,11 +17,7 @@ from burnish.spec.parts import ALONE, MEAN, named, parts_of, written_profiles
 from burnish.spec.protocols import Metric
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from burnish.metrics.compare import Told
-
-Pair = tuple[RunRecipe, RunRecipe]
+    from burnish.metrics.compare import Comparison, Told
 
 
 @dataclass(frozen=True)
@@ -38,123 +35,128 @@ class Verdict:
     """The recipe that is shown to be better; None where no difference is shown."""
 
 
-def verdicts(
-    found: Sequence[RunRecipe], sheets: Sequence[ScoreSheet | None], splits: Sequence[str]
-) -> Iterator[Verdict]:
+def judge(found: Sequence[RunRecipe], sheets: Sequence[ScoreSheet | None], splits: Sequence[str]) -> Iterator[Verdict]:
     """Test every two recipes on the first of the splits that all their runs predicted: task by task, after the mean."""
-    for pair in combinations(found, 2):
-        runs = [run for each in pair for run in each.runs]
-        profiles = [written_profiles(read_json(run.profile)) for run in runs]
+    for first, second in combinations(found, 2):
+        profiles = [written_profiles(read_json(run.profile)) for run in (*first.runs, *second.runs)]
         tasks = [task for task in profiles[0] if all(task in others for others in profiles)]
-        known = {task: split for task in tasks if (split := _common_split(runs, splits, task)) is not None}
-        told = {task: _told(pair, split=split, task=task, sheets=sheets) for task, split in known.items()}
-        whole = [each for each in told.values() if not isinstance(each, Verdict)]
+        contests = [Contest(first, second, split, task) for task in tasks for split in splits]
+        known = {each.task: each for each in reversed(contests) if each.has_predictions()}
+        read = {task: known[task].read(sheets) for task in tasks if task in known}
+        whole = [each for each in read.values() if not isinstance(each, Verdict)]
         selects = all(sheet is not None and sheet.headline == MEAN for sheet in sheets)
-        if selects and all(len(each) == len(whole) > 1 for each in profiles) and len(set(known.values())) == 1:
-            yield from _of_the_mean(pair, whole, split=known[tasks[0]])
-        for task, each in told.items():
-            yield each if isinstance(each, Verdict) else _verdict(pair, each, split=known[task], task=task)
+        is_one_split = len({each.split for each in known.values()}) == 1
+        if selects and all(len(each) == len(whole) > 1 for each in profiles) and is_one_split:
+            yield from Contest(first, second, known[tasks[0]].split).test_mean(whole)
+        for task, each in read.items():
+            yield each if isinstance(each, Verdict) else known[task].test(each)
 
 
-def _common_split(runs: Sequence[RunDirectory], splits: Sequence[str], task: str) -> str | None:
-    return next((split for split in splits if all(_has_predictions(run, split, task) for run in runs)), None)
+@dataclass(frozen=True)
+class Contest:
+    """Two recipes on the rows of one split, in one task."""
 
+    first: RunRecipe
+    second: RunRecipe
+    split: str
+    task: str = ALONE
 
-def _has_predictions(run: RunDirectory, split: str, task: str) -> bool:
-    return predictions_file(run, split, task=task).is_file()
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the two are called."""
+        return self.first.name, self.second.name
 
+    @property
+    def runs(self) -> tuple[RunDirectory, ...]:
+        """The runs of both."""
+        return *self.first.runs, *self.second.runs
 
-def _main_score(sheets: Sequence[ScoreSheet | None], split: str, task: str) -> str | None:
-    """Name the score that selects; of one of several tasks, where they select together, its first."""
-    told = [sheet for sheet in sheets if sheet]
-    headline = told[0].headline if told else None
-    if not task:
-        return headline
-    listed = [headline or "", *(score for sheet in told for score in sheet.scores.get(split, {}))]
-    return next((score.removeprefix(f"{task}/") for score in listed if score.startswith(f"{task}/")), None)
+    def has_predictions(self) -> bool:
+        """Look whether all runs predicted the rows."""
+        return all(predictions_file(run, self.split, task=self.task).is_file() for run in self.runs)
 
+    def read(self, sheets: Sequence[ScoreSheet | None]) -> "Told | Verdict":
+        """Read what all runs said, or say why that cannot be compared."""
+        from burnish.metrics.compare import Told
 
-def _told(pair: Pair, *, split: str, task: str, sheets: Sequence[ScoreSheet | None]) -> "Told | Verdict":
-    """Read what all runs said, or tell why that cannot be compared."""
-    from burnish.metrics.compare import Told
-
-    try:
-        _refuse_other_places(pair, split=split, task=task)
-        first, second = ([read_outcome(run, split, task=task) for run in each.runs] for each in pair)
-        score = _main_score(sheets, split, task)
-        metric, shown = _metric(score, [run for each in pair for run in each.runs], task=task)
-    except BurnishError as error:
-        return _fault(pair, split=split, task=task, error=error)
-    return Told(first, second, metric, shown)
-
-
-def _refuse_other_places(pair: Pair, *, split: str, task: str) -> None:
-    """Refuse rows of the same files that have the same numbers and are others, as where seeds decide what is held out.
-
-    Rows of files with other names may be the same: the truth of each, which is compared too, has to tell.
-    """
-    runs = [run for each in pair for run in each.runs]
-    known = [(run, places) for run in runs if (places := read_places(run, split, task=task)) is not None]
-    for run, places in known[1:]:
-        first, first_places = known[0]
-        if _files(places) == _files(first_places) and not places.equals(first_places):
-            raise DataError(
-                f"{first.name} and {run.name} were not scored on the same rows of {split}; where it is a part of the "
-                "training files, runtime.seed decides which: keep it in a separate file, or compare runs "
-                "with the same seed"
+        try:
+            self._refuse_other_rows()
+            first, second = (
+                [read_outcome(run, self.split, task=self.task) for run in each.runs]
+                for each in (self.first, self.second)
             )
+            metric, score = self._find_metric(self._choose_score(sheets))
+        except BurnishError as error:
+            return self._give_up(error)
+        return Told(first, second, metric, score)
 
+    def test(self, told: "Told") -> Verdict:
+        """Test the two in this task."""
+        from burnish.metrics.compare import compare, compare_means
 
-def _files(places: "pa.Table") -> set[str]:
-    return set(places["file"].unique().to_pylist())
+        try:
+            if len(told.first) == len(told.second) == 1:
+                tested = compare(told.first[0], told.second[0], metric=told.metric, score=told.score, names=self.names)
+            else:
+                tested = compare_means([told], score=told.score, names=self.names)
+        except BurnishError as error:
+            return self._give_up(error)
+        return self._conclude(tested, named(self.task, told.score))
 
+    def test_mean(self, told: "Sequence[Told]") -> Iterator[Verdict]:
+        """Test the mean of all tasks."""
+        from burnish.metrics.compare import compare_means
 
-def _metric(score: str | None, runs: Sequence[RunDirectory], *, task: str) -> tuple[Metric, str]:
-    """Give the metric by which the runs themselves computed a score, or the first that judges."""
-    own = [(run, metric) for run in runs for metric in _own_metrics(run, task)]
-    shown = score or main_metric([metric for _, metric in own]).names()[0]
-    found = [(run, metric) for run, metric in own if shown in metric.names()]
-    cannot = f"{' and '.join(run.name for run in runs)} cannot be compared by {shown}"
-    if not found:
-        known = dict.fromkeys(name for _, metric in own for name in metric.names())
-        raise DataError(f"{cannot}: their plans have {', '.join(known)}")
-    if any(metric != found[0][1] for _, metric in found):
-        told = ", ".join(f"{metric!r} in {run.name}" for run, metric in found)
-        raise DataError(f"{cannot}, which they computed differently: {told}")
-    return found[0][1], shown
+        with suppress(BurnishError):  # which task it is, and why, its own verdict says
+            yield self._conclude(compare_means(told, score=MEAN, names=self.names), MEAN)
 
+    def _conclude(self, tested: "Comparison", score: str) -> Verdict:
+        sentence = f"{score} on {self.split}: {tested.sentence()} ({tested.test})"
+        return Verdict(self.names, self.split, sentence, tested.p_value, self.task, tested.better)
 
-def _own_metrics(run: RunDirectory, task: str) -> Sequence[Metric]:
-    return metrics_of(parts_of(read_plan(run))[task], read_profile(run, task=task))
+    def _give_up(self, error: BurnishError) -> Verdict:
+        sentence = f"{self.task}: {error}" if self.task else str(error)
+        return Verdict(self.names, self.split, sentence, p_value=None, task=self.task)
 
+    def _refuse_other_rows(self) -> None:
+        """Refuse rows of the same files that have the same numbers and are others, as where seeds decide the split.
 
-def _of_the_mean(pair: Pair, told: "Sequence[Told]", *, split: str) -> Iterator[Verdict]:
-    from burnish.metrics.compare import compare_means
+        Rows of files with other names may be the same: the truth of each, which is compared too, has to show it.
+        """
+        places = [(run, read_places(run, self.split, task=self.task)) for run in self.runs]
+        known = [(run, table, set(table["file"].unique().to_pylist())) for run, table in places if table is not None]
+        for run, table, files in known[1:]:
+            if files == known[0][2] and not table.equals(known[0][1]):
+                raise DataError(
+                    f"{known[0][0].name} and {run.name} were not scored on the same rows of {self.split}; where it is "
+                    "a part of the training files, runtime.seed decides which: keep it in a separate file, or compare "
+                    "runs with the same seed"
+                )
 
-    names = (pair[0].name, pair[1].name)
-    try:
-        tested = compare_means(told, score=MEAN, names=names)
-    except BurnishError:
-        return  # which task it is, and why, its own verdict says
-    sentence = f"{MEAN} on {split}: {tested.sentence()} ({tested.test})"
-    yield Verdict(names, split, sentence, tested.p_value, better=tested.better)
+    def _choose_score(self, sheets: Sequence[ScoreSheet | None]) -> str | None:
+        """Name the score that selects; of one of several tasks, where they select together, its first."""
+        known = [sheet for sheet in sheets if sheet]
+        headline = known[0].headline if known else None
+        if not self.task:
+            return headline
+        listed = [headline or "", *(score for sheet in known for score in sheet.scores.get(self.split, {}))]
+        own = f"{self.task}/"
+        return next((score.removeprefix(own) for score in listed if score.startswith(own)), None)
 
-
-def _verdict(pair: Pair, told: "Told", *, split: str, task: str) -> Verdict:
-    from burnish.metrics.compare import compare, compare_means
-
-    names = (pair[0].name, pair[1].name)
-    try:
-        if len(told.first) == len(told.second) == 1:
-            tested = compare(told.first[0], told.second[0], metric=told.metric, score=told.score, names=names)
-        else:
-            tested = compare_means([told], score=told.score, names=names)
-    except BurnishError as error:
-        return _fault(pair, split=split, task=task, error=error)
-    sentence = f"{named(task, told.score)} on {split}: {tested.sentence()} ({tested.test})"
-    return Verdict(names, split, sentence, tested.p_value, task, tested.better)
-
-
-def _fault(pair: Pair, *, split: str, task: str, error: BurnishError) -> Verdict:
-    names = (pair[0].name, pair[1].name)
-    return Verdict(names, split, f"{task}: {error}" if task else str(error), p_value=None, task=task)
+    def _find_metric(self, score: str | None) -> tuple[Metric, str]:
+        """Find the metric by which the runs themselves computed a score, or the first that judges."""
+        own = [
+            (run, metric)
+            for run in self.runs
+            for metric in metrics_of(parts_of(read_plan(run))[self.task], read_profile(run, task=self.task))
+        ]
+        shown = score or main_metric([metric for _, metric in own]).names()[0]
+        found = [(run, metric) for run, metric in own if shown in metric.names()]
+        cannot = f"{' and '.join(run.name for run in self.runs)} cannot be compared by {shown}"
+        if not found:
+            known = dict.fromkeys(name for _, metric in own for name in metric.names())
+            raise DataError(f"{cannot}: their plans have {', '.join(known)}")
+        if any(metric != found[0][1] for _, metric in found):
+            listed = ", ".join(f"{metric!r} in {run.name}" for run, metric in found)
+            raise DataError(f"{cannot}, which they computed differently: {listed}")
+        return found[0][1], shown

@@ -35,19 +35,8 @@ class Block:
     seconds: float
     examples: int = 0
     tokens: int = 0
-    flops: float = 0.0
     waited_seconds: float = 0.0
     """The part of it that was spent waiting for data."""
-
-    @property
-    def rate(self) -> float:
-        """Examples per second."""
-        return self.examples / self.seconds
-
-    @property
-    def flops_rate(self) -> float:
-        """Floating-point operations per second."""
-        return self.flops / self.seconds
 
 
 @dataclass(frozen=True)
@@ -73,13 +62,6 @@ class Sample:
         """Tokens of each example, special ones counted."""
         lengths: Array = self.scorer.prepared.features["train"]["length"].to_numpy()
         return lengths
-
-    @property
-    def texts(self) -> list[list[str]]:
-        """The columns that a prediction reads, as text."""
-        table = self.scorer.prepared.rows["train"].table
-        rows = self.scorer.prepared.features["train"]["row"].to_numpy()
-        return [table[name].take(rows).to_pylist() for name in self.experiment.task.input_columns]
 
 
 class Timed:
