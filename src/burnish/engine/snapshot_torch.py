@@ -102,13 +102,8 @@ def snapshot(learner: Checkpointable) -> Snapshot:
     return Snapshot(live, numbers, is_copy=False)
 
 
-def write_learner(learner: Checkpointable, folder: Path) -> None:
-    """Write weights, optimizer state and averaged weights."""
-    snapshot(learner).write(folder)
-
-
 def read_learner(learner: Checkpointable, folder: Path) -> None:
-    """Put a learner back to what `write_learner` wrote."""
+    """Put a learner back to a snapshot that was written."""
     read_weights(learner, folder)
     with refusing_misfit(folder):
         numbers = checked_numbers(read_json(folder / _NUMBERS))

@@ -14,7 +14,7 @@ from burnish.engine.infer_torch import Autocast, PrecisionName
 from burnish.engine.learner_torch import Learner
 from burnish.engine.losses_torch import Loss
 from burnish.engine.memory_torch import Memory
-from burnish.engine.snapshot_torch import read_learner, write_learner
+from burnish.engine.snapshot_torch import read_learner, snapshot
 from burnish.spec.values import Objective
 
 CPU = Autocast(torch.device("cpu"))
@@ -179,7 +179,7 @@ def test_a_learner_that_was_written_and_read_goes_on_to_the_same_bits(
     losses = train(whole, range(8))
     first = learner(objective, dropout=0.5, ema=ema, precision=precision)
     begun = train(first, range(5))
-    write_learner(first, tmp_path)
+    snapshot(first).write(tmp_path)
     second = learner(objective, dropout=0.5, ema=ema, precision=precision)
     torch.manual_seed(12345)  # whatever else drew numbers meanwhile must not matter
     read_learner(second, tmp_path)

@@ -12,7 +12,7 @@ from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loss_scale_torch import LossScale
 from burnish.engine.recovery import BadStep
-from burnish.engine.snapshot_torch import read_learner, write_learner
+from burnish.engine.snapshot_torch import read_learner, snapshot
 from burnish.spec.values import Objective
 
 HALF = Autocast(torch.device("cpu"), "fp16")
@@ -91,7 +91,7 @@ def test_a_run_stopped_between_overflows_goes_on_to_the_same_bits(tmp_path: Path
     first = learner()
     for step in range(5):
         first.step(rows(5.0), step=step, factor=1.0)
-    write_learner(first, tmp_path)
+    snapshot(first).write(tmp_path)
     second = learner()
     read_learner(second, tmp_path)
     for step in range(5, 14):

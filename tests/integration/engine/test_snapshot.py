@@ -14,7 +14,7 @@ from burnish.engine import snapshot_torch
 from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
 from burnish.engine.progress import TrainingProgress
-from burnish.engine.snapshot_torch import read_learner, snapshot, write_learner
+from burnish.engine.snapshot_torch import read_learner, snapshot
 from burnish.engine.state import TrainState
 from burnish.errors import CheckpointError
 from burnish.registry import default_registry
@@ -79,7 +79,7 @@ def save(root: Path, *steps: int) -> None:
 def test_training_on_does_not_change_what_was_taken(tmp_path: Path) -> None:
     pupil = learner()
     step(pupil, 0)
-    write_learner(pupil, tmp_path)
+    snapshot(pupil).write(tmp_path)
     taken = snapshot(pupil)
     step(pupil, 1)
     (tmp_path / "later").mkdir()
@@ -93,7 +93,7 @@ def test_without_memory_for_a_copy_the_same_files_are_written_in_place(
 ) -> None:
     pupil = learner()
     step(pupil, 0)
-    write_learner(pupil, tmp_path)
+    snapshot(pupil).write(tmp_path)
 
     def fail(_tensors: object) -> object:
         raise MemoryError
@@ -173,7 +173,7 @@ def test_damage_to_all_is_refused(tmp_path: Path) -> None:
 def test_state_of_weights_that_were_grouped_otherwise_is_refused(tmp_path: Path) -> None:
     pupil = learner()
     step(pupil, 0)
-    write_learner(pupil, tmp_path)
+    snapshot(pupil).write(tmp_path)
     other = learner()
     first, *rest = other.network.parameters()
     other.optimizer = torch.optim.AdamW([{"params": [first]}, {"params": rest}], lr=0.01)
@@ -198,7 +198,7 @@ def test_state_of_weights_that_were_grouped_otherwise_is_refused(tmp_path: Path)
 def test_numbers_of_another_optimizer_are_refused_before_torch_takes_them(tmp_path: Path, old: str, new: str) -> None:
     pupil = learner()
     step(pupil, 0)
-    write_learner(pupil, tmp_path)
+    snapshot(pupil).write(tmp_path)
     numbers = (tmp_path / "optimizer.json").read_text()
     assert old in numbers
     (tmp_path / "optimizer.json").write_text(numbers.replace(old, new))
@@ -210,7 +210,7 @@ def test_numbers_of_another_optimizer_are_refused_before_torch_takes_them(tmp_pa
 def test_tensors_of_another_optimizer_are_refused(tmp_path: Path, change: tuple[str, tuple[int, ...] | None]) -> None:
     pupil = learner()
     step(pupil, 0)
-    write_learner(pupil, tmp_path)
+    snapshot(pupil).write(tmp_path)
     name, shape = change
     held = load_file(tmp_path / "optimizer.safetensors")
     held.pop(name, None)
@@ -231,7 +231,7 @@ def test_every_optimizer_knows_its_own_state(tmp_path: Path, each: Any) -> None:
     first, second = pupil(), pupil()
     for number in (0, 1):
         step(first, number)
-    write_learner(first, tmp_path)
+    snapshot(first).write(tmp_path)
     read_learner(second, tmp_path)
     step(first, 2)
     step(second, 2)
@@ -242,7 +242,7 @@ def test_a_bug_of_ours_is_not_taken_for_a_checkpoint_that_does_not_fit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pupil = learner()
-    write_learner(pupil, tmp_path)
+    snapshot(pupil).write(tmp_path)
 
     def bug(numbers: object) -> None:
         raise TypeError("an argument too many")

@@ -9,7 +9,7 @@ import torch
 
 from burnish.engine.infer_torch import Autocast
 from burnish.engine.learner_torch import Learner
-from burnish.engine.snapshot_torch import read_learner, write_learner
+from burnish.engine.snapshot_torch import read_learner, snapshot
 from burnish.models.tabular.models import Linear, NoAssets, TabM, WideDeep
 from burnish.optim.optimizers import AdaGrad, AdamW, Ftrl, Split
 from burnish.spec.values import HeadSpec, Objective, TableInputs
@@ -52,7 +52,7 @@ def test_what_was_written_and_read_goes_on_to_the_same_bits(name: str, tmp_path:
     whole, first, second = learner(name), learner(name), learner(name)
     losses = train(whole, range(7))
     begun = train(first, range(4))
-    write_learner(first, tmp_path)
+    snapshot(first).write(tmp_path)
     read_learner(second, tmp_path)
     assert begun + train(second, range(4, 7)) == losses
     for key, value in whole.network.state_dict().items():

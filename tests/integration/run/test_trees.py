@@ -13,7 +13,7 @@ from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.learner_torch import Learner
 from burnish.engine.loop import fit
 from burnish.engine.progress import Milestones
-from burnish.engine.snapshot_torch import read_learner, read_weights, write_learner
+from burnish.engine.snapshot_torch import read_learner, read_weights, snapshot
 from burnish.engine.state import TrainState
 from burnish.errors import LaunchError, MissingExtra
 from burnish.metrics.regression import Mse
@@ -106,10 +106,10 @@ def run(folder: Path, *, stop_after: int | None = None, state: TrainState | None
         return {"mse": float(np.mean((learner.infer(batch)[:, 0] - batch["label"]) ** 2))}
 
     def save(now: TrainState) -> None:
-        write_learner(learner, folder)
+        snapshot(learner).write(folder)
         if now.best_step == now.position.step:
             (folder / "best").mkdir(exist_ok=True)
-            write_learner(learner, folder / "best")
+            snapshot(learner).write(folder / "best")
 
     return list(fit(state, learner, pace, evaluate=evaluate, save=save, should_stop=lambda: _is_due(state, stop_after)))
 

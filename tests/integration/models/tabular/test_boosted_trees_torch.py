@@ -10,7 +10,7 @@ import torch
 
 from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.infer_torch import Autocast
-from burnish.engine.snapshot_torch import read_learner, read_weights, write_learner
+from burnish.engine.snapshot_torch import read_learner, read_weights, snapshot
 from burnish.errors import CheckpointError, ConfigError
 from burnish.models.tabular.models import Gbdt, NoAssets
 from burnish.spec.experiment import TrainPolicy
@@ -56,7 +56,7 @@ def test_trees_that_were_written_and_read_grow_on_to_the_same_bits(name: str, tm
     whole, first, second = grower(name), grower(name), grower(name)
     losses = grown(whole, range(12))
     begun = grown(first, range(5))
-    write_learner(first, tmp_path)
+    snapshot(first).write(tmp_path)
     read_learner(second, tmp_path)
     assert begun + grown(second, range(5, 12)) == losses
     assert _trees(whole) == _trees(second)
@@ -98,7 +98,7 @@ def test_probabilities_are_lightgbms_own() -> None:
 def test_only_the_weights_can_be_put_back(tmp_path: Path) -> None:
     pupil = grower("numbers")
     grown(pupil, range(3))
-    write_learner(pupil, tmp_path)
+    snapshot(pupil).write(tmp_path)
     early = pupil.infer(rows("numbers"))
     grown(pupil, range(3, 6))
     read_weights(pupil, tmp_path)
