@@ -31,17 +31,16 @@ def explain_flags(refusal: Any, argv: Sequence[str]) -> str:
 
     own = {name: each for each in refusal.ctx.command.params for name in each.opts if name.startswith("-")}
     takes_overrides = any(each.name == "overrides" for each in refusal.ctx.command.params)
-    flags = dict.fromkeys(_unknown(argv, {**own, **dict.fromkeys(refusal.ctx.help_option_names)}))
+    flags = dict.fromkeys(_find_unknown(argv, {**own, **dict.fromkeys(refusal.ctx.help_option_names)}))
     flags = flags or {_Flag(refusal.option_name, None, is_joined=False): None}
-    sentences = [
-        f"no such option: {flag.text}{_separated(_hint(flag, own, takes_overrides=takes_overrides))}" for flag in flags
-    ]
+    hints = {flag: _find_hint(flag, own, takes_overrides=takes_overrides) for flag in flags}
+    sentences = [f"no such option: {flag.text}{f'. {hint}' if hint else ''}" for flag, hint in hints.items()]
     if len(sentences) == 1:
         return sentences[0]
     return str(ConfigError([Problem(each) for each in sentences], subject="the command line"))
 
 
-def _unknown(argv: Sequence[str], own: Mapping[str, Any]) -> Iterator[_Flag]:
+def _find_unknown(argv: Sequence[str], own: Mapping[str, Any]) -> Iterator[_Flag]:
     words = list(argv[: argv.index("--")] if "--" in argv else argv)
     for place, word in enumerate(words):
         text, joined, value = word.partition("=")
@@ -57,7 +56,7 @@ def _is_flag(word: str) -> bool:
     return len(word) > 1 and word[0] == "-" and not word[1].isdecimal() and word[1] != "."
 
 
-def _hint(flag: _Flag, own: Mapping[str, Any], *, takes_overrides: bool) -> str:
+def _find_hint(flag: _Flag, own: Mapping[str, Any], *, takes_overrides: bool) -> str:
     from burnish.config.foreign import Foreign, find_foreign
     from burnish.config.suggest import every_option
     from burnish.nearest import nearest
@@ -65,7 +64,7 @@ def _hint(flag: _Flag, own: Mapping[str, Any], *, takes_overrides: bool) -> str:
 
     entry = find_foreign(flag.name)
     if entry is not None:
-        return _foreign_hint(flag, entry, own, takes_overrides=takes_overrides)
+        return _translate(flag, entry, own, takes_overrides=takes_overrides)
     options = list(every_option(default_registry())) if takes_overrides else []
     same = tuple(option.path for option in options if flag.name in (option.key, option.path))
     if not same:
@@ -76,14 +75,14 @@ def _hint(flag: _Flag, own: Mapping[str, Any], *, takes_overrides: bool) -> str:
         slip = nearest(flag.name, [option.key for option in options], likeness=1.0)
         same = tuple(option.path for option in options if option.key == slip)
     ours = Foreign((flag.name,), (), ours=same, of=None, value="{}", note="")
-    return _foreign_hint(flag, ours, own, takes_overrides=takes_overrides)
+    return _translate(flag, ours, own, takes_overrides=takes_overrides)
 
 
-def _foreign_hint(flag: _Flag, entry: "Foreign", own: Mapping[str, Any], *, takes_overrides: bool) -> str:
+def _translate(flag: _Flag, entry: "Foreign", own: Mapping[str, Any], *, takes_overrides: bool) -> str:
     from burnish.config.suggest import assignments, every_option
     from burnish.registry import default_registry
 
-    given = _given(flag, entry)
+    given = _take_value(flag, entry)
     flags = [" ".join(filter(None, [each, entry.translate(given)])) for each in entry.ours if each in own]
     commands = [each for each in entry.ours if each.startswith("burnish ")]
     registry = default_registry()
@@ -100,13 +99,9 @@ def _foreign_hint(flag: _Flag, entry: "Foreign", own: Mapping[str, Any], *, take
     return "\n  ".join(filter(None, [hint, entry.explain(given)]))
 
 
-def _given(flag: _Flag, entry: "Foreign") -> str | None:
+def _take_value(flag: _Flag, entry: "Foreign") -> str | None:
     """Tell the value of a flag from the word that only follows one that needs none, like `--fp16`."""
     is_switch = isinstance(entry.value, Mapping) and "true" in entry.value
     if not is_switch or flag.is_joined:
         return flag.value
     return flag.value if flag.value is not None and flag.value.lower() in ("true", "false") else "true"
-
-
-def _separated(hint: str) -> str:
-    return f". {hint}" if hint else ""

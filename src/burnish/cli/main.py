@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -51,40 +50,34 @@ def main() -> NoReturn:
     try:
         sys.stdout.flush()
     except OSError as error:
-        code = _unheard(error)
+        code = _excuse_output(error)
     sys.exit(code)
 
 
 def run(argv: Sequence[str]) -> int:
-    """Do what the arguments ask; give the exit code."""
+    """Do what the arguments ask, and return the exit code."""
     try:
         _refuse_broken_words(argv)
         code = typer.main.get_command(app)(args=[*argv], prog_name="burnish", standalone_mode=False)
     except BurnishError as error:
         return _refuse(str(error), code=error.exit_code)
     except _Refusal as refusal:
-        return _refuse(_usage_text(refusal, argv), code=2)
+        return _refuse(_explain_usage(refusal, argv), code=2)
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
     except OSError as error:
-        return _unheard(error) if _is_of_stdout(error) else _confess(error)
-    except Exception as error:  # the last place where a bug can still be told in one line
+        return _excuse_output(error) if _is_about_output(error) else _confess(error)
+    except Exception as error:  # the last place where a bug can still be reported in one line
         return _confess(error)
     return code if isinstance(code, int) else 0
 
 
 def _refuse_broken_words(argv: Sequence[str]) -> None:
     """Refuse words that are no text: neither files of rows nor a plan could hold them."""
-    problems = []
-    for word in argv:
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            problems.append(
-                Problem(f"{word!a} is not UTF-8; write text as UTF-8, and rename files whose names are not")
-            )
-    if problems:
-        raise ConfigError(problems, subject="the command line")
+    broken = [word for word in argv if word.encode(errors="replace").decode() != word]
+    remedy = "is not UTF-8; write text as UTF-8, and rename files whose names are not"
+    if broken:
+        raise ConfigError([Problem(f"{word!a} {remedy}") for word in broken], subject="the command line")
 
 
 @app.callback(invoke_without_command=True)
@@ -107,12 +100,12 @@ def _refuse(text: str, *, code: int) -> int:
     return code
 
 
-def _is_of_stdout(error: OSError) -> bool:
-    """Tell whether it was the output that could not be written: of a file, the error would say the name."""
+def _is_about_output(error: OSError) -> bool:
+    """Judge whether it was the output that could not be written: of a file, the error would say the name."""
     return error.filename is None and error.errno in (errno.ENOSPC, errno.EPIPE, errno.EIO)
 
 
-def _unheard(error: OSError) -> int:
+def _excuse_output(error: OSError) -> int:
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115  # or Python tries again to write the rest when it ends
     if error.errno == errno.EPIPE:
         return 1  # whoever read the output, like `head`, has had enough
@@ -123,7 +116,7 @@ def _unheard(error: OSError) -> int:
     )
 
 
-def _usage_text(refusal: Any, argv: Sequence[str]) -> str:
+def _explain_usage(refusal: Any, argv: Sequence[str]) -> str:
     is_unknown_flag = hasattr(refusal, "possibilities") and getattr(refusal, "ctx", None) is not None
     message = explain_flags(refusal, argv) if is_unknown_flag else str(refusal.format_message())
     for words in ("Invalid value for ", "Invalid value: ", "Value error, "):
@@ -133,21 +126,14 @@ def _usage_text(refusal: Any, argv: Sequence[str]) -> str:
 
 
 def _confess(error: Exception) -> int:
-    from traceback import print_exception
+    from tempfile import NamedTemporaryFile
+    from traceback import format_exception, print_exception
 
     if os.environ.get("BURNISH_DEBUG") == "1":
         print_exception(error)
-    told = " ".join(f"{type(error).__name__}: {error}".split())
-    print(f"this is a bug in burnish: {told}; the traceback is in {_written_traceback(error)}", file=sys.stderr)
-    return BUG
-
-
-def _written_traceback(error: Exception) -> Path:
-    from tempfile import mkstemp
-    from traceback import format_exception
-
-    descriptor, path = mkstemp(prefix="burnish-bug-", suffix=".txt")
-    with open(descriptor, "w", encoding="utf-8") as file:
+    with NamedTemporaryFile("w", encoding="utf-8", prefix="burnish-bug-", suffix=".txt", delete=False) as file:
         file.write(f"burnish {__version__}, python {sys.version}\narguments: {sys.argv[1:]}\n\n")
         file.writelines(format_exception(error))
-    return Path(path)
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    print(f"this is a bug in burnish: {what}; the traceback is in {file.name}", file=sys.stderr)
+    return BUG

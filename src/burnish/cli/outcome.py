@@ -23,8 +23,8 @@ STOPPED = 75
 
 _LONGER_TIMES = 3
 _LOW_RATE = 1e-4
-_LOWER_TIMES = 0.3
 """Below it, a run over few rows often learns too slowly."""
+_LOWER_TIMES = 0.3
 _LINEAR = ("logistic", "ridge", "log_linear")
 _REMEDIES = {
     "boosted_trees": ("trees often are on small tables", "model=gbdt"),
@@ -60,12 +60,12 @@ def summarise(result: RunResult) -> Lines:
     sheet = sheet_of(result)
     if sheet.judged is not None:
         yield headline_table(sheet)
-        yield from ["", *_advice(result, sheet)]
-    yield f"{_ending(result)}\n"
-    yield from [*_places(result), "", *_next_commands(result)]
+        yield from ["", *_advise(result, sheet)]
+    yield f"{_describe_ending(result)}\n"
+    yield from [*_list_places(result), "", *_suggest_commands(result)]
 
 
-def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
+def _advise(result: RunResult, sheet: ScoreSheet) -> list[str]:
     """Say that a baseline is better, the likely reason, and what to type; nothing when none is."""
     name, judged = sheet.best_baseline, sheet.judged
     if name is None or judged is None or not math.isfinite(judged.value):
@@ -78,7 +78,7 @@ def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
 
     free = next(path for path in numbered(result.directory) if not path.exists())
     plan, other = shlex.quote(str(RunDirectory(result.directory).plan)), shlex.quote(str(free))
-    reason, overrides = _longer(result) if _is_tried(name, result) else _REMEDIES[name]
+    reason, overrides = _propose_longer(result) if _is_tried(name, result) else _REMEDIES[name]
     return [
         f"{name} is better by {figure(gap)} on {sheet.split}: {reason}. Try",
         f"  burnish train {plan} {overrides} --dir {other}",
@@ -87,7 +87,7 @@ def _advice(result: RunResult, sheet: ScoreSheet) -> list[str]:
 
 
 def _is_tried(name: str, result: RunResult) -> bool:
-    """Tell whether there is no model to change to, or the run is of that model already."""
+    """Judge whether there is no model to change to, or the run is of that model already."""
     from burnish.models.tabular.models import Linear
     from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
 
@@ -95,7 +95,7 @@ def _is_tried(name: str, result: RunResult) -> bool:
     return name not in _REMEDIES or (run.exists() and isinstance(read_plan(run).model, Linear) and name in _LINEAR)
 
 
-def _longer(result: RunResult) -> tuple[str, str]:
+def _propose_longer(result: RunResult) -> tuple[str, str]:
     """Propose to train for longer: with a higher learning rate if it is low, with a lower one if it stopped early."""
     from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
     from burnish.spec.interval import Interval
@@ -116,7 +116,7 @@ def _longer(result: RunResult) -> tuple[str, str]:
 
 
 def headline_table(sheet: ScoreSheet) -> TextTable:
-    """Put the headline score beside the baselines'."""
+    """Put the headline score next to the baselines'."""
     contenders = {"this run": sheet.scores[sheet.split or ""], **sheet.baselines}
     rows = [
         (name, figure(scores[sheet.headline].value), interval(scores[sheet.headline]))
@@ -133,7 +133,7 @@ def scores_table(scores: Mapping[str, Score], *, title: str = "") -> TextTable:
     return TextTable(("score", "value", "95% interval"), rows, right=("value",), title=title)
 
 
-def _ending(result: RunResult) -> str:
+def _describe_ending(result: RunResult) -> str:
     after = f"at step {result.step:,} after {duration(result.seconds)}"
     if result.reason in COMPLETE:
         return f"finished {after}"
@@ -142,22 +142,22 @@ def _ending(result: RunResult) -> str:
     return f"{how} {after}; state saved" if result.step else f"{how} before the first step"
 
 
-def _places(result: RunResult) -> list[str]:
+def _list_places(result: RunResult) -> list[str]:
     """Say where things are; the report as a link that a terminal opens."""
     places: dict[str, Path | None] = {"run": result.directory, "artifact": result.artifact}
     lines = [f"{name:<8}  {path}" for name, path in places.items() if path is not None]
     return lines if result.report is None else [*lines, f"report    {result.report.absolute().as_uri()}"]
 
 
-def _next_commands(result: RunResult) -> list[str]:
+def _suggest_commands(result: RunResult) -> list[str]:
     run = shlex.quote(str(result.directory))
     if result.reason not in COMPLETE:
         return ["resume with", f"  burnish resume {run}"]
-    predict = [f"  burnish predict {run} {_example(result)}"] if result.artifact is not None else []
+    predict = [f"  burnish predict {run} {_write_example(result)}"] if result.artifact is not None else []
     return ["try next", *predict, f"  burnish runs show {run}"]
 
 
-def _example(result: RunResult) -> str:
+def _write_example(result: RunResult) -> str:
     """Show how to ask this model: with a text, a row of texts, or a file for tables; of several tasks, the first."""
     from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
     from burnish.spec.parts import parts_of, written_profiles
@@ -168,16 +168,16 @@ def _example(result: RunResult) -> str:
     if profile.get("inputs"):
         return f"new.csv {task}--out predictions.csv"
     columns = parts_of(read_plan(run))[name].task.input_columns if run.exists() else ()
-    row = shlex.quote(json.dumps(dict.fromkeys(columns, "…") | _asked(run, name), ensure_ascii=False))
+    row = shlex.quote(json.dumps(dict.fromkeys(columns, "…") | _read_golden(run, name), ensure_ascii=False))
     return f"{task}--row {row}" if len(columns) > 1 else f'{task}--text "…"'
 
 
-def _asked(run: RunDirectory, task: str) -> dict[str, object]:
-    """Give a row that the artifact was tested with, its words left out: a column may hold a list of texts."""
+def _read_golden(run: RunDirectory, task: str) -> dict[str, object]:
+    """Read a row that the artifact was tested with, its words left out: a column may hold a list of texts."""
     golden: Any = read_json(run.artifact / "golden.json") or {"rows": [], "tasks": {task: {"rows": []}}}
     rows = (golden["tasks"][task] if task else golden)["rows"]
-    return {name: _without_words(value) for row in rows[:1] for name, value in row.items()}
+    return {name: _blank(value) for row in rows[:1] for name, value in row.items()}
 
 
-def _without_words(value: object) -> object:
-    return [_without_words(each) for each in value] if isinstance(value, list) else "…"
+def _blank(value: object) -> object:
+    return [_blank(each) for each in value] if isinstance(value, list) else "…"

@@ -1,7 +1,6 @@
 """What a run's events say to someone who watches: pure functions from events to text."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from burnish.cli.figures import duration, facts_table, figure, number
@@ -25,7 +24,7 @@ _ENDINGS = {
 
 @dataclass(frozen=True)
 class Speed:
-    """Hold sums that fade with time; their ratios are the recent speeds."""
+    """Sums that fade with time; their ratios are the recent speeds."""
 
     seconds: float = 0.0
     steps: float = 0.0
@@ -45,7 +44,7 @@ class Speed:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is, as far as its events told."""
+    """How far a run is, as far as its events said."""
 
     total_steps: int | None = None
     step: int = 0
@@ -58,6 +57,12 @@ class Progress:
     speed: Speed = Speed()
     stepped_at: float | None = None
 
+    @property
+    def seconds_left(self) -> float | None:
+        """The time to the end at the recent speed; None when there is nothing to go by."""
+        speed = self.speed
+        return (1.0 - self.fraction) * speed.seconds / speed.fraction if speed.fraction > 0 else None
+
 
 def advance(progress: Progress, event: Event, *, now: float) -> Progress:
     """Take one event into account; `now` is any clock in seconds that never goes back."""
@@ -66,16 +71,17 @@ def advance(progress: Progress, event: Event, *, now: float) -> Progress:
             select = event.facts.get("select")
             return Progress(event.total_steps, event.step, select=None if select is None else str(select))
         case Stepped():
-            return _stepped(progress, event, now=now)
+            return _count_step(progress, event, now=now)
         case Evaluated(is_best=True) if event.scores:
-            name = _deciding(event.scores, select=progress.select)
+            select = progress.select or ""
+            name = select if select in event.scores else next(iter(event.scores))
             return replace(progress, best=f"{name} {figure(event.scores[name])}")
         case _:
             return progress
 
 
 def announce(event: Event, *, is_summarised: bool = False) -> str | None:
-    """Give the lines an event deserves of its own; None for those that only move the bar.
+    """Write the lines an event deserves; None for those that only move the bar.
 
     Where a summary follows, that says how a run was stopped.
     """
@@ -83,14 +89,15 @@ def announce(event: Event, *, is_summarised: bool = False) -> str | None:
         case Ended() if is_summarised and event.reason not in COMPLETE:
             return None
         case Started():
-            return _started_line(event)
+            return _describe_start(event)
         case Evaluated():
-            mark = "  ★ best" if event.is_best else ""
-            return f"step {event.step:,}  {event.split}  {_scores_text(event.scores)}{mark}"
+            shown = list(event.scores.items())[:_SHOWN_SCORES]
+            scores = "  ".join(f"{name} {figure(value, name=name)}" for name, value in shown)
+            return f"step {event.step:,}  {event.split}  {scores}{'  ★ best' * event.is_best}"
         case Noted():
             return f"note: {event.message}"
         case Ended():
-            return _ended_line(event)
+            return _describe_end(event)
         case Stepped() | Saved():
             return None
 
@@ -103,21 +110,16 @@ def status_line(progress: Progress) -> str:
         parts.append(f"loss {number(progress.loss)}")
     if progress.best is not None:
         parts.append(f"best {progress.best}")
-    return "  ".join([*parts, *_speed_parts(progress)])
+    speed = progress.speed
+    if speed.seconds > 0:
+        parts.append(f"{number(speed.steps / speed.seconds)} steps/s")
+        parts.append(f"{number(speed.examples / speed.seconds)} examples/s")
+    if speed.seconds > 0 and progress.seconds_left is not None:
+        parts.append(f"{duration(progress.seconds_left)} left")
+    return "  ".join(parts)
 
 
-def seconds_left(progress: Progress) -> float | None:
-    """Guess the time to the end from the recent speed; None when there is nothing to go by."""
-    if progress.speed.fraction <= 0:
-        return None
-    return (1.0 - progress.fraction) * progress.speed.seconds / progress.speed.fraction
-
-
-def _deciding(scores: Mapping[str, float], *, select: str | None) -> str:
-    return select if select is not None and select in scores else next(iter(scores))
-
-
-def _stepped(progress: Progress, event: Stepped, *, now: float) -> Progress:
+def _count_step(progress: Progress, event: Stepped, *, now: float) -> Progress:
     speed = progress.speed
     # the first step only starts the clock: before it the worker was compiling, not stepping
     if progress.stepped_at is not None:
@@ -130,7 +132,7 @@ def _stepped(progress: Progress, event: Stepped, *, now: float) -> Progress:
     return replace(progress, step=event.step, fraction=event.fraction, loss=event.loss, speed=speed, stepped_at=now)
 
 
-def _started_line(event: Started) -> str:
+def _describe_start(event: Started) -> str:
     begun = "started" if event.step == 0 else f"resumed at step {event.step:,} (attempt {event.attempt})"
     steps = [] if event.total_steps is None else [("steps", f"{event.total_steps:,}")]
     lines = [*steps, *facts_table(event.facts)]
@@ -138,8 +140,8 @@ def _started_line(event: Started) -> str:
     return "\n".join([begun, *(f"  {name:<{width}}  {value}" for name, value in lines)])
 
 
-def _ended_line(event: Ended) -> str:
-    """Say how the loop ended; the best is told where the run is over."""
+def _describe_end(event: Ended) -> str:
+    """Say how the loop ended, with the best where the run is over."""
     place = f"{_ENDINGS.get(event.reason, f'{event.reason} at')} step {event.step:,}"
     if event.reason not in COMPLETE:
         return f"{place}; state saved" if event.reason in _ENDINGS else place
@@ -152,16 +154,3 @@ def _ended_line(event: Ended) -> str:
     if event.best_step is not None and event.best_score is not None:
         best = f"; best{score} {figure(event.best_score)} at step {event.best_step:,}"
     return f"{place}{why}{best}"
-
-
-def _scores_text(scores: Mapping[str, float]) -> str:
-    return "  ".join(f"{name} {figure(value, name=name)}" for name, value in list(scores.items())[:_SHOWN_SCORES])
-
-
-def _speed_parts(progress: Progress) -> list[str]:
-    speed = progress.speed
-    if speed.seconds <= 0:
-        return []
-    parts = [f"{number(speed.steps / speed.seconds)} steps/s", f"{number(speed.examples / speed.seconds)} examples/s"]
-    left = seconds_left(progress)
-    return parts if left is None else [*parts, f"{duration(left)} left"]

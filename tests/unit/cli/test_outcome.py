@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from burnish.cli.outcome import _advice, _next_commands, headline_table
+from burnish.cli.outcome import _advise, _suggest_commands, headline_table
 from burnish.commands.config import check
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
@@ -32,7 +32,7 @@ SECTIONS = {
 def test_a_model_is_asked_by_the_columns_that_it_reads(tmp_path: Path, task: str, asked: str) -> None:
     path = tmp_path / "experiment.yaml"
     path.write_text(f"{SECTIONS[task]}\ndata: {{train: rows.jsonl}}\nmodel: bert-base-uncased\n")
-    assert f"  burnish predict {tmp_path / 'run'} {asked}" in _next_commands(_finished(tmp_path / "run", path))
+    assert f"  burnish predict {tmp_path / 'run'} {asked}" in _suggest_commands(_finished(tmp_path / "run", path))
 
 
 def test_a_row_is_shown_as_the_artifact_was_asked(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_a_row_is_shown_as_the_artifact_was_asked(tmp_path: Path) -> None:
     golden = {"rows": [{"talk": "of it", "choices": ["a", "b"]}], "outputs": []}
     (tmp_path / "run" / "artifact" / "golden.json").write_text(json.dumps(golden))
     asked = """--row '{"talk": "…", "choices": ["…", "…"]}'"""
-    assert f"  burnish predict {tmp_path / 'run'} {asked}" in _next_commands(result)
+    assert f"  burnish predict {tmp_path / 'run'} {asked}" in _suggest_commands(result)
 
 
 def test_a_table_is_asked_by_two_of_its_columns(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_table_is_asked_by_two_of_its_columns(tmp_path: Path) -> None:
     path.write_text("task: {type: tabular, target: price}\ndata: {train: rows.csv}\nmodel: linear\n")
     result = _finished(tmp_path / "run", path)
     (tmp_path / "run" / "profile.json").write_text(json.dumps({"kind": "regression", "inputs": ["a", "b", "c"]}))
-    assert f"  burnish predict {tmp_path / 'run'} new.csv --out predictions.csv" in _next_commands(result)
+    assert f"  burnish predict {tmp_path / 'run'} new.csv --out predictions.csv" in _suggest_commands(result)
 
 
 def test_of_several_tasks_the_first_is_asked_by_its_columns(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_of_several_tasks_the_first_is_asked_by_its_columns(tmp_path: Path) -> N
     profile = {"kind": "several", "facts": {"tasks": {"asked": {"kind": "spans"}, "mood": {"kind": "binary"}}}}
     (tmp_path / "run" / "profile.json").write_text(json.dumps(profile))
     row = """--row '{"question": "…", "context": "…"}'"""
-    assert f"  burnish predict {tmp_path / 'run'} --task asked {row}" in _next_commands(result)
+    assert f"  burnish predict {tmp_path / 'run'} --task asked {row}" in _suggest_commands(result)
 
 
 def test_a_baseline_without_the_headline_score_says_why() -> None:
@@ -107,7 +107,7 @@ def test_a_baseline_that_is_better_is_named_with_what_to_type(
     baselines: dict[str, float], is_lower_better: bool, said: str
 ) -> None:
     result = _scored(baselines, is_lower_better=is_lower_better)
-    head, command, _ = _advice(result, sheet_of(result))
+    head, command, _ = _advise(result, sheet_of(result))
     assert said in head
     assert command.startswith("  burnish train runs/a/plan.yaml ")
 
@@ -116,7 +116,7 @@ def test_what_is_advised_goes_to_a_directory_that_is_free(tmp_path: Path) -> Non
     for name in ("a", "a-2"):
         (tmp_path / name).mkdir()
     result = replace(_scored({"ridge": 0.95}, is_lower_better=False), directory=tmp_path / "a")
-    _, command, _ = _advice(result, sheet_of(result))
+    _, command, _ = _advise(result, sheet_of(result))
     assert command.endswith(f" --dir {tmp_path / 'a-3'}")
 
 
@@ -130,7 +130,7 @@ def table_run(tmp_path: Path, model: str) -> Path:
 @pytest.mark.parametrize("name", ["ridge", "logistic", "log_linear"])
 def test_a_linear_baseline_names_the_linear_model_at_its_own_rate(tmp_path: Path, name: str) -> None:
     result = replace(_scored({name: 0.7}, is_lower_better=True), directory=table_run(tmp_path, "tab_m"))
-    _, command, _ = _advice(result, sheet_of(result))
+    _, command, _ = _advise(result, sheet_of(result))
     typed = command.partition("plan.yaml ")[2].partition(" --dir")[0]
     assert typed == "model=linear optimizer.type=adamw optimizer.learning_rate=auto"
     check(str(tmp_path / "tab_m" / "plan.yaml"), overrides=typed.split())
@@ -138,7 +138,7 @@ def test_a_linear_baseline_names_the_linear_model_at_its_own_rate(tmp_path: Path
 
 def test_a_linear_run_is_advised_to_be_longer_and_not_to_be_linear(tmp_path: Path) -> None:
     result = replace(_scored({"ridge": 0.7}, is_lower_better=True), directory=table_run(tmp_path, "linear"))
-    head, command, _ = _advice(result, sheet_of(result))
+    head, command, _ = _advise(result, sheet_of(result))
     assert "this run may be too short" in head
     assert "train.length='90 epochs'" in command
 
@@ -148,7 +148,7 @@ def test_a_run_of_automatic_length_is_lengthened_by_its_steps(tmp_path: Path) ->
     path.write_text("task: text_classification\ndata: {train: a.csv}\n")
     settle_plan(RunDirectory(tmp_path / "run"), check(str(path)))
     result = replace(_scored({"tfidf_logistic": 0.91}, is_lower_better=False), directory=tmp_path / "run")
-    head, command, _ = _advice(result, sheet_of(result))
+    head, command, _ = _advise(result, sheet_of(result))
     assert head.endswith("this run may be too short (40 steps). Try")
     assert "train.length='120 steps' --dir" in command
 
@@ -168,7 +168,7 @@ def test_a_short_run_is_advised_to_be_longer(tmp_path: Path, rate: str, said: st
     )
     settle_plan(RunDirectory(tmp_path / "run"), check(str(path)))
     result = replace(_scored({"tfidf_logistic": 0.91}, is_lower_better=False), directory=tmp_path / "run")
-    head, command, _ = _advice(result, sheet_of(result))
+    head, command, _ = _advise(result, sheet_of(result))
     assert said in head
     assert typed in command
 
@@ -183,7 +183,7 @@ def test_a_run_that_stopped_early_is_not_called_too_short(tmp_path: Path, rate: 
     settle_plan(RunDirectory(tmp_path / "run"), check(str(path)))
     scored = _scored({"tfidf_logistic": 0.91}, is_lower_better=False)
     result = replace(scored, directory=tmp_path / "run", reason="early_stopping")
-    head, command, _ = _advice(result, sheet_of(result))
+    head, command, _ = _advise(result, sheet_of(result))
     assert "this run stopped early, at step 40 with train.patience=2" in head
     assert f"train.patience=6{lower} --dir" in command
 
@@ -191,7 +191,7 @@ def test_a_run_that_stopped_early_is_not_called_too_short(tmp_path: Path, rate: 
 @pytest.mark.parametrize(("value", "is_lower_better"), [(0.9, False), (0.2, False), (0.9, True), (math.nan, False)])
 def test_nothing_is_said_where_no_baseline_is_better(value: float, is_lower_better: bool) -> None:
     result = _scored({"majority": value}, is_lower_better=is_lower_better)
-    assert _advice(result, sheet_of(result)) == []
+    assert _advise(result, sheet_of(result)) == []
 
 
 def _scored(baselines: dict[str, float], *, is_lower_better: bool) -> RunResult:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.cli.progress import Progress, advance, announce, seconds_left, status_line
+from burnish.cli.progress import Progress, advance, announce, status_line
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Started, Stepped
 
 
@@ -23,7 +23,7 @@ def after(*timed: tuple[float, Event]) -> Progress:
 
 def test_before_the_first_step_there_is_no_speed_and_no_guess() -> None:
     progress = after((0.0, Started(0, 1, 100)), (9.0, stepped(1)))
-    assert seconds_left(progress) is None
+    assert progress.seconds_left is None
     assert status_line(progress) == "  1%  step 1/100  loss 0.5"
 
 
@@ -34,19 +34,19 @@ def test_the_time_before_the_first_step_does_not_spoil_the_speed() -> None:
 
 def test_a_resumed_run_measures_only_what_it_does_itself() -> None:
     progress = after((0.0, Started(50, 2, 100)), (1.0, stepped(51)), (3.0, stepped(52)))
-    assert seconds_left(progress) == pytest.approx(48 * 2)
+    assert progress.seconds_left == pytest.approx(48 * 2)
 
 
 @given(st.floats(0.01, 100), st.integers(3, 60))
 def test_at_a_steady_pace_the_guess_is_exact(pace: float, steps: int) -> None:
     progress = after(*((number * pace, stepped(number)) for number in range(1, steps)))
-    assert seconds_left(progress) == pytest.approx((100 - steps + 1) * pace)
+    assert progress.seconds_left == pytest.approx((100 - steps + 1) * pace)
 
 
 def test_a_change_of_pace_is_noticed_within_minutes() -> None:
     slow = [(float(number * 10), stepped(number, total=1000)) for number in range(1, 30)]
     fast = [(290.0 + number, stepped(29 + number, total=1000)) for number in range(1, 300)]
-    guess = seconds_left(after(*slow, *fast))
+    guess = after(*slow, *fast).seconds_left
     assert guess == pytest.approx(1000 - 328, rel=0.1)
 
 
