@@ -82,7 +82,7 @@ def facts_table(facts: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def _place(name: str) -> tuple[str, str]:
-    """Give the line that a fact belongs to, and what it is called there."""
+    """Choose the line that a fact belongs to, and what it is called there."""
     words = name.replace("_", " ")
     if name.endswith("_rows"):
         return "rows", words.removesuffix(" rows")

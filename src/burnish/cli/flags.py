@@ -100,7 +100,7 @@ def _translate(flag: _Flag, entry: "Foreign", own: Mapping[str, Any], *, takes_o
 
 
 def _take_value(flag: _Flag, entry: "Foreign") -> str | None:
-    """Tell the value of a flag from the word that only follows one that needs none, like `--fp16`."""
+    """Separate the value of a flag from the word that only follows one that needs none, like `--fp16`."""
     is_switch = isinstance(entry.value, Mapping) and "true" in entry.value
     if not is_switch or flag.is_joined:
         return flag.value

@@ -75,7 +75,7 @@ def show(
     origins: bool = False,
     registry: Registry | None = None,
 ) -> str:
-    """Write an experiment as canonical YAML; with `origins`, tell where each value came from."""
+    """Write an experiment as canonical YAML; with `origins`, say where each value came from."""
     resolved = load(name, configs=configs, overrides=overrides, registry=registry)
     return render(resolved.experiment, origin=resolved.origin if origins else None, registry=registry)
 
@@ -88,13 +88,13 @@ def why(
     overrides: Sequence[str] = (),
     registry: Registry | None = None,
 ) -> list[str]:
-    """Tell where an option's value came from, newest first; for a section, each of its options."""
+    """Explain where an option's value came from, newest first; for a section, each of its options."""
     resolved = load(name, configs=configs, overrides=overrides, registry=registry)
     values = {dotted(path): value for path, value in leaves(document(resolved.experiment, registry=registry))}
     chosen = [path for path in values if path == key or path.startswith((f"{key}.", f"{key}["))]
     if not chosen:
         raise ConfigError([_unknown(key, values)], subject="the request")
-    return [line for path in chosen for line in _explained(path, values[path], resolved)]
+    return [line for path in chosen for line in _explain(path, values[path], resolved)]
 
 
 def diff(left: str, right: str, *, registry: Registry | None = None) -> list[OptionDifference]:
@@ -104,7 +104,7 @@ def diff(left: str, right: str, *, registry: Registry | None = None) -> list[Opt
 
 
 def schema(*, registry: Registry | None = None) -> dict[str, Any]:
-    """Give the JSON Schema of every option, for editors."""
+    """Write the JSON Schema of every option, for editors."""
     return write_schema(registry=registry)
 
 
@@ -143,7 +143,7 @@ def check(
     return resolved
 
 
-def _explained(path: str, value: object, resolved: Resolved) -> list[str]:
+def _explain(path: str, value: object, resolved: Resolved) -> list[str]:
     origin = resolved.origin(path)
     return [f"{path} = {written(value)}", *(f"  {line}" for line in origin.lines() or [str(origin)])]
 

@@ -1,4 +1,4 @@
-"""`burnish rerun`: trains the plan of a run again, and tells whether it comes to the same bits."""
+"""`burnish rerun`: trains the plan of a run again, and checks that it comes to the same bits."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,11 +23,11 @@ class RerunResult:
     """False when nobody asked, or the second run has not ended."""
     differences: tuple[FileDifference, ...] = ()
     environment: tuple[str, ...] = ()
-    """What differs between machines and libraries; told only when the bits differ."""
+    """What differs between machines and libraries; given only when the bits differ."""
 
     @property
     def is_exact(self) -> bool:
-        """Tell whether both runs were compared and came to the same bits."""
+        """Whether both runs were compared and came to the same bits."""
         return self.is_verified and not self.differences
 
 
@@ -58,7 +58,7 @@ def rerun(
 
 
 def free_directory(run: Path) -> Path:
-    """Name a directory beside a run: a new one, or one whose training was interrupted."""
+    """Name a directory next to a run: a new one, or one whose training was interrupted."""
     names = (f"{run.absolute().name}-rerun{'' if number == 1 else f'-{number}'}" for number in count(1))
     return next(path for path in map(run.absolute().with_name, names) if _is_free(path))
 

@@ -12,7 +12,7 @@ from burnish.config.nodes import Path as KeyPath
 from burnish.config.reader import read_file
 from burnish.errors import BurnishError
 from burnish.run.record.directory import RUNS, RunDirectory, Status, find_run, find_runs, read_json
-from burnish.run.record.events_file import EventRecord, EventsFile
+from burnish.run.record.events_file import EventsFile
 from burnish.run.record.history import History, read_history
 from burnish.run.record.result import ScoreSheet, sheet_from_json
 from burnish.spec.events import Event
@@ -76,18 +76,18 @@ class RunDetail:
 
 def ls(root: Path = RUNS, *, tag: str | None = None) -> list[RunRow]:
     """List the runs below a folder, the newest first; with `tag` those that have it."""
-    rows = [_tolerant_row(run, root=root) for run in find_runs(root)]
+    rows = [_try_row(run, root=root) for run in find_runs(root)]
     rows = [row for row in rows if tag is None or tag in row.tags]
     return sorted(rows, key=lambda row: (-(row.started or 0.0), row.name))
 
 
 def show(run: Path | str) -> RunDetail:
-    """Tell what a run was asked, how it went, what it scored and what it left."""
+    """Collect what a run was asked, how it went, what it scored and what it left."""
     directory = find_run(run)
     history = read_history(directory)
     ending = read_json(directory.exit)
     return RunDetail(
-        row=_row(directory, name=directory.name, history=history),
+        row=_make_row(directory, name=directory.name, history=history),
         history=history,
         plan=highlights(directory),
         sheet=sheet_from_json(read_json(directory.scores)),
@@ -98,20 +98,16 @@ def show(run: Path | str) -> RunDetail:
     )
 
 
-def tail(
-    run: Path | str,
-    *,
-    follow: bool = False,
-    sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[Event]:
-    """Give a run's events; with `follow`, go on giving them until the run ends."""
+def tail(run: Path | str, *, follow: bool = False, sleep: Callable[[float], None] = time.sleep) -> Iterator[Event]:
+    """Read a run's events; with `follow`, continue until the run ends."""
     directory = find_run(run)
     file = EventsFile(directory.events)
     seen = float("-inf")
     while True:
         # asked before reading: what a run wrote just before it ended is still read
         is_going = directory.status() in ("running", "new")
-        for record in _newer(file, than=seen):
+        # by time and not by place in the file, because a resumed run cuts lines out of it
+        for record in [each for each in file.read() if each.time > seen]:
             seen = record.time
             yield record.event
         if not (follow and is_going):
@@ -120,34 +116,29 @@ def tail(
 
 
 def highlights(directory: RunDirectory) -> dict[str, str]:
-    """Give the options that tell runs apart, as their plan wrote them."""
-    plan = flattened(read_file(directory.plan, source=str(directory.plan)))
+    """Pick the options that tell runs apart, as their plan wrote them."""
+    plan = flatten(read_file(directory.plan, source=str(directory.plan)))
     return {key: plan[key] for key in _HIGHLIGHTS if key in plan}
 
 
-def flattened(node: Node, path: KeyPath = ()) -> dict[str, str]:
+def flatten(node: Node, path: KeyPath = ()) -> dict[str, str]:
     """Write a config as one line an option: `train.batch.examples` → `32`."""
     if isinstance(node, Branch):
-        parts = (flattened(each, (*path, key)) for key, each in node.nodes.items())
+        parts = (flatten(each, (*path, key)) for key, each in node.nodes.items())
         return {key: text for part in parts for key, text in part.items()}
     return {dotted(path): brief(node)}
 
 
-def _newer(file: EventsFile, *, than: float) -> Iterator[EventRecord]:
-    # by time and not by place in the file, for a resumed run cuts lines out of it
-    return (record for record in file.read() if record.time > than)
-
-
-def _tolerant_row(directory: RunDirectory, *, root: Path) -> RunRow:
+def _try_row(directory: RunDirectory, *, root: Path) -> RunRow:
     name = directory.path.relative_to(root).as_posix() if directory.path != root else directory.name
     try:
-        return _row(directory, name=name, history=read_history(directory))
+        return _make_row(directory, name=name, history=read_history(directory))
     except BurnishError as error:
-        row = _row(directory, name=name, history=History())
+        row = _make_row(directory, name=name, history=History())
         return replace(row, fault=str(error))
 
 
-def _row(directory: RunDirectory, *, name: str, history: History) -> RunRow:
+def _make_row(directory: RunDirectory, *, name: str, history: History) -> RunRow:
     sheet = sheet_from_json(read_json(directory.scores))
     return RunRow(
         name=name,

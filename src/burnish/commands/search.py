@@ -38,7 +38,7 @@ def search(
     trust_code: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[list[Hit]]:
-    """Give the nearest passages to each query, best first; `column` is theirs, by default that of training."""
+    """Find the nearest passages to each query, best first; `column` is theirs, by default that of training."""
     find(source, option="the input")  # refuses a file that is not there before the model is loaded
     import numpy as np
     import pyarrow as pa

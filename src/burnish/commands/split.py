@@ -84,7 +84,7 @@ def _find_format(file: "DataFile") -> str:
 
 
 def _choose_suffix(file: "DataFile", kind: str) -> str:
-    """Give what the new files end in: as the old one, but for a table, which is compressed inside."""
+    """Choose what the new files end in: as the old one, but for a table, which is compressed inside."""
     if kind in _TABLES:
         return _TABLES[kind]
     return file.suffix + {None: "", "gzip": ".gz", "zstd": ".zst"}[file.compression]

@@ -76,10 +76,10 @@ def train(
     start = partial(_start, resolved=resolved, processes=processes, watch=watch)
     if replace:
         _replace(run, watch)
-    return start(run) if directory or replace else _first_fitting(run.path, resolved.experiment, start)
+    return start(run) if directory or replace else _train_first_free(run.path, resolved.experiment, start)
 
 
-def _first_fitting(
+def _train_first_free(
     base: Path, experiment: Experiment, start: Callable[..., RunResult], *, sleep: Callable[[float], None] = time.sleep
 ) -> RunResult:
     """Train into the first of the numbered directories that no other experiment has."""
@@ -97,7 +97,7 @@ def _first_fitting(
 
 
 def _is_of_another(run: RunDirectory, experiment: Experiment, *, sleep: Callable[[float], None]) -> bool:
-    """Tell whether what is trained there is another experiment; one that has just begun is given time to say what."""
+    """Find out whether another experiment is trained there; one that has just begun is given time to say what."""
     for _ in range(_TURNS_TO_SETTLE):
         if run.exists() and run.read_lock() is not None:
             break

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from burnish.commands.compare.recipes import mean_of_seeds, recipes
+from burnish.commands.compare.recipes import average_seeds, find_recipes
 from burnish.commands.compare.verdicts import Verdict, judge
 from burnish.config import diff, load
 from burnish.errors import CheckpointError
@@ -54,7 +54,7 @@ def compare(runs: Sequence[Path | str], *, split: str | None = None, trust_code:
     directories = [find_run(run) for run in runs]
     if len({each.path.resolve() for each in directories}) < len(directories) or len(directories) < 2:
         raise CheckpointError("a comparison needs two runs or more, each named once")
-    found = recipes(dict(zip(_names(directories), directories, strict=True)), trust_code=trust_code)
+    found = find_recipes(dict(zip(_name_runs(directories), directories, strict=True)), trust_code=trust_code)
     sheets = [[sheet_from_json(read_json(run.scores)) for run in each.runs] for each in found]
     known = dict.fromkeys(name for each in sheets for sheet in each if sheet for name in sheet.scores)
     if split is not None and split not in known:
@@ -64,18 +64,18 @@ def compare(runs: Sequence[Path | str], *, split: str | None = None, trust_code:
     return RunComparison(
         names=tuple(each.name for each in found),
         seeds=tuple(len(each.runs) for each in found),
-        differences=tuple(_differences([each.runs[0] for each in found], trust_code=trust_code)),
-        scores=tuple(_score_lines(sheets, splits)),
+        differences=tuple(_list_differences([each.runs[0] for each in found], trust_code=trust_code)),
+        scores=tuple(_list_scores(sheets, splits)),
         verdicts=tuple(judge(found, [sheet for each in sheets for sheet in each], splits)),
     )
 
 
-def _names(directories: Sequence[RunDirectory]) -> tuple[str, ...]:
+def _name_runs(directories: Sequence[RunDirectory]) -> tuple[str, ...]:
     short = tuple(each.name for each in directories)
     return short if len(set(short)) == len(short) else tuple(each.path.as_posix() for each in directories)
 
 
-def _differences(directories: Sequence[RunDirectory], *, trust_code: bool) -> Iterator[ScoreDifference]:
+def _list_differences(directories: Sequence[RunDirectory], *, trust_code: bool) -> Iterator[ScoreDifference]:
     first, *others = (load(str(each.plan), trust_code=trust_code).experiment for each in directories)
     changes = [{change.path: change for change in diff(first, other)} for other in others]
     for key in dict.fromkeys(key for change in changes for key in change):
@@ -84,8 +84,8 @@ def _differences(directories: Sequence[RunDirectory], *, trust_code: bool) -> It
         yield ScoreDifference(key, (str(left), *map(str, rights)))
 
 
-def _score_lines(sheets: Sequence[Sequence[ScoreSheet | None]], splits: Sequence[str]) -> Iterator[ScoreLine]:
+def _list_scores(sheets: Sequence[Sequence[ScoreSheet | None]], splits: Sequence[str]) -> Iterator[ScoreLine]:
     for split in splits:
         parts = [[sheet.scores.get(split, {}) if sheet else {} for sheet in each] for each in sheets]
         for name in dict.fromkeys(name for each in parts for part in each for name in part):
-            yield ScoreLine(split, name, tuple(mean_of_seeds([part.get(name) for part in each]) for each in parts))
+            yield ScoreLine(split, name, tuple(average_seeds([part.get(name) for part in each]) for each in parts))

@@ -18,7 +18,7 @@ class RunRecipe:
     runs: tuple[RunDirectory, ...]
 
 
-def recipes(runs: Mapping[str, RunDirectory], *, trust_code: bool = False) -> list[RunRecipe]:
+def find_recipes(runs: Mapping[str, RunDirectory], *, trust_code: bool = False) -> list[RunRecipe]:
     """Sort runs by their recipes, in the order in which they are named; each for itself, if all are of one.
 
     A second run with the same seed is no further try, and stands for itself.
@@ -26,20 +26,20 @@ def recipes(runs: Mapping[str, RunDirectory], *, trust_code: bool = False) -> li
     found: list[tuple[Experiment, dict[int, str]]] = []
     for name, run in runs.items():
         experiment = load(str(run.plan), trust_code=trust_code).experiment
-        recipe, seed = _without_seed(experiment), experiment.runtime.seed
+        recipe, seed = _drop_seed(experiment), experiment.runtime.seed
         tries = next((tries for known, tries in found if known == recipe and seed not in tries), None)
         if tries is None:
             found.append((recipe, {seed: name}))
         else:
             tries[seed] = name
     groups = [[*tries.values()] for _, tries in found] if len(found) > 1 else [[name] for name in runs]
-    short = [_common_name(names) for names in groups]
+    short = [_name_together(names) for names in groups]
     whole = short if len(set(short)) == len(short) else [", ".join(names) for names in groups]
     return [RunRecipe(name, tuple(runs[each] for each in names)) for name, names in zip(whole, groups, strict=True)]
 
 
-def mean_of_seeds(scores: Sequence[Score | None]) -> Score | None:
-    """Give the mean of several seeds, from the least to the most; of one its own, and none if one has none."""
+def average_seeds(scores: Sequence[Score | None]) -> Score | None:
+    """Average several seeds, from the least to the most; of one its own, and none if one has none."""
     known = [score for score in scores if score is not None]
     if len(known) < len(scores) or len(known) < 2:
         return known[0] if len(known) == len(scores) else None
@@ -47,11 +47,11 @@ def mean_of_seeds(scores: Sequence[Score | None]) -> Score | None:
     return Score(fmean(values), min(values), max(values))
 
 
-def _without_seed(experiment: Experiment) -> Experiment:
+def _drop_seed(experiment: Experiment) -> Experiment:
     return experiment.model_copy(update={"runtime": experiment.runtime.model_copy(update={"seed": 0})})
 
 
-def _common_name(names: Sequence[str]) -> str:
+def _name_together(names: Sequence[str]) -> str:
     first, *others = names
     if not others:
         return first
