@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 
 from burnish.artifact.bundle import write_artifact
@@ -158,19 +159,21 @@ def _predictor(trained: Trained) -> Predictor:
 
 
 def _write_insights(trained: Trained, outcomes: Mapping[str, Outcome]) -> list[str]:
-    """Look at the columns one by one, if the task has such, and list them with the most important first.
+    """Look at slices of the rows and, if the task has columns, at each; list these with the most important first.
 
     On the test rows, or else on those of validation.
     """
-    inspected, prepared = trained.experiment.task.inspected, trained.prepared
     split = "test" if "test" in outcomes else "validation"
-    if inspected is None or outcomes[split].truth is None:
+    if outcomes[split].truth is None:
         return []
-    predictor = _predictor(trained)
-    metrics, table = trained.scorer.metrics, prepared.rows[split].table
-    inspection = Inspection(predictor, table, outcomes[split], metrics, trained.scorer.headline())
-    found = inspection.look(inspected, seed=trained.experiment.runtime.seed)
-    write_json(trained.run.directory.insights, {"split": split, **found})
+    table, features = trained.prepared.rows[split].table, trained.prepared.features[split]
+    # A row that was cut into windows has as many features; what is packed from many rows has a number of its own.
+    lengths = np.bincount(features["row"].to_numpy(), features["length"].to_numpy(), minlength=len(table))
+    metrics, headline = trained.scorer.metrics, trained.scorer.headline()
+    inspection = Inspection(_predictor(trained), table, outcomes[split], metrics, headline, lengths)
+    found = inspection.look(trained.experiment.task.inspected, seed=trained.experiment.runtime.seed)
+    if found["importance"] or found["slices"]:
+        write_json(trained.run.directory.insights, {"split": split, **found})
     importance = found["importance"]
     known = {name: found["mean"] for name, found in importance.items() if found is not None}
     return sorted(importance, key=lambda name: -known.get(name, 0.0))

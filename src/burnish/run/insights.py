@@ -1,6 +1,6 @@
 """Measures, once a run is over, the permutation importance of each column and the scores of slices."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -34,14 +34,20 @@ class Inspection:
     outcome: Outcome
     metrics: Sequence[Metric]
     headline: str
+    lengths: Array
+    """The tokens of each row; of a row of a table, always the same number."""
 
-    def look(self, task: Inspected, *, seed: int) -> dict[str, Any]:
-        """Give importance and slices as JSON values."""
+    def look(self, task: Inspected | None, *, seed: int) -> dict[str, Any]:
+        """Importance and slices as JSON values; of a task without columns, slices by length alone."""
+        own = [each for column in (task.slices if task else ()) for each in self._slices(column)]
         return {
             "score": self.headline,
-            "importance": dict(self._importance(task.importance, seed=seed)) if task.importance else {},
-            "slices": [each for column in task.slices for each in self._slices(column)],
+            "importance": dict(self._importance(task.importance, seed=seed)) if task and task.importance else {},
+            "slices": [*own, *self._score_slices("length", _ranges(self.lengths))] if self._vary() else own,
         }
+
+    def _vary(self) -> bool:
+        return len(np.unique(self.lengths)) > _NUM_RANGES
 
     @property
     def _metric(self) -> Metric:
@@ -77,11 +83,14 @@ class Inspection:
 
     def _slices(self, column: str) -> Iterator[Mapping[str, Any]]:
         derived = getattr(self.predictor.task, "derived", {})
-        for value, mask in slices_of(self.table, column, derived=derived):
+        return self._score_slices(column, slices_of(self.table, column, derived=derived))
+
+    def _score_slices(self, name: str, slices: Iterable[tuple[str, Array]]) -> Iterator[Mapping[str, Any]]:
+        for value, mask in slices:
             inside = mask[self.outcome.rows]
             if int(inside.sum()) >= _FEWEST_ROWS:
                 scores = dict(_scores(self.outcome.part(inside), self.metrics))
-                yield {"column": column, "value": value, "rows": int(inside.sum()), "scores": scores}
+                yield {"column": name, "value": value, "rows": int(inside.sum()), "scores": scores}
 
 
 def _scores(outcome: Outcome, metrics: Sequence[Metric]) -> Iterator[tuple[str, float | None]]:

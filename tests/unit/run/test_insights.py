@@ -1,11 +1,15 @@
 """Slices hold every row once: by value, or by range where there are many values."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from burnish.errors import DataError
-from burnish.run.insights import slices_of
+from burnish.metrics.classification import Accuracy
+from burnish.run.insights import Inspection, slices_of
+from burnish.spec.values import Outcome
 from burnish.tasks.tabular.options import Derived
 
 
@@ -30,3 +34,16 @@ def test_a_derived_column_can_be_sliced_by_and_an_unknown_one_is_refused() -> No
     assert {value: int(mask.sum()) for value, mask in slices_of(table, "far", derived=far)}["1"] == 2
     with pytest.raises(DataError, match="there is no column `b`"):
         list(slices_of(table, "b", derived={}))
+
+
+def test_rows_of_unlike_lengths_are_scored_by_length() -> None:
+    lengths = np.repeat([3.0, 10.0, 20.0, 40.0, 80.0, 100.0], 20)
+    truth = (np.arange(120) % 2).astype(np.int64)
+    said = np.where(lengths > 30, 1 - truth, truth)
+    outcome = Outcome("binary", np.arange(120), np.eye(2)[said], said, truth, ("a", "b"))
+    table = pa.table({"text": ["x"] * 120})
+    inspection = Inspection(None, table, outcome, (Accuracy(),), "accuracy", lengths)  # type: ignore[arg-type]
+    slices = inspection.look(None, seed=0)["slices"]
+    assert [each["value"] for each in slices] == ["3 to 10", "10 to 30", "30 to 80", "80 to 100"]
+    assert [each["scores"]["accuracy"] for each in slices] == [1.0, 1.0, 0.0, 0.0]
+    assert not replace(inspection, lengths=np.ones(120)).look(None, seed=0)["slices"]
