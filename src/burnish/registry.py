@@ -17,7 +17,7 @@ from burnish.spec import protocols
 from burnish.spec.component import Component
 
 EntryPoints = Callable[[str], Iterable[EntryPoint]]
-"""Give the entry points of a group, without importing what they point to."""
+"""Finds the entry points of a group, without importing what they point to."""
 
 _ADDRESS = re.compile(r"[\w.]+:[A-Za-z_]\w*")
 _NOUNS = {"data": "data source"}
@@ -55,7 +55,7 @@ class ForeignCode(ConfigError):
 
 @lru_cache(maxsize=1)
 def default_registry() -> "Registry":
-    """Give the registry of this Python environment."""
+    """Build the registry of this Python environment."""
     return Registry()
 
 
@@ -76,7 +76,7 @@ class Registry:
         self._names = lru_cache(maxsize=None)(self._list)
 
     def guarded(self) -> "Registry":
-        """Give the same registry for a config that is not to be trusted."""
+        """Copy the registry for a config that is not to be trusted."""
         guarded = copy(self)
         guarded.is_guarded = True
         return guarded
@@ -86,7 +86,7 @@ class Registry:
         return list(self._catalog)
 
     def entry_points(self, group: str) -> tuple[EntryPoint, ...]:
-        """Give the entry points of `burnish.<group>`."""
+        """Find the entry points of `burnish.<group>`."""
         return tuple(self._entry_points(f"burnish.{group}"))
 
     def names(self, kind: str) -> list[Listing]:
@@ -98,7 +98,7 @@ class Registry:
         return bool(self._providers(kind, name)) or is_address(name)
 
     def canonical(self, kind: str, name: str) -> str:
-        """Give the one name that an alias or address stands for; an unknown name stands for itself."""
+        """Find the one name that an alias or address stands for; an unknown name stands for itself."""
         found = self._providers(kind, name) or [each for each in self._names(kind) if each.address == name]
         return found[0].name if found else name
 
@@ -127,14 +127,14 @@ class Registry:
         return cls
 
     def name_of(self, kind: str, cls: type) -> str:
-        """Give the canonical name of a class; its address if nobody lists it."""
+        """Find the canonical name of a class; its address if nobody lists it."""
         for listing in self._names(kind):
             if _is_behind(listing.address, cls) and len(self._providers(kind, listing.name)) == 1:
                 return listing.name
         return f"{cls.__module__}:{cls.__qualname__}"
 
     def summary(self, kind: str, name: str) -> str:
-        """Give the first line of a component's docstring; imports its module."""
+        """Read the first line of a component's docstring; imports its module."""
         return next(iter((self.load(kind, name).__doc__ or "").strip().splitlines()), "")
 
     def _list(self, kind: str) -> tuple[Listing, ...]:

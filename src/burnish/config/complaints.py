@@ -112,7 +112,7 @@ def _wanted(error: ErrorDetails) -> str | None:
 
 
 def _said(error: ErrorDetails) -> str:
-    """Give a validator's own sentence, or pydantic's for what we have no words for."""
+    """Quote a validator's own sentence, or pydantic's for what we have no words for."""
     cause = error.get("ctx", {}).get("error")
     if isinstance(cause, Exception) and str(cause):
         return str(cause)

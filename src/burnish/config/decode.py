@@ -184,7 +184,7 @@ class _Decoder:
         return dotted(path[:-1]) if isinstance(listed, Items) and len(listed.nodes) == 1 else None
 
     def _everywhere(self, cls: type[Component], branch: Node | None, path: Path) -> Iterator[KnownOption]:
-        """Give every option that is legal with the types this tree names."""
+        """List every option that is legal with the types this tree names."""
         for name, shape in shapes_of(cls).items():
             yield KnownOption(dotted(path), name, shape)
             below = branch.nodes.get(name) if isinstance(branch, Branch) else None

@@ -49,7 +49,7 @@ def find_foreign(name: str, *, of: str | None = None) -> Foreign | None:
 
 @cache
 def foreign_names() -> tuple[Foreign, ...]:
-    """Give the whole table."""
+    """Read the whole table."""
     text = files("burnish.config").joinpath("foreign.yaml").read_text(encoding="utf-8")
     return tuple(
         Foreign(

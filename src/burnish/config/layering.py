@@ -105,7 +105,7 @@ def _sure(cls: type[Component] | None) -> type[Component]:
 
 
 def defaults_layer(tree: Branch, *, registry: Registry) -> Branch:
-    """Give the defaults of the task in a merged tree, without those that give way to what the tree says."""
+    """Build the layer of the task's defaults in a merged tree, without those that give way to what the tree says."""
     task = tree.nodes.get("task")
     name = task.type if isinstance(task, Branch) else None
     try:

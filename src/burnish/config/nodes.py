@@ -60,7 +60,7 @@ def spread(text: str) -> str:
 
 
 def child(node: Node | None, part: str | int) -> Node | None:
-    """Give what a node holds under a key or an index, if anything."""
+    """Find what a node holds under a key or an index, if anything."""
     if isinstance(node, Branch):
         return node.nodes.get(str(part))
     if isinstance(node, Items) and isinstance(part, int) and part < len(node.nodes):

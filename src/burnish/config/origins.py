@@ -29,7 +29,7 @@ class Origin:
         return replace(self, replaced=older)
 
     def chain(self) -> "Iterator[Origin]":
-        """Give this origin and those it replaced, newest first."""
+        """Follow this origin and those it replaced, newest first."""
         origin: Origin | None = self
         while origin is not None:
             yield origin

@@ -39,7 +39,7 @@ class OptionDifference:
 
 
 def document(experiment: Component, *, registry: Registry | None = None) -> dict[str, Any]:
-    """Give every option as plain JSON values, defaults too, `type` first."""
+    """Write every option as plain JSON values, defaults too, `type` first."""
     registry = registry or default_registry()
     shapes = shapes_of(type(experiment))
     options = {name for name, shape in shapes.items() if shape.is_plain}
@@ -74,7 +74,7 @@ def diff(left: Experiment, right: Experiment, *, registry: Registry | None = Non
 
 
 def leaves(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
-    """Give every value of a document with its path; a list of plain values is one value."""
+    """Walk through every value of a document with its path; a list of plain values is one value."""
     if isinstance(value, Mapping) and value:
         for key, each in value.items():
             yield from leaves(each, (*path, key))

@@ -18,7 +18,7 @@ _YES_NO = ["yes", "no", "on", "off"]
 
 
 def schema(*, registry: Registry | None = None) -> Schema:
-    """Give the schema of an experiment; nothing is required, for a file may be one layer of several."""
+    """Describe an experiment; nothing is required, because a file may be one layer of several."""
     writer = _Writer(registry or default_registry())
     root = writer.section(Experiment)
     return {

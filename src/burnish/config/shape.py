@@ -42,16 +42,16 @@ class FieldShape:
 
     @property
     def each(self) -> "FieldShape":
-        """Give the shape of one value of those that are taken by name."""
+        """The shape of one value of those that are taken by name."""
         return replace(self, is_named=False)
 
     def literals(self) -> dict[str, object]:
-        """Give the fixed values that are not text, by the text a user would write."""
+        """List the fixed values that are not text, by the text a user would write."""
         forms = (form for form in _alternatives(self.info.annotation) if get_origin(form) is Literal)
         return {str(value): value for form in forms for value in get_args(form) if not isinstance(value, str)}
 
     def plain_value(self, node: Node) -> Any:
-        """Give pydantic what was written: text, which the field's type converts."""
+        """Pass what was written on to pydantic: text, which the field's type converts."""
         if not isinstance(node, Leaf) or node.value is None:
             return plain(node)
         value = self.literals().get(node.value, node.value)
@@ -87,7 +87,7 @@ class FieldShape:
 
 @cache
 def shapes_of(cls: type[Component]) -> Mapping[str, FieldShape]:
-    """Give the fields of a component class by name."""
+    """Describe the fields of a component class by name."""
     return {name: _shape(name, info) for name, info in cls.model_fields.items()}
 
 
@@ -107,7 +107,7 @@ def _shape(name: str, info: FieldInfo) -> FieldShape:
 
 
 def _alternatives(annotation: Any) -> Iterator[Any]:
-    """Give the forms of a union, with annotations stripped; a single form is a union of one."""
+    """List the forms of a union, with annotations stripped; a single form is a union of one."""
     bare = _bare(annotation)
     if get_origin(bare) in (Union, UnionType):
         for form in get_args(bare):

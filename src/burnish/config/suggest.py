@@ -68,7 +68,7 @@ def suggestion(
 
 
 def strangers(path: Path, node: Node, *, siblings: Sequence[KnownOption]) -> list[tuple[Path, Node]]:
-    """Give what has an answer of its own in an unknown section, and the section itself if anything is left."""
+    """List what has its own answer in an unknown section, and the section itself if anything is left."""
     is_ours = nearest(str(path[-1]), [option.key for option in siblings], likeness=1.0) is not None  # misspelt
     inside = list(_leaves(path, node)) if isinstance(node, Branch) and not is_ours else []
     known = [(place, leaf) for place, leaf in inside if find_foreign(dotted(place)) is not None]
@@ -111,7 +111,7 @@ def meant_component(name: str, *, kind: str, place: str | None, said: str, usual
 
 
 def every_option(registry: Registry) -> Iterator[KnownOption]:
-    """Give every option of every type that a section may have."""
+    """List every option of every type that a section may have."""
     return _options(Experiment, (), kinds=(), registry=registry)
 
 

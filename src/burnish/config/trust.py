@@ -35,7 +35,7 @@ def remember(config: Path, code: str) -> None:
 
 
 def code_in(value: object, path: KeyPath = ()) -> Iterator[str]:
-    """Give the options of components that make code from outside run, each with its value."""
+    """Find the options of components that make code from outside run, each with its value."""
     if isinstance(value, BaseModel):
         for name, info in type(value).model_fields.items():
             option = getattr(value, name)
@@ -49,7 +49,7 @@ def code_in(value: object, path: KeyPath = ()) -> Iterator[str]:
 
 
 def addresses_in(node: Node, path: KeyPath) -> Iterator[str]:
-    """Give every address below a component that may not be imported, so that nobody knows which of them it would."""
+    """Find every address below a component that may not be imported, so that nobody knows which of them it would."""
     if isinstance(node, Leaf):
         if node.value is not None and is_address(node.value):
             yield f"{dotted(path)}: {node.value}"
@@ -65,7 +65,7 @@ def _was_recorded(config: Path) -> bool:
 
 
 def _records(config: Path) -> Iterator[Path]:
-    """Give the file that stands for a config's bytes; none for a user without a home, or bytes that cannot be read."""
+    """Name the file that records a config's bytes; none for a user without a home, or bytes that cannot be read."""
     with suppress(RuntimeError, OSError):
         named = os.environ.get("BURNISH_STATE")
         root = Path(named).expanduser() if named else Path.home() / ".local" / "state" / "burnish"

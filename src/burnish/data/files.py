@@ -114,12 +114,12 @@ class Files(Component):
 
     @property
     def paths(self) -> dict[str, tuple[str, ...]]:
-        """Give the paths of every set by the option that names them."""
+        """List the paths of every set by the option that names them."""
         sets = {"train": self.train, "validation": self.validation, "test": self.test}
         return sets | {f"also.{name}": paths for name, paths in self.also.items()}
 
     def unreadable(self) -> Iterator[tuple[str, str]]:
-        """Give the option and a sentence for each path that nothing here could read, wherever it lies."""
+        """Yield the option and a sentence for each path that nothing here could read, wherever it lies."""
         for option, written in ((option, path) for option, paths in self.paths.items() for path in paths):
             file = DataFile(written, os.path.join(self.dir or "", os.path.expanduser(written)))
             if "${" in file.location:

@@ -20,7 +20,7 @@ class Head(Component):
     is_random: ClassVar[bool] = False
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Give the first `limit` positions."""
+        """Select the first `limit` positions."""
         from burnish.data.tokens.truncate import windows  # numpy, which checking a config must not load
 
         return windows([0], width=limit)
@@ -32,7 +32,7 @@ class Tail(Component):
     is_random: ClassVar[bool] = False
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Give the last `limit` positions."""
+        """Select the last `limit` positions."""
         from burnish.data.tokens.truncate import windows  # numpy, which checking a config must not load
 
         return windows([length - limit], width=limit)
@@ -53,7 +53,7 @@ class HeadTail(Component):
         return self
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Give the positions of both ends; as written when head + tail is the limit, else scaled to it."""
+        """Select both ends; as written when head + tail is the limit, else scaled to it."""
         from burnish.data.tokens.truncate import spread  # numpy, which checking a config must not load
 
         head = self._scaled_head(limit)
@@ -122,7 +122,7 @@ class Windows(Component):
     """Keep at most this many, spread evenly from the first to the last; null for all."""
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Give one array a window, each of `limit` positions; the last ends with the text."""
+        """Select one array a window, each of `limit` positions; the last ends with the text."""
         from burnish.data.tokens.truncate import thinned, windows  # numpy, which checking a config must not load
 
         step = limit - min(self.stride, limit - 1)

@@ -35,7 +35,7 @@ def mean_exact_match(outcome: Outcome, weights: Array | None) -> Array:
 
 
 def by_answerability(outcome: Outcome, weights: Array | None) -> tuple[Array, Array, Array]:
-    """Give F1 and exact match of the questions with an answer, and F1 of those without."""
+    """Score F1 and exact match of the questions with an answer, and F1 of those without."""
     truth = known_truth(outcome)
     has = has_answer(truth).astype(np.float64)
     partial = judged(outcome.decisions, truth, f1)
@@ -48,7 +48,7 @@ def by_answerability(outcome: Outcome, weights: Array | None) -> tuple[Array, Ar
 
 
 def at_best_threshold(outcome: Outcome, weights: Array | None) -> tuple[Array, Array]:
-    """Give F1 and exact match with the threshold that is best for each set."""
+    """Score F1 and exact match with the threshold that is best for each set."""
     if not len(outcome.rows):
         nothing = over_set(outcome, weights, lambda part: part.sum(axis=1))
         return nothing, nothing
@@ -83,7 +83,7 @@ def best_threshold(outcome: Outcome) -> float:
 
 
 def _gain_of_answering(outcome: Outcome, rule: Rule) -> Array:
-    """Give what is won by answering each question instead of leaving it open; where that is right, it is lost."""
+    """Compute what is won by answering each question instead of leaving it open; where that is right, it is lost."""
     truth, best = known_truth(outcome), best_answers(outcome)
     return np.where(has_answer(truth), judged(best, truth, rule), -(best != "").astype(np.float64))
 
@@ -99,7 +99,7 @@ def has_answer(truth: Array) -> Array:
 
 
 def best_answers(outcome: Outcome) -> Array:
-    """Give the best answer of every row, whatever the threshold says of it."""
+    """Take the best answer of every row, whatever the threshold says of it."""
     assert outcome.answers is not None, "spans come with a table of answers"
     return np.asarray(outcome.answers["best_answer"].to_numpy(zero_copy_only=False))
 
@@ -113,13 +113,13 @@ def exact_match(answer: str, right: tuple[str, ...]) -> float:
 
 @lru_cache(maxsize=_JUDGED)
 def f1(answer: str, right: tuple[str, ...]) -> float:
-    """Give the harmonic mean of the shares of words in common, with the right answer that makes it largest."""
+    """Compute the harmonic mean of the shares of words in common, with the right answer that makes it largest."""
     said = words(answer)
     return max(_overlap(said, each) for each in _right_words(right))
 
 
 def words(text: str) -> tuple[str, ...]:
-    """Give the words that count."""
+    """Split a text into the words that count."""
     return tuple(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
 
 

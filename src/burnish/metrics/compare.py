@@ -128,7 +128,7 @@ def resampled(
 
 
 def mcnemar(first: Array, second: Array) -> float:
-    """Give the exact two-sided p of as unequal a split of the rows that only one of the two got right."""
+    """Compute the exact two-sided p of as unequal a split of the rows that only one of the two got right."""
     only_first, only_second = int((first & ~second).sum()), int((second & ~first).sum())
     num, fewer = only_first + only_second, min(only_first, only_second)
     logs = [math.lgamma(num + 1) - math.lgamma(k + 1) - math.lgamma(num - k + 1) for k in range(fewer + 1)]
@@ -233,7 +233,7 @@ def _values(part: Told, sides: Sequence[Sequence[Outcome]]) -> list[float]:
 
 
 def _spread(part: Told, sides: Sequence[Sequence[Outcome]], *, chosen: Sequence[Array], seed: int) -> Array:
-    """Give the difference of the means on each set of rows and runs."""
+    """Compute the difference of the means on each set of rows and runs."""
     differences: list[Array] = []
     start = 0
     for weights in draws(len(sides[0][0].rows), seed=seed, sets=chosen[0].shape[1]):
@@ -245,7 +245,7 @@ def _spread(part: Told, sides: Sequence[Sequence[Outcome]], *, chosen: Sequence[
 
 
 def _means(part: Told, side: Sequence[Outcome], weights: Array, *, chosen: Array) -> Array:
-    """Give the mean score of as many runs, drawn with repetition, on each set of rows."""
+    """Compute the mean score of as many runs, drawn with repetition, on each set of rows."""
     scores = np.stack([part.metric.scores(outcome, weights)[part.score] for outcome in side])
     if len(side) == 1:
         return scores[0]  # type: ignore[no-any-return]  # numpy loses it

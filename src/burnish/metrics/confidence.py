@@ -42,7 +42,7 @@ def reliability(confidence: Array, right: Array, weights: Array, *, num_bins: in
 
 
 def confidences(outcome: Outcome) -> tuple[Array, Array]:
-    """Give each decision's probability and whether it was right (1.0 or 0.0)."""
+    """Pair each decision's probability with whether it was right (1.0 or 0.0)."""
     outputs, decisions = outcome.outputs.astype(np.float64), np.asarray(outcome.decisions)
     right = (decisions == known_truth(outcome)).astype(np.float64)
     if outcome.kind == "multilabel":
@@ -75,17 +75,17 @@ def _gap(outcome: Outcome, weights: Array, *, num_bins: int) -> Array:
 
 
 def perplexity(outcome: Outcome, weights: Array | None) -> Array:
-    """Give exp of the mean loss of a token."""
+    """Compute exp of the mean loss of a token."""
     return np.exp(_share(outcome, weights, UNLIKELIHOOD, TOKENS))
 
 
 def guess_accuracy(outcome: Outcome, weights: Array | None) -> Array:
-    """Give the share of tokens guessed at once."""
+    """Compute the share of tokens guessed at once."""
     return _share(outcome, weights, RIGHT, TOKENS)
 
 
 def pair_accuracy(outcome: Outcome, weights: Array | None) -> Array:
-    """Give the share of pairs that were told rightly."""
+    """Compute the share of pairs classified correctly."""
     return _share(outcome, weights, RIGHT_PAIRS, PAIRS)
 
 

@@ -35,17 +35,17 @@ def mean_absolute(outcome: Outcome, weights: Array | None) -> Array:
 
 
 def explained(outcome: Outcome, weights: Array | None) -> Array:
-    """Give the share of the truth's variance that the errors leave."""
+    """Compute the share of the truth's variance that the errors leave."""
     return over_set(outcome, weights, lambda part: _explained(outcome, part))
 
 
 def root_mean_squared(outcome: Outcome, weights: Array | None) -> Array:
-    """Give the square root of the mean squared error of each set."""
+    """Compute the square root of the mean squared error of each set."""
     return np.sqrt(mean_squared(outcome, weights))
 
 
 def poisson_deviance(outcome: Outcome, weights: Array | None) -> Array:
-    """Give the mean deviance of counts; nan where a truth is below 0."""
+    """Compute the mean deviance of counts; nan where a truth is below 0."""
     values, truth = _columns(outcome)
     means = np.maximum(values, _SMALLEST)
     logs = truth * np.log(np.where(truth > 0, truth, 1.0) / means)
@@ -54,14 +54,14 @@ def poisson_deviance(outcome: Outcome, weights: Array | None) -> Array:
 
 
 def gamma_deviance(outcome: Outcome, weights: Array | None) -> Array:
-    """Give the mean deviance of amounts; nan where a truth is not positive."""
+    """Compute the mean deviance of amounts; nan where a truth is not positive."""
     values, truth = _columns(outcome)
     ratios = np.where(truth > 0, truth, np.nan) / np.maximum(values, _SMALLEST)
     return over_set(outcome, weights, lambda part: mean(part, 2 * (ratios - 1 - np.log(ratios))))
 
 
 def pinball(outcome: Outcome, weights: Array | None, *, quantile: float) -> Array:
-    """Give the mean loss of a predicted quantile."""
+    """Compute the mean loss of a predicted quantile."""
     values, truth = _columns(outcome)
     short = truth - values
     losses = np.maximum(quantile * short, (quantile - 1) * short)

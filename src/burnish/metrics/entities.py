@@ -22,7 +22,7 @@ _FORM = re.compile(r"O|([BIELSU])(?:-(.*))?", re.DOTALL)
 
 
 def entity_scores(outcome: Outcome, weights: Array | None) -> Iterator[tuple[str | None, dict[str, Array]]]:
-    """Give F1, precision and recall of all types (None), then of each type by its name."""
+    """Score F1, precision and recall of all types (None), then of each type by its name."""
     counts, types = count_entities(outcome)
     whole = Counts(counts.hits.sum(axis=1), counts.predicted.sum(axis=1), counts.actual.sum(axis=1))
     for kind, rows in [(None, whole), *((name, counts.only(at)) for at, name in enumerate(types))]:

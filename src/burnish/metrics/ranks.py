@@ -23,12 +23,12 @@ class Ranked:
 
 
 def roc_auc(outcome: Outcome, weights: Array | None) -> Array:
-    """Give the area under the ROC curve, averaged over labels."""
+    """Compute the area under the ROC curve, averaged over labels."""
     return over_labels(outcome, weights, area_under_roc)
 
 
 def pr_auc(outcome: Outcome, weights: Array | None) -> Array:
-    """Give the average precision, averaged over labels."""
+    """Compute the average precision, averaged over labels."""
     return over_labels(outcome, weights, average_precision)
 
 
@@ -38,27 +38,27 @@ def mean_reciprocal_rank(outcome: Outcome, weights: Array | None) -> Array:
 
 
 def recall_at(outcome: Outcome, weights: Array | None, *, k: tuple[int, ...]) -> tuple[Array, ...]:
-    """Give the share of rows whose right passage is among the first k, once for each k."""
+    """Compute the share of rows whose right passage is among the first k, once for each k."""
     found = [(outcome.decisions <= each).astype(float) for each in k]
     return tuple(over_set(outcome, weights, partial(mean, values=hits)) for hits in found)
 
 
 def area_under_roc(ranked: Ranked) -> Array:
-    """Give the share of pairs in right order, ties counting half; nan without both classes."""
+    """Compute the share of pairs in right order, ties counting half; nan without both classes."""
     above = np.cumsum(ranked.positive, axis=1) - ranked.positive / 2
     pairs = ranked.positive.sum(axis=1) * ranked.negative.sum(axis=1)
     return np.asarray((ranked.negative * above).sum(axis=1) / pairs)
 
 
 def average_precision(ranked: Ranked) -> Array:
-    """Give the mean precision over positives; 0 without any."""
+    """Compute the mean precision over positives; 0 without any."""
     hits = np.cumsum(ranked.positive, axis=1)
     precision = ratio(hits, hits + np.cumsum(ranked.negative, axis=1))
     return ratio((ranked.positive * precision).sum(axis=1), hits[:, -1])
 
 
 def over_labels(outcome: Outcome, weights: Array | None, area: Callable[[Ranked], Array]) -> Array:
-    """Give the area of the positive class of two; of more labels the mean, each against the rest."""
+    """Take the area of the positive class of two; of more labels the mean, each against the rest."""
     truth, outputs = known_truth(outcome), outcome.outputs
     if outcome.kind == "binary":
         return over_set(outcome, weights, lambda part: area(rank(outputs[:, -1], truth == 1, weights=part)))

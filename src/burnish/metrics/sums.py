@@ -60,7 +60,7 @@ def ratio(numerator: Array, denominator: Array) -> Array:
 
 
 def known_truth(outcome: Outcome) -> Array:
-    """Give the truth; only labelled outcomes are ever scored."""
+    """Take the truth; only labelled outcomes are ever scored."""
     if outcome.truth is None:
         raise DataError("these rows cannot be scored: they have no labels")
     return np.asarray(outcome.truth)

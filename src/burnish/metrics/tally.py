@@ -43,7 +43,7 @@ class Tally:
 def mean_score(
     parts: Sequence[tuple[Metric, Outcome]], *, intervals: bool = True, seed: int = 0, resamples: int = 1000
 ) -> Score:
-    """Give the mean of one score a set, with an interval for which the rows of every set are drawn anew."""
+    """Average one score a set, with an interval for which the rows of every set are drawn independently."""
     parts = [(metric, with_weight(outcome)) for metric, outcome in parts]
     values = [float(metric.scores(outcome)[metric.names()[0]][0]) for metric, outcome in parts]
     mean = float(np.mean(values))
@@ -120,7 +120,7 @@ def draws(num_rows: int, *, seed: int, sets: int) -> Iterator[Array]:
 
 
 def interval(values: Array, *, value: float) -> tuple[float | None, float | None]:
-    """Give the 2.5th and 97.5th percentile, of the sets on which the score is defined, and hold the value itself."""
+    """Take the 2.5th and 97.5th percentile of the sets on which the score is defined, widened to hold the value."""
     defined = values[np.isfinite(values)]
     if not len(defined) or not np.isfinite(value):
         return None, None

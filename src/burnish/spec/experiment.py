@@ -122,7 +122,7 @@ class TrainPolicy(Component):
     """A deadline by the wall clock for this process; the run can be resumed after it."""
 
     def length_for(self, epoch_steps: int) -> Interval:
-        """Give the length, where `auto` follows from the steps of an epoch."""
+        """Settle the length, where `auto` follows from the steps of an epoch."""
         if self.length != "auto":
             return self.length
         return Interval(min(_MOST_EPOCHS, max(_FEWEST_EPOCHS, math.ceil(_FEWEST_STEPS / epoch_steps))), "epochs")

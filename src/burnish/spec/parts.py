@@ -44,7 +44,7 @@ class _Facts(TypedDict, total=False):
 
 
 def parts_of(experiment: Experiment) -> dict[str, Experiment]:
-    """Give an experiment for each task by name, all else being shared; an ordinary one is its own only part."""
+    """Divide an experiment into one a task by name, all else being shared; an ordinary one is its own only part."""
     task, data = experiment.task, experiment.data
     problems = [Problem(message) for _, message in unmatched(experiment)]
     if problems:
@@ -65,7 +65,7 @@ def parts_of(experiment: Experiment) -> dict[str, Experiment]:
 
 
 def only_part(experiment: Experiment, *, why: str) -> Experiment:
-    """Give an ordinary experiment back; refuse one of several tasks where only one can be."""
+    """Pass an ordinary experiment on; refuse one of several tasks where only one can be."""
     names = [name for name in parts_of(experiment) if name]
     if names:
         raise ConfigError(
@@ -106,7 +106,7 @@ def profile_of(joined: Profile, name: str) -> Profile:
 
 
 def written_profiles(written: object) -> dict[str, Mapping[str, Any]]:
-    """Give the JSON values of each task's profile by name, whatever a file holds; those of the only task as a whole."""
+    """Find the JSON values of each task's profile by name, whatever a file holds; those of the only task as a whole."""
     fields = written if isinstance(written, Mapping) else {}
     if fields.get("kind") != SEVERAL:
         return {ALONE: fields}
@@ -128,7 +128,7 @@ def profile_from_json(values: Mapping[str, Any]) -> Profile:
 
 
 def _select(experiment: Experiment, name: str) -> Select:
-    """Give what a task selects by, if the experiment selects by a score of this very task."""
+    """Find what a task selects by, if the experiment selects by a score of this very task."""
     select = experiment.train.select
     owner, _, score = (select.score or "").partition("/")
     return Select(score=score, direction=select.direction) if owner == name and score else Select()

@@ -148,12 +148,12 @@ class Joint(Protocol):
 
     @property
     def tasks(self) -> Mapping[str, Task]:
-        """Give each task by its name."""
+        """Each task by its name."""
         ...
 
     @property
     def scores(self) -> Mapping[str, tuple[Metric, ...]]:
-        """Give the metrics of a task, where they are not its own."""
+        """The metrics of a task, where they are not its own."""
         ...
 
     def head(self, profile: Profile) -> HeadSpec:
@@ -171,7 +171,7 @@ class Sets(Protocol):
 
     @property
     def sets(self) -> Mapping[str, DataSource]:
-        """Give each source by the name of its task."""
+        """Each source by the name of its task."""
         ...
 
 
@@ -325,7 +325,7 @@ class Truncation(Protocol):
     is_random: ClassVar[bool]
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Give the positions to keep, in order: one array, or one a window. Called only when length > limit."""
+        """Choose the positions to keep, in order: one array, or one a window. Called only when length > limit."""
         ...
 
 
@@ -334,7 +334,7 @@ class Schedule(Protocol):
     """The learning rate's course, as a pure function of progress."""
 
     def factor(self, step: int, total_steps: int) -> float:
-        """Give what the base learning rate is multiplied by at this step (from 0)."""
+        """Compute what the base learning rate is multiplied by at this step (from 0)."""
         ...
 
 

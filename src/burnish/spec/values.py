@@ -191,7 +191,7 @@ class HeadSpec:
     """The heads of several groups of batches above one network; `group` in a batch is the number of its head."""
 
     def of_group(self, group: int) -> HeadSpec:
-        """Give the head that a group of batches is for: itself where there is but one."""
+        """Find the head that a group of batches is for: itself where there is but one."""
         return list(self.parts.values())[group] if self.parts else self
 
 
@@ -235,7 +235,7 @@ class Outcome:
     times: Times = field(default=Times(), compare=False)
 
     def part(self, which: Array | slice) -> Outcome:
-        """Give the outcome of some of the rows."""
+        """Take some of the rows."""
         return replace(
             self,
             rows=self.rows[which],

@@ -31,7 +31,7 @@ class Background(Generic[T]):
         self._thread.start()
 
     def heard(self) -> Iterator[T]:
-        """Give what was said until now, without waiting."""
+        """Yield what was said until now, without waiting."""
         while self._thread is not None:
             try:
                 said = self._said.get_nowait()
@@ -40,7 +40,7 @@ class Background(Generic[T]):
             yield from self._taken(said)
 
     def finished(self) -> Iterator[T]:
-        """Give what is said until the work is over."""
+        """Yield what is said until the work is over."""
         while self._thread is not None:
             yield from self._taken(self._said.get())
 

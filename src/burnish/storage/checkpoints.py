@@ -55,7 +55,7 @@ class CheckpointStore:
         return Checkpoint(final, step)
 
     def newest(self) -> Checkpoint | None:
-        """Give the newest good checkpoint; put all bad ones into quarantine and say so. None for a run without any."""
+        """Find the newest good checkpoint; put all bad ones into quarantine and say so. None for a run without any."""
         good = self.good()
         if good:
             return good[-1]
@@ -79,7 +79,7 @@ class CheckpointStore:
         return [Checkpoint(folder, _step_of(folder)) for folder, wrong in faults.items() if wrong is None]
 
     def at(self, step: int) -> Checkpoint:
-        """Give one checkpoint, verified."""
+        """Verify one checkpoint."""
         folder = self.root / _name(step)
         wrong = self._fault(folder)
         if wrong is not None:
@@ -91,7 +91,7 @@ class CheckpointStore:
         return sorted(_step_of(folder) for folder in self._folders())
 
     def states(self) -> dict[int, dict[str, Any]]:
-        """Give what every checkpoint recorded; one that cannot be read is left out, until the next start finds it."""
+        """Read what every checkpoint recorded; one that cannot be read is left out, until the next start finds it."""
         found: dict[int, dict[str, Any]] = {}
         for step in self.steps():
             with suppress(OSError, ValueError):

@@ -25,7 +25,7 @@ _BATCHES_IN_POOL = 128
 
 
 def plan_epoch(lengths: Array, *, seed: int, epoch: int, batching: Batching) -> Plan:
-    """Give the examples of each global batch of an epoch; every example comes exactly once."""
+    """Plan the examples of each global batch of an epoch; every example comes exactly once."""
     random = generator(seed, "order", epoch=epoch)
     order = compact(random.permutation(len(lengths)))
     lengths = np.asarray(lengths)
@@ -35,7 +35,7 @@ def plan_epoch(lengths: Array, *, seed: int, epoch: int, batching: Batching) -> 
 
 
 def evaluation_plan(lengths: Array, *, tokens: int | None = None, examples: int | None = None) -> Plan:
-    """Give batches of like length, the longest first, so that memory peaks at once; every example comes once."""
+    """Plan batches of like length, the longest first, so that memory peaks at once; every example comes once."""
     lengths = np.asarray(lengths)
     order = compact(_longest_first(lengths))
     return _planned(order, _cuts_sorted(lengths[order], Batching(tokens=tokens, examples=examples)))
@@ -75,7 +75,7 @@ class Mixture(Protocol):
         ...
 
     def plan(self, epoch: int) -> Plan:
-        """Give the batches of an epoch, each of one set."""
+        """Plan the batches of an epoch, each of one set."""
         ...
 
 
@@ -102,7 +102,7 @@ class BatchSlice:
 
 
 class BatchStream:
-    """Give batch after batch, epoch after epoch, from any place."""
+    """Draw batch after batch, epoch after epoch, from any place."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class BatchStream:
         self._epoch, self._batch = epoch, batch
 
     def draw(self) -> BatchSlice:
-        """Give this rank's part of the next batch, and move on."""
+        """Take this rank's part of the next batch, and move on."""
         before = self.cursor
         plan = self.plan(self._epoch)
         batch, epoch = plan[self._batch], plan.epoch_of(self._batch)
@@ -176,7 +176,7 @@ class BatchStream:
         return padding_waste(self.plan(epoch), self._lengths)
 
     def plan(self, epoch: int) -> Plan:
-        """Give the examples of each global batch of an epoch."""
+        """Plan the examples of each global batch of an epoch, once for each epoch in turn."""
         if self._planned is None or self._planned[0] != epoch:
             self._planned = None  # first, so that memory never holds two plans
             self._planned = (epoch, self._made(epoch))
@@ -189,7 +189,7 @@ class BatchStream:
 
 
 def examples_of(batching: Batching) -> int:
-    """Give how many examples a batch has that is not counted in tokens."""
+    """Count the examples of a batch that is not counted in tokens."""
     assert batching.examples != "auto", "it was settled when the number of rows was known"
     return batching.examples or _DEFAULT_EXAMPLES
 
@@ -277,26 +277,26 @@ class Plan(Sequence["Array"]):
         return int(self._epochs[which])
 
     def of_epoch(self, epoch: int) -> Plan:
-        """Give the same batches as those of one pass."""
+        """Mark all batches as those of one pass."""
         return Plan(self._order, self._starts, self._ends, epochs=np.full(len(self), epoch, dtype=np.int32))
 
     def shuffled(self, random: np.random.Generator) -> Plan:
-        """Give the same batches in another order."""
+        """Put the batches into another order."""
         return self.chosen(random.permutation(len(self)))
 
     def chosen(self, which: slice | Array) -> Plan:
-        """Give some of the batches, in the order named."""
+        """Choose some of the batches, in the order named."""
         return Plan(self._order, self._starts[which], self._ends[which], epochs=self._epochs[which])
 
     def moved(self, offset: int) -> Plan:
-        """Give the same batches of examples that are numbered from `offset` on."""
+        """Shift the batches to examples that are numbered from `offset` on."""
         fits = offset + len(self._order) <= np.iinfo(self._order.dtype).max
         order = self._order if fits else self._order.astype(np.int64)
         return Plan(order + order.dtype.type(offset), self._starts, self._ends, epochs=self._epochs)
 
 
 def joined(plans: Sequence[Plan]) -> Plan:
-    """Give the batches of several plans, one plan after the other."""
+    """Join the batches of several plans, one plan after the other."""
     bases = np.cumsum([0, *(len(plan._order) for plan in plans)])
     return Plan(
         np.concatenate([plan._order for plan in plans]),

@@ -58,7 +58,7 @@ class Mixed:
         return [int(share) for share in apportion(counts / counts.sum() * total, total, room=room)]
 
     def plan(self, epoch: int) -> Plan:
-        """Give the batches of an epoch, each of one set."""
+        """Plan the batches of an epoch, each of one set."""
         shares = self.shares(epoch)
         earlier = [self.shares(each) for each in range(epoch)]
         parts = [self._taken(which, sum(each[which] for each in earlier), share) for which, share in enumerate(shares)]
@@ -67,7 +67,7 @@ class Mixed:
         return joined(parts).chosen(np.argsort(np.argsort(turns, kind="stable"), kind="stable"))
 
     def _taken(self, which: int, start: int, count: int) -> Plan:
-        """Give `count` batches of a set's endless row of passes, from one of them on."""
+        """Take `count` batches of a set's endless row of passes, from one of them on."""
         number, start = self._located(which, start)
         offset = sum(len(each) for each in self._sets[:which])
         parts: list[Plan] = []
@@ -117,7 +117,7 @@ class Grouped(Encoder):
         return self.encoder.faults(rows)
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Give the features of the encoder alone."""
+        """Encode as the encoder alone does."""
         return self.encoder.encode(table)
 
     def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: RandomKey) -> "Batch":

@@ -31,7 +31,7 @@ class Padding:
 
 
 def pad(texts: Sequence[Ragged], template: Template, padding: Padding) -> dict[str, Array]:
-    """Give `input_ids`, `attention_mask` and, where segments are known, `token_type_ids`, as int64."""
+    """Build `input_ids`, `attention_mask` and, where segments are known, `token_type_ids`, as int64."""
     lengths = total_lengths(texts) + template.num_special
     width = _width(lengths, padding)
     begins = width - lengths if padding.side == "left" else np.zeros_like(lengths)
@@ -64,7 +64,7 @@ def _width(lengths: Array, padding: Padding) -> int:
 def _parts(
     texts: Sequence[Ragged], template: Template, *, starts: Array
 ) -> Iterator[tuple[Array, Array | tuple[int, ...], int | tuple[int, ...]]]:
-    """Give each part of all rows at once: the flat places it goes to, its tokens and their segments."""
+    """Lay out each part of all rows at once: the flat places it goes to, its tokens and their segments."""
     yield from _special(template.pieces[0], starts)
     starts = starts + len(template.pieces[0])
     for text, segment, piece in zip(texts, template.segments, template.pieces[1:], strict=True):
@@ -161,7 +161,7 @@ def _find(ids: list[int], part: list[int], *, start: int) -> int:
 
 
 def _probes(tokenizer: Tokenizer, *, avoid: list[int]) -> Iterator[tuple[str, list[int]]]:
-    """Give texts with ids that are no special tokens and that no earlier probe had: those are found again surely."""
+    """Find texts with ids that are no special tokens and that no earlier probe had: those are found again surely."""
     taken = set(avoid)
     for text in (*_WORDS, *_some_vocabulary(tokenizer)):
         ids = tokenizer.encode(text, add_special_tokens=False).ids

@@ -34,7 +34,7 @@ class Ragged:
         return pack(self.values[positions(self.starts, self.lengths)], self.lengths)
 
     def to_arrow(self) -> pa.ListArray:
-        """Give the lists as an Arrow array; they must be packed."""
+        """Convert to an Arrow array; they must be packed."""
         assert len(self.values) <= np.iinfo(np.int32).max, "tables are encoded in parts, so that offsets fit 32 bits"
         offsets = np.zeros(len(self) + 1, dtype=np.int32)
         np.cumsum(self.lengths, out=offsets[1:])
@@ -79,7 +79,7 @@ def pick(column: pa.ChunkedArray, indices: Array) -> Array:
 
 
 def positions(starts: Array, lengths: Array) -> Array:
-    """Give start, start + 1, … for `length` places, for every list in turn."""
+    """List start, start + 1, … for `length` places, for every list in turn."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
     return np.repeat(starts - ends + lengths, lengths) + np.arange(total)
@@ -99,7 +99,7 @@ def _rows_of(chunk: pa.ListArray, indices: Array) -> Ragged:
 
 
 def _by_chunk(column: pa.ChunkedArray, indices: Array) -> Iterator[tuple[Array, pa.Array, Array]]:
-    """Give, for each chunk that is asked for: the places in `indices`, the chunk, and its rows."""
+    """Group by chunk, of those that are asked for: the places in `indices`, the chunk, and its rows."""
     ends = np.cumsum([len(chunk) for chunk in column.chunks])
     which = np.searchsorted(ends, indices, side="right")
     for number in np.unique(which):
@@ -149,7 +149,7 @@ class Picker:
 
 
 def array_of(column: pa.ChunkedArray) -> Array:
-    """Give a whole column as one array, one of fixed-size lists as a matrix."""
+    """Read a whole column as one array, one of fixed-size lists as a matrix."""
     return np.concatenate(_chunks(column))
 
 

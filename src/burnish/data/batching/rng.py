@@ -25,7 +25,7 @@ _Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def generator(seed: int, purpose: Purpose, *, epoch: int, row: int = 0, view: int = 0) -> np.random.Generator:
-    """Give the stream that belongs to this key and to no other; nothing is remembered between calls."""
+    """Open the random stream that belongs to this key and to no other; nothing is remembered between calls."""
     # Philox counts: the low word of its counter is the place in the stream, so what names the stream stands above it.
     counter = np.array([0, epoch % _WORD, row % _WORD, view % _WORD], dtype=np.uint64)
     key = np.array([seed % _WORD, _PURPOSES[purpose]], dtype=np.uint64)
@@ -33,7 +33,7 @@ def generator(seed: int, purpose: Purpose, *, epoch: int, row: int = 0, view: in
 
 
 def uniforms(rows: "Array", width: int, *, seed: int, purpose: Purpose, epoch: int, lane: int = 0) -> "Array":
-    """Give numbers from 0 to 1 for many rows at once, [n, width]: each by its row and place, whatever its batch.
+    """Draw numbers from 0 to 1 for many rows at once, [n, width]: each by its row and place, whatever its batch.
 
     `lane` tells apart several numbers that are wanted for one place.
     """

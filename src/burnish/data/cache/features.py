@@ -48,7 +48,7 @@ def cache_root(environment: Mapping[str, str] | None = None) -> Path:
 
 
 def open_cache(environment: Mapping[str, str] | None = None) -> FeatureCache:
-    """Give the cache that the environment names, with room for $BURNISH_CACHE_MAX bytes, 20GB by default."""
+    """Open the cache that the environment names, with room for $BURNISH_CACHE_MAX bytes, 20GB by default."""
     environment = os.environ if environment is None else environment
     written = environment.get("BURNISH_CACHE_MAX")
     max_bytes = parse_size(written, option="BURNISH_CACHE_MAX") if written else _DEFAULT_MAX_BYTES
@@ -260,7 +260,7 @@ def _canonical(key: Key) -> str:
 
 
 def differences(wanted: object, cached: object, *, field: str = "") -> Iterator[KeyDifference]:
-    """Give the fields in which two keys, read as JSON, are not the same."""
+    """Find the fields in which two keys, read as JSON, are not the same."""
     if isinstance(wanted, dict) and isinstance(cached, dict):
         for name in sorted(wanted.keys() | cached.keys()):
             yield from differences(wanted.get(name), cached.get(name), field=f"{field}.{name}".lstrip("."))

@@ -26,13 +26,13 @@ _CHUNK_BYTES = 1 << 24
 
 
 def spooled(key: Mapping[str, object], make: Callable[[], Iterator[pa.Table]]) -> tuple[pa.Table, MemoryMapped]:
-    """Give a table that lies in the cache, written part by part if it is not there yet."""
+    """Open a table in the cache, written part by part if it is not there yet."""
     stored = open_cache().store({"kind": "rows", "version": VERSION, **key}, make)
     return stored.table, MemoryMapped(stored.digest, stored.release)
 
 
 def chosen(rows: Rows, mask: Array) -> tuple[pa.Table, MemoryMapped | None]:
-    """Give the rows of a held table where the mask is true: in memory if they are few, else in their own file."""
+    """Keep the rows of a held table where the mask is true: in memory if they are few, else in their own file."""
     assert rows.held is not None, "a table in memory is filtered at once"
     if rows.table.get_total_buffer_size() * float(mask.mean()) < LARGE_BYTES:
         return pa.concat_tables([rows.table.schema.empty_table(), *_filtered(rows, mask)]).combine_chunks(), None
@@ -50,7 +50,7 @@ def _filtered(rows: Rows, mask: Array) -> Iterator[pa.Table]:
 
 
 def in_parts(rows: Rows) -> Iterator[tuple[int, Rows]]:
-    """Give the rows in order, some thousands at a time, each part with the number of its first row.
+    """Walk through the rows in order, some thousands at a time, each part with the number of its first row.
 
     Memory is given back after each part, so it does not grow with the table; an empty table is one empty part.
     """
@@ -75,7 +75,7 @@ def _places(places: RowOrigins, which: slice) -> RowOrigins:
 def encode_parts(
     encoder: Encoder, rows: Rows, *, progress: Callable[[int], None] = lambda done: None
 ) -> Iterator[pa.Table]:
-    """Give the features of all rows in tables of some megabytes; `progress` is told how many rows are done."""
+    """Encode all rows into tables of some megabytes; `progress` is told how many rows are done."""
     waiting: list[pa.Table] = []
     for start, part in in_parts(rows):
         waiting.append(_numbered(encoder.encode(part.table), first_row=start))

@@ -65,7 +65,7 @@ def _finite(value: object, odd: Callable[[float], object]) -> object:
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """Give a column of probabilities as one column a class, and any other nested column as JSON."""
+    """Spread a column of probabilities into one column a class, and any other nested column as JSON."""
     nested = [field.name for field in table.schema if pa.types.is_nested(field.type)]
     for name in nested:
         column = table[name].combine_chunks()
@@ -81,7 +81,7 @@ def flat(table: pa.Table) -> pa.Table:
 
 
 def free_name(name: str, table: pa.Table) -> str:
-    """Give a column's name, or a longer one if the table has a column of that name."""
+    """Find a free name: a column's own, or a longer one if the table has a column of that name."""
     while name in table.column_names:
         name = f"burnish_{name}"
     return name

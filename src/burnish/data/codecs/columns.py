@@ -59,7 +59,7 @@ class ColumnSpec:
 
 
 def read_columns(columns: Iterable[ColumnSpec]) -> list[ColumnSpec]:
-    """Give the columns whose values are read."""
+    """Select the columns whose values are read."""
     return [spec for spec in columns if spec.is_read]
 
 
@@ -80,12 +80,12 @@ def text_columns(names: Iterable[str]) -> tuple[ColumnSpec, ...]:
 
 
 def columns_of(task: "Task", profile: Profile) -> tuple[ColumnSpec, ...]:
-    """Give the columns that a task describes, else texts under the names of its `input_columns`."""
+    """Describe the columns of a task's rows as the task does, else texts under the names of its `input_columns`."""
     return tuple(task.input_specs(profile)) or text_columns(task.input_columns)
 
 
 def format_of(content_type: str) -> FormatName:
-    """Give the format that a Content-Type header means, or refuse with those there are."""
+    """Find the format that a Content-Type header means, or refuse with those there are."""
     kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
     found = CONTENT_TYPES.get(kind)
     if found is None:

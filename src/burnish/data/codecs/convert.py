@@ -126,7 +126,7 @@ def described(value: object) -> str:
 
 
 def unwrapped(value: object) -> object:
-    """Give the bytes inside {"b64": "…"}, and any other value as it is."""
+    """Unwrap the bytes inside {"b64": "…"}, and any other value as it is."""
     if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):
         return from_base64(value["b64"])
     return value

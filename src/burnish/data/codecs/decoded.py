@@ -187,7 +187,7 @@ DEFAULT_LIMITS = Limits()
 
 
 def text_of(payload: bytes) -> str:
-    """Give the text of a payload without a byte-order mark; refuse what is no UTF-8, with its line."""
+    """Decode the text of a payload without a byte-order mark; refuse what is no UTF-8, with its line."""
     text = decoded(text_body(pa.py_buffer(payload), name=NAME).to_pybytes())
     lost = lost_byte(text)
     if lost is not None:

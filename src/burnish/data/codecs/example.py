@@ -164,7 +164,7 @@ class WireError(ValueError):
 
 
 def fields(data: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
-    """Give number, wire type and value of each field: an integer or a view of bytes; groups are skipped."""
+    """Read number, wire type and value of each field: an integer or a view of bytes; groups are skipped."""
     at, end = 0, len(data)
     groups: list[int] = []
     while at < end:
@@ -180,7 +180,7 @@ def fields(data: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
 
 
 def read_varint(data: memoryview, at: int, *, max_bytes: int = _MAX_BYTES) -> tuple[int, int]:
-    """Give the unsigned integer at a position and the position after it."""
+    """Read the unsigned integer at a position and the position after it."""
     if at < len(data) and data[at] < 0x80:  # most are one byte long
         return data[at], at + 1
     value = 0
@@ -244,7 +244,7 @@ def write_examples(stream: BinaryIO, table: pa.Table) -> int:
 
 
 def examples(table: pa.Table) -> Iterator[bytes]:
-    """Give every row serialised: floats as `float`, whole numbers and booleans as `int64`, text as `bytes`.
+    """Serialise every row: floats as `float`, whole numbers and booleans as `int64`, text as `bytes`.
 
     A list column gives a feature of several values without its nulls; a null in any other column gives no feature.
     """

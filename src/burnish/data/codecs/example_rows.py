@@ -62,7 +62,7 @@ def _message(given: Record | str) -> bytes:
 
 
 def example_row(data: bytes, names: Sequence[str]) -> Mapping[str, Any]:
-    """Give the value of each feature that is a column; a feature without values is a missing value."""
+    """Read the value of each feature that is a column; a feature without values is a missing value."""
     try:
         features = parse_example(data, wanted=names)
     except WireError as error:

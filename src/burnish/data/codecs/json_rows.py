@@ -193,7 +193,7 @@ def _by_id(rows: DecodedRows, answers: pa.Table, values: Sequence[Any]) -> dict[
 
 
 def _n_best(answers: pa.Table) -> list[list[dict[str, Any]]]:
-    """Give the answers of each question, best first; no answer is among them where that may be."""
+    """List the answers to each question, best first; no answer is among them where that may be."""
     lists = answers["n_best"].to_pylist()
     may_be_open = _OPEN in answers.column_names
     opens = answers[_OPEN].to_pylist() if may_be_open else [None] * len(lists)

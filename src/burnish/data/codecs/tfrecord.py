@@ -40,7 +40,7 @@ def write_records(stream: BinaryIO, records: Iterable[bytes]) -> int:
 
 
 def read_records(stream: BinaryIO, *, name: str, max_bytes: int = MAX_RECORD_BYTES) -> Iterator[Record]:
-    """Give records one by one; a length that cannot be trusted is refused, for it leads nowhere."""
+    """Read records one by one; a length that cannot be trusted is refused."""
     number = 1
     while head := _read(stream, _HEAD.size):
         length, checksum = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, None)
@@ -93,12 +93,12 @@ _BITS: _Words = np.left_shift(np.uint32(1), np.arange(32, dtype=np.uint32))
 
 
 def crc32c(data: bytes) -> int:
-    """Give the CRC-32C of bytes; that of b"123456789" is 0xE3069283."""
+    """Compute the CRC-32C of bytes; that of b"123456789" is 0xE3069283."""
     return _in_lanes(data) if len(data) >= _SHORT else _byte_by_byte(data)
 
 
 def masked_crc32c(data: bytes) -> int:
-    """Give the checksum as TFRecord stores it, so that a record of records does not look like its own checksum."""
+    """Compute the checksum as TFRecord stores it, so that a record of records does not look like its own checksum."""
     crc = crc32c(data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & _ALL
 

@@ -27,7 +27,7 @@ PERIODS: Mapping[str, float] = {"hour": 24.0, "weekday": 7.0, "day": 31.0, "mont
 
 
 def seconds_of(texts: pa.Array, *, day_first: bool = False) -> "Array":
-    """Give seconds since 1970 for `2024-03-01 18:30[:00][Z]`, `3/1/2024 6:30 PM` or `1.3.2024`; else nan."""
+    """Parse seconds since 1970 from `2024-03-01 18:30[:00][Z]`, `3/1/2024 6:30 PM` or `1.3.2024`; else nan."""
     total = np.full(len(texts), np.nan)
     for form in (*_FORMS, _DAY_FIRST if day_first else _MONTH_FIRST):
         found = pc.extract_regex(texts, pattern=form)

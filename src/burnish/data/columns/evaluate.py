@@ -18,15 +18,15 @@ class Columns(Protocol):
     """Columns by name, each read as what an expression takes it for."""
 
     def number(self, name: str) -> "Array":
-        """Give float64, nan where missing."""
+        """Read a column as float64, nan where missing."""
         ...
 
     def text(self, name: str) -> pa.Array:
-        """Give strings, null where missing."""
+        """Read a column as strings, null where missing."""
         ...
 
     def time(self, name: str) -> "Array":
-        """Give seconds since 1970, nan where missing."""
+        """Read a column as seconds since 1970, nan where missing."""
         ...
 
     def __len__(self) -> int: ...
@@ -64,7 +64,7 @@ _PLAIN: "Mapping[str, Callable[..., Array]]" = {
 
 
 def evaluate(expression: Expression, columns: Columns) -> "Array":
-    """Give one float a row: truth is 1.0, falsehood 0.0; what is missing, infinite or no real number is nan."""
+    """Compute one float a row: truth is 1.0, falsehood 0.0; what is missing, infinite or no real number is nan."""
     with np.errstate(all="ignore"):
         values = _Evaluation(columns).value(expression.tree)
     return np.where(np.isfinite(values), values, np.nan)

@@ -65,7 +65,7 @@ def parse(text: str) -> Expression:
 
 
 def column_of(node: ast.expr) -> str | None:
-    """Give the column that a node names, if it names one: `fare`, or `col("marital-status")`."""
+    """Find the column that a node names, if it names one: `fare`, or `col("marital-status")`."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "col":
@@ -120,7 +120,7 @@ def _check_call(node: ast.Call, text: str) -> None:
 
 
 def _operands(node: ast.AST) -> list[ast.AST]:
-    """Give what is inside a node; the name of a function is no column."""
+    """List what is inside a node; the name of a function is no column."""
     if isinstance(node, ast.Call):
         return [*node.args]
     return [*ast.iter_child_nodes(node)]

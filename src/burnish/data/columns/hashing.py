@@ -17,7 +17,7 @@ _LONGEST = 256
 
 
 def hash_texts(values: pa.Array) -> "Array":
-    """Give the 64-bit FNV-1a hash of each text's UTF-8 bytes; a null hashes as the empty text."""
+    """Compute the 64-bit FNV-1a hash of each text's UTF-8 bytes; a null hashes as the empty text."""
     data, starts, lengths = _bytes(_shortened(values))
     hashes = np.full(len(values), _START)
     order = np.argsort(-lengths, kind="stable")
@@ -39,7 +39,7 @@ def combine(parts: Sequence["Array"]) -> "Array":
 
 
 def bucket(hashes: "Array", size: int) -> "Array":
-    """Give each hash one of `size` numbers from 0."""
+    """Map each hash to one of `size` numbers from 0."""
     return np.asarray((_mixed(hashes) % np.uint64(size)).astype(np.int64))
 
 

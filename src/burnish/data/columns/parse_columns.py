@@ -51,7 +51,7 @@ class Words:
     values: pa.Array
 
     def lookup(self, numbers: "Array", *, missing: int) -> "Array":
-        """Give each row the number of its value."""
+        """Look up the number of each row's value."""
         return np.append(numbers, missing)[self.codes]
 
 
@@ -225,7 +225,7 @@ def _refuse_nested(kind: pa.DataType) -> None:
 
 
 def _pattern(groups: str, mark: str) -> str:
-    """Give the pattern of a number with an optional unit before or after it; thousands come in groups of three."""
+    """Build the pattern of a number with an optional unit before or after it; thousands come in groups of three."""
     whole = f"(?:[1-9][0-9]{{0,2}}(?:[{groups}][0-9]{{3}})+|[0-9]+)"
     number = f"(?:{whole}(?:{mark}[0-9]*)?|{mark}[0-9]+)(?:[eE][+-]?[0-9]+)?"
     gap = f"[{_BLANKS}]*"

@@ -24,7 +24,7 @@ _OF_TEXTS = {"text": ("text",), "documents": ("text",), "folders": ("text", "lab
 
 
 def absent(options: Files, columns: Sequence[str], *, place: str, task: str) -> Iterator[tuple[str, str]]:
-    """Give an option and a sentence for each file that is not there and each column that is in none of a split's files.
+    """Yield an option and a sentence for each file that is missing and each column that is in none of a split's files.
 
     `columns` are those of the task; `place` and `task` are how the options of data and task begin. A URL is not
     opened, and so its columns are not known.
@@ -91,7 +91,7 @@ def _first_sentences(path: Path, file: DataFile) -> pa.Buffer:
 
 
 def _named(options: Files, option: str) -> dict[str, tuple[str, ...]]:
-    """Give the columns that the options of the data name in the files of a set, by option."""
+    """Name the columns that the options of the data name in the files of a set, by option."""
     by, is_train = options.split.by, option == "train"
     return {
         "filter": tuple(options.filter),

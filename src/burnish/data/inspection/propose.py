@@ -104,7 +104,7 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
 
 
 def length_for(texts: Sequence[ColumnFacts]) -> tuple[int, bool]:
-    """Give the length in tokens that most texts, one beside the other, fit into, and whether none is enough."""
+    """Choose the length in tokens that most texts, one beside the other, fit into, and whether none is enough."""
     tokens = sum(part.long_words for part in texts) * _TOKENS_A_WORD + len(texts) + 1
     return next((length for length in _LENGTHS if tokens <= length), _LENGTHS[-1]), tokens > _LENGTHS[-1]
 
@@ -293,7 +293,7 @@ class TaskShape:
 
 
 def recognise(facts: FileFacts) -> TaskShape | None:
-    """Give the task that the columns are laid out for; None where a text and a label, or a table, are left to find."""
+    """Recognise the task that the columns are for; None where a text and a label, or a table, are left to find."""
     columns = {column.name.lower(): column for column in facts.columns}
     return _tagging(columns) or _questions(columns) or _choices(columns) or _lines(facts)
 

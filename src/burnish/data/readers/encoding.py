@@ -48,7 +48,7 @@ def is_plain(head: bytes, stated: str) -> bool:
 
 
 def as_utf8(buffer: pa.Buffer, *, stated: str, name: str) -> pa.Buffer:
-    """Give the bytes of a text in UTF-8, whatever it is written in; a byte-order mark wins over what is stated."""
+    """Convert a text to UTF-8, whatever it is written in; a byte-order mark wins over what is stated."""
     encoding = _effective(buffer[: min(_LONGEST_MARK, buffer.size)].to_pybytes(), stated)
     if encoding == "utf-8":
         return buffer

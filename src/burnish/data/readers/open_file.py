@@ -19,7 +19,7 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 @contextmanager
 def local(file: DataFile) -> Iterator[Path]:
-    """Give a path on this machine for as long as it is needed."""
+    """Hold a path on this machine for as long as it is needed."""
     if not file.is_remote:
         yield Path(file.location)
         return
@@ -53,7 +53,7 @@ def _download(url: str, path: Path) -> None:
 
 
 def unpacked(path: Path, *, file: DataFile) -> pa.Buffer:
-    """Give the bytes inside a file: mapped if it is plain, in memory if it is compressed."""
+    """Open the bytes inside a file: mapped if it is plain, in memory if it is compressed."""
     try:
         if file.compression is None:
             return mapped(path)
@@ -64,7 +64,7 @@ def unpacked(path: Path, *, file: DataFile) -> pa.Buffer:
 
 
 def first_bytes(path: Path, *, file: DataFile, size: int) -> pa.Buffer:
-    """Give the first bytes inside a file, at most `size`; a file that is not compressed is mapped as a whole."""
+    """Open the first bytes inside a file, at most `size`; a file that is not compressed is mapped as a whole."""
     if file.compression is None:
         return mapped(path)
     try:

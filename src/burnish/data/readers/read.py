@@ -71,7 +71,7 @@ def _read(path: Path, file: DataFile, kind: str, *, options: Files) -> ReadFile:
 
 
 def _state(path: Path) -> list[tuple[int, ...]]:
-    """Give what changes whenever a file, or one in a folder, is written."""
+    """Note what changes whenever a file, or one in a folder, is written."""
     found = [each.stat() for each in (text_files(path) if path.is_dir() else (path,))]
     return [(each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in found]
 
@@ -135,7 +135,7 @@ def _folder_digest(folder: Path) -> str:
 def read_file(
     name: str, *, columns: Sequence[str], like: object = None, absent: Literal["error", "default"] = "error"
 ) -> Rows:
-    """Give the rows of a file (or glob, `package:` address or URL) with these columns.
+    """Read a file (or glob, `package:` address or URL) with these columns.
 
     A file that does not name them is read as the files of `like` were: without a header, with their columns. With
     `absent="default"` a file may lack some of them, but not all, and none whose name it has nearly.
@@ -159,7 +159,7 @@ def rows_of(
 
 
 def _ways(name: str, like: object) -> Iterator[Files]:
-    """Give the ways to read, a header first: if it names the columns, it is to be believed."""
+    """List the ways to read, a header first: if it names the columns, it is to be believed."""
     plain = Files(train=(name,))
     if not isinstance(like, Files):
         yield plain
@@ -179,7 +179,7 @@ def _ways(name: str, like: object) -> Iterator[Files]:
 
 
 def _spellings(options: Files) -> Iterator[Files]:
-    """Give a way to read, then with the usual encoding and decimal mark, if the file itself contradicts the others."""
+    """Yield a way to read, then with the usual encoding and decimal mark, if the file itself contradicts the others."""
     yield options
     for usual in ({"encoding": "utf-8"}, {"decimal": "."}, {"encoding": "utf-8", "decimal": "."}):
         if (other := options.model_copy(update=usual)) != options:

@@ -15,7 +15,7 @@ _SHOWN = 60
 
 
 def read_parquet(buffer: pa.Buffer, *, name: str) -> Rows:
-    """Give the rows of a Parquet file."""
+    """Read a Parquet file as rows."""
     try:
         # first, for the reader would say no more than that it found several
         refuse_twins(pa.parquet.read_schema(pa.BufferReader(buffer)).names, name=name)
@@ -25,7 +25,7 @@ def read_parquet(buffer: pa.Buffer, *, name: str) -> Rows:
 
 
 def read_arrow(buffer: pa.Buffer, *, name: str) -> Rows:
-    """Give the rows of an Arrow file or stream."""
+    """Read an Arrow file or stream as rows."""
     try:
         return _rows(arrow_table(buffer), name=name)
     except (pa.ArrowException, OSError) as error:
@@ -33,12 +33,12 @@ def read_arrow(buffer: pa.Buffer, *, name: str) -> Rows:
 
 
 def parquet_table(buffer: pa.Buffer) -> pa.Table:
-    """Give the table of a Parquet file with all its types and metadata."""
+    """Read a Parquet file with all its types and metadata."""
     return pa.parquet.read_table(pa.BufferReader(buffer))
 
 
 def arrow_table(buffer: pa.Buffer) -> pa.Table:
-    """Give the table of an Arrow file or stream with all its types and metadata."""
+    """Read an Arrow file or stream with all its types and metadata."""
     is_file = buffer.size >= len(_ARROW_FILE) and buffer[: len(_ARROW_FILE)].to_pybytes() == _ARROW_FILE
     opener = pa.ipc.open_file if is_file else pa.ipc.open_stream
     return opener(pa.BufferReader(buffer)).read_all()

@@ -36,7 +36,7 @@ class HeaderShape:
 
 
 def read_delimited(buffer: pa.Buffer, *, name: str, dialect: Dialect) -> tuple[Rows, list[BadRow]]:
-    """Give the rows of a file, and those that are broken."""
+    """Read the rows of a file, and those that are broken."""
     body = _without_blank_end(text_body(buffer, name=name))
     shape = _shape(_first(body, dialect, name=name), dialect, name=name)
     rows = _fast(body, dialect, shape=shape, name=name)
@@ -124,7 +124,7 @@ def _refuse_twins(names: Sequence[str], *, name: str, line: int) -> None:
 
 
 def _fast(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape, name: str) -> Rows | None:
-    """Give the rows, or None if anything about the file calls for the exact way."""
+    """Read with Arrow; None if anything about the file calls for the exact way."""
     is_odd = shape.is_late or _has_odd_ends(body, dialect) or not _has_strict_quotes(body, dialect)
     table = None if is_odd else _parsed(body, dialect, shape=shape)
     if table is None:

@@ -30,7 +30,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([\[{])|[\]}]')
 
 
 def read_json_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
-    """Give the rows of a file with one object a line, and the lines that hold none."""
+    """Read a file with one object a line, and the lines that hold none."""
     body = text_body(buffer, name=name)
     table = objects_of(body)
     if table is not None:
@@ -39,7 +39,7 @@ def read_json_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]
 
 
 def read_json(buffer: pa.Buffer, *, name: str, layout: str | None = None) -> tuple[Rows, list[BadRow]]:
-    """Give the rows of a document: a list of objects, one under a key, columns, JSON lines, or SQuAD's articles."""
+    """Read a document: a list of objects, one under a key, columns, JSON lines, or SQuAD's articles."""
     body = text_body(buffer, name=name)
     data = body.to_pybytes()
     if layout is None and _is_lines(data):
@@ -67,7 +67,7 @@ def _parsed(data: bytes, *, name: str) -> object:
 
 
 def objects_of(body: pa.Buffer, *, kinds: pa.Schema | None = None) -> pa.Table | None:
-    """Give the objects of some lines, of the kinds given or found; None if only the exact way can read them."""
+    """Parse the objects of some lines, of the kinds given or found; None if only the exact way can read them."""
     num_lines = _objects_by_line(body)
     if num_lines is None or not is_utf8(body) or has_deep_line(body, num_lines=num_lines):
         return None
@@ -247,7 +247,7 @@ def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def column_of(values: list[Any]) -> pa.Array:
-    """Give values as one column; numbers beside words all become text, as they would be in a CSV file."""
+    """Put values into one column; numbers beside words all become text, as they would be in a CSV file."""
     if not _would_lose_digits(values):
         with suppress(pa.ArrowException, OverflowError):
             return pa.array(values)

@@ -29,7 +29,7 @@ def is_squad(document: object) -> bool:
 
 
 def read_squad(document: object, *, name: str) -> tuple[Rows, list[BadRow]]:
-    """Give id, title, question, context, answers and, where told, is_impossible; and what is no question."""
+    """Read id, title, question, context, answers and, where told, is_impossible; and what is no question."""
     rows: list[dict[str, Any]] = []
     numbers: list[int] = []
     bad: list[BadRow] = []
@@ -53,7 +53,7 @@ class Misshapen(Exception):
 
 
 def questions_of(document: object, *, name: str) -> Iterator[dict[str, Any] | Misshapen]:
-    """Give the questions of a document in order, each with its context; in their places, what is broken."""
+    """Walk through the questions of a document in order, each with its context; in their places, what is broken."""
     if not isinstance(document, dict) or not isinstance(document.get("data"), list):
         raise DataError(f"{name} is not a SQuAD file: expected an object with a list of articles under `data`")
     for place, article in _each(document["data"], "data"):

@@ -25,7 +25,7 @@ _NEW_DOCUMENT = "-DOCSTART-"
 
 
 def read_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
-    """Give every line that is not blank as a row with the column `text`."""
+    """Read every line that is not blank as a row with the column `text`."""
     texts, numbers, lost = lines_of(text_body(buffer, name=name).to_pybytes())
     if not texts and not lost:
         raise DataError(f"{name} is empty")
@@ -35,7 +35,7 @@ def read_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
 
 
 def read_documents(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
-    """Give every run of lines between blank ones as a row with the column `text`."""
+    """Read every run of lines between blank ones as a row with the column `text`."""
     rows, bad = read_lines(buffer, name=name)
     first = np.flatnonzero(np.diff(rows.places.numbers, prepend=-2) > 1)
     lines = pa.ListArray.from_arrays(
@@ -46,7 +46,7 @@ def read_documents(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]
 
 
 def lines_of(data: bytes) -> tuple[list[str], "Array", list[tuple[int, str, str]]]:
-    """Give the lines that are not blank with their numbers, and those with a lost byte: number, line, reason."""
+    """Number the lines that are not blank, and those with a lost byte: number, line, reason."""
     written = decoded(data).replace("\r\n", "\n").split("\n")
     numbered = [(number, line) for number, line in enumerate(written) if line.strip()]
     found = [(number, line, lost_byte(line)) for number, line in numbered if not line.isascii()]
@@ -63,7 +63,7 @@ def text_files(folder: Path) -> list[Path]:
 
 
 def read_folders(folder: Path, *, name: str, encoding: str = "utf-8") -> tuple[Rows, list[BadRow]]:
-    """Give every file of the class folders as a row: `text`, `label` (the folder's name), `id` (folder/file)."""
+    """Read every file of the class folders as a row: `text`, `label` (the folder's name), `id` (folder/file)."""
     paths = text_files(folder)
     if not paths:
         raise DataError(
@@ -107,7 +107,7 @@ class _Sentence:
 def read_conll(
     buffer: pa.Buffer, *, name: str, columns: Sequence[str] = (), delimiter: str | None = None
 ) -> tuple[Rows, list[BadRow]]:
-    """Give every sentence as a row of lists, one list a column, and those with a line of too few or too many cells.
+    """Read every sentence as a row of lists, one list a column, and those with a line of too few or too many cells.
 
     Without `columns`, the first one is `words` and the last one, if there are several, `tags`; one that is called _ is
     left out.

@@ -37,7 +37,7 @@ class CsvRecord:
 
 
 def records(text: str, dialect: Dialect) -> Iterator[CsvRecord]:
-    """Give every record that is not blank; lines are counted by their line feeds, as editors do."""
+    """Scan every record that is not blank; lines are counted by their line feeds, as editors do."""
     return _quoted(text, dialect.delimiter) if dialect.quoting else _unquoted(text, dialect.delimiter)
 
 
@@ -47,7 +47,7 @@ def decoded(data: bytes) -> str:
 
 
 def lost_bytes(text: str) -> list[str]:
-    """Give the marks of bytes that were no UTF-8."""
+    """Find the marks of bytes that were no UTF-8."""
     return _LOST_BYTE.findall(text)
 
 

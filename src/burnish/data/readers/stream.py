@@ -63,7 +63,7 @@ def is_large(path: Path, file: DataFile, *, kind: str) -> bool:
 
 
 def stream(large: Large) -> Rows | None:
-    """Give the rows of a large file as a mapped table; None if anything about it calls for the exact way."""
+    """Read a large file into a mapped table; None if anything about it calls for the exact way."""
     key = {
         "data": large.digest,
         "packed": large.file.compression,
@@ -154,7 +154,7 @@ def _arrow_parts(path: Path) -> Iterator[pa.Table]:
 def delimited_parts(
     path: Path, dialect: Dialect, *, name: str, line: str, block: int = BLOCKS[0]
 ) -> Iterator[pa.Table]:
-    """Give the rows of a CSV or TSV file, each with its line in a last column of that name.
+    """Read a CSV or TSV file part by part, each row with its line in a last column of that name.
 
     ArrowInvalid if a row is longer than a block, or is no row.
     """
@@ -193,7 +193,7 @@ def _csv_parts(path: Path, dialect: Dialect, shape: HeaderShape, *, block: int) 
 
 
 def json_parts(path: Path, *, name: str) -> Iterator[pa.Table]:
-    """Give the objects of a JSON lines file; what fields hold is known when all were seen, so it is read twice."""
+    """Read a JSON lines file part by part; what fields hold is known when all were seen, so it is read twice."""
     kinds = pa.schema([])
     for block in blocks(path, name=name):
         try:
@@ -215,7 +215,7 @@ def _objects(block: pa.Buffer, *, kinds: pa.Schema | None = None) -> pa.Table:
 
 
 def line_parts(path: Path, *, name: str, line: str) -> Iterator[pa.Table]:
-    """Give the lines that are not blank, each with its number in a last column of that name."""
+    """Read the lines that are not blank, each with its number in a last column of that name."""
     done = 0
     for block in blocks(path, name=name):
         written = block.to_pybytes()
@@ -232,7 +232,7 @@ class Odd(Exception):
 
 
 def blocks(path: Path, *, name: str) -> Iterator[pa.Buffer]:
-    """Give a file's bytes in blocks that end with a line; a byte-order mark is left out, UTF-16 refused."""
+    """Cut a file's bytes into blocks that end with a line; a byte-order mark is left out, UTF-16 refused."""
     rest = b""
     is_first = True
     with path.open("rb") as file:

@@ -48,7 +48,7 @@ class DataFile:
 
     @property
     def suffix(self) -> str:
-        """Give the suffix that tells the format, without the one of a compression: `.csv` of `a.csv.gz`."""
+        """The suffix that tells the format, without the one of a compression: `.csv` of `a.csv.gz`."""
         stem, last = os.path.splitext(self._path)
         return os.path.splitext(stem)[1].lower() if last.lower() in _COMPRESSIONS else last.lower()
 
@@ -58,7 +58,7 @@ class DataFile:
 
 
 def find(written: str, *, base: str | None = None, option: str = "data.train") -> list[DataFile]:
-    """Give the files that a written path means, in order of name; refuse if there is none."""
+    """Find the files that a written path means, in order of name; refuse if there is none."""
     address = join_address(base, written)
     if is_url(address):
         return _remote(address, option=option)
@@ -68,7 +68,7 @@ def find(written: str, *, base: str | None = None, option: str = "data.train") -
 
 
 def package_path(address: str, *, option: str = "data.train") -> Path:
-    """Give the local path of `package:module/path/inside` without importing the package."""
+    """Find the local path of `package:module/path/inside` without importing the package."""
     root, inside = _package(address, option=option)
     return Path(root, inside)
 
@@ -79,7 +79,7 @@ def is_url(address: str) -> bool:
 
 
 def join_address(base: str | None, written: str) -> str:
-    """Give a written path as it is seen from a base: a folder, a `package:` address or a URL."""
+    """Resolve a written path as it is seen from a base: a folder, a `package:` address or a URL."""
     if base is None or is_url(written) or written.startswith((PACKAGE, "~")) or os.path.isabs(written):
         return written
     return f"{base.rstrip('/') or '/'}/{written}"

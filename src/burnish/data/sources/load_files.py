@@ -47,7 +47,7 @@ class _Found:
 
     @property
     def sound(self) -> dict[str, Rows]:
-        """Give the rows that could be read."""
+        """Join the rows that could be read."""
         return {split: join([each.rows for each in found]) for split, found in self.readings.items()}
 
     @property
@@ -57,7 +57,7 @@ class _Found:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Give the digest of each file."""
+        """Collect the digest of each file."""
         return {
             file.name: reading.digest
             for split, readings in self.readings.items()
@@ -65,7 +65,7 @@ class _Found:
         }
 
     def accepted(self, options: Files, request: DataRequest) -> dict[str, Rows]:
-        """Give the rows that could be read, if the others may be passed over."""
+        """Accept the rows that could be read, if the others may be passed over."""
         broken = self.broken
         return settle_all(
             {

@@ -112,7 +112,7 @@ def _from_files(options: Glue, layout: GlueLayout, request: DataRequest) -> Spli
 
 
 def _further(directory: str, layout: GlueLayout) -> dict[str, tuple[str, ...]]:
-    """Give those of the further sets that the folder has."""
+    """Find those of the further sets that the folder has."""
     found = {name: location_of(directory, stem) for name, (stem, _) in layout.also.items()}
     return {name: (location,) for name, location in found.items() if location is not None}
 
@@ -178,7 +178,7 @@ class PublishedTest:
 
 
 def read_tests(glue_set: GlueSet, source: str) -> dict[str, PublishedTest]:
-    """Give the test files that a folder has, or one of them, by what their answers are called when handed in."""
+    """Read the test files that a folder has, or one of them, by what their answers are called when handed in."""
     layout = LAYOUTS[glue_set]
     found = _found(source, layout)
     if not found:

@@ -75,7 +75,7 @@ def _chosen(found: Mapping[str, Any], options: Hub) -> dict[str, Any]:
 
 
 def _elsewhere(options: Hub) -> dict[str, Any]:
-    """Give the further splits that are written `config/split`, and so lie in another configuration."""
+    """Fetch the further splits that are written `config/split`, and so lie in another configuration."""
     fetched: dict[str, Mapping[str, Any]] = {}
     chosen: dict[str, Any] = {}
     for name, written in options.also.items():
@@ -103,7 +103,7 @@ def _rows(found: Any, options: Hub) -> Rows:  # a datasets.Dataset, whose packag
 
 
 def named_classes(found: Any) -> pa.Table:  # of a datasets.Dataset, whose package is optional
-    """Give the table of a data set with class names in the place of class numbers."""
+    """Read the table of a data set, with class names in the place of class numbers."""
     table: pa.Table = found.with_format("arrow")[:]
     for index, name in enumerate(table.column_names):
         names = _class_names(found.features[name])

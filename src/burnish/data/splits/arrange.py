@@ -36,7 +36,7 @@ class Arranged:
 
 
 def arrange(parts: Mapping[str, Rows], *, plan: SplitPlan, limit: Limit, request: DataRequest) -> Arranged:
-    """Give train, validation and perhaps test, each checked and limited."""
+    """Arrange train, validation and perhaps test, each checked and limited."""
     for rows in parts.values():
         demand(rows, request.columns, why="task")
     divided = _by_column(parts["train"], plan.by) if plan.by else dict(parts)

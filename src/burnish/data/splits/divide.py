@@ -83,7 +83,7 @@ def _label(facts: FileFacts) -> str | None:
 
 
 def head_and_rows(buffer: pa.Buffer, all_rows: RowOrigins, chosen: RowOrigins) -> Iterator[memoryview]:
-    """Give what stands before the first row, then each chosen row with its line end and the blank lines after it."""
+    """Yield what comes before the first row, then each chosen row with its line end and the blank lines after it."""
     starts = _starts(buffer)[_lines(all_rows)]
     ends = np.append(starts[1:], buffer.size)
     data = memoryview(buffer)
@@ -93,7 +93,7 @@ def head_and_rows(buffer: pa.Buffer, all_rows: RowOrigins, chosen: RowOrigins) -
 
 
 def _lines(places: RowOrigins) -> _Numbers:
-    """Give the line of each row of a single file, counted from 0."""
+    """Find the line of each row of a single file, counted from 0."""
     (first,) = places.first_lines
     assert first > 0, "only files of lines have a line for each row"
     lines: _Numbers = places.numbers + first - 1

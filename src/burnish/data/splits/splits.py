@@ -30,7 +30,7 @@ def sample(num_rows: int, size: int, *, seed: int, purpose: int, classes: Number
 
 
 def carve(num_rows: int, sizes: Sequence[int], *, classes: Numbers | None = None, seed: int) -> Numbers:
-    """Give each row a part: 0 for what stays, i + 1 for the i-th size; every part holds the classes in proportion."""
+    """Assign rows to parts: 0 for what stays, i + 1 for the i-th size; every part holds the classes in proportion."""
     part: np.ndarray[Any, Any] = np.zeros(num_rows, dtype=np.int8)
     strata = np.zeros(num_rows, dtype=np.int8) if classes is None else classes
     totals = np.bincount(strata, minlength=1)
@@ -71,12 +71,12 @@ def _rank_in_class(strata: Numbers) -> Numbers:
 
 
 def compact(numbers: Numbers) -> Numbers:
-    """Give numbers of rows in 32 bits while they fit."""
+    """Hold numbers of rows in 32 bits while they fit."""
     return numbers.astype(np.int32) if len(numbers) <= np.iinfo(np.int32).max else numbers
 
 
 def carve_groups(groups: Numbers, sizes: Sequence[int], *, classes: Numbers | None = None, seed: int) -> Numbers:
-    """Give each row a part so that no group is in two; sizes and class shares are as near as whole groups allow."""
+    """Assign rows to parts so that no group is in two; sizes and class shares are as near as whole groups allow."""
     num_groups = int(groups.max()) + 1
     strata = np.zeros(len(groups), dtype=np.int64) if classes is None else classes
     held = np.zeros((num_groups, int(strata.max()) + 1))

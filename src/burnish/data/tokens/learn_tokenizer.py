@@ -82,7 +82,7 @@ class TokenizerRecipe:
 
     @property
     def marks(self) -> SpecialTokens:
-        """Give the special tokens."""
+        """The special tokens of the frame."""
         return FRAMES[self.frame]
 
     @property
@@ -92,7 +92,7 @@ class TokenizerRecipe:
 
     @property
     def unknown(self) -> str:
-        """Give the token for what has none."""
+        """The token for what has none."""
         return self.marks.roles["unk_token"]
 
 
@@ -188,7 +188,7 @@ def _lowering(recipe: TokenizerRecipe) -> list[normalizers.Normalizer]:
 
 
 def _alphabet(texts: Iterable[str]) -> list[str]:
-    """Give the characters that get tokens, in their own order: the most frequent, until nearly all text is covered."""
+    """Choose the characters that get tokens, in their order: the most frequent, until nearly all text is covered."""
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(text)
@@ -223,5 +223,5 @@ def _described(recipe: TokenizerRecipe) -> bytes:
 
 
 def usual(recipe: TokenizerRecipe, *, frame: Frame | None) -> TokenizerRecipe:
-    """Give the recipe with the frame that was asked for, or the one that is usual for its kind."""
+    """Complete the recipe with the frame that was asked for, or the one that is usual for its kind."""
     return replace(recipe, frame=frame or USUAL_FRAMES[recipe.kind])

@@ -25,7 +25,7 @@ class Key:
     """The number of each example."""
 
     def uniforms(self, width: int, lane: int) -> Array:
-        """Give numbers from 0 to 1, [n, width]."""
+        """Draw numbers from 0 to 1, [n, width]."""
         return uniforms(self.rows, width, seed=self.seed, purpose="mask", epoch=self.epoch, lane=lane)
 
 
@@ -88,7 +88,7 @@ class Replacement:
     random: float = 0.1
 
     def apply(self, ids: Array, chosen: Array, key: Key, *, pieces: Array | None = None) -> Array:
-        """Give the ids with chosen ones replaced; with `pieces`, all tokens of a piece share one fate."""
+        """Replace the chosen ids; with `pieces`, all tokens of a piece share one fate."""
         fate = key.uniforms(ids.shape[1], _FATE)
         if pieces is not None:
             fate = np.take_along_axis(fate, pieces, axis=1)

@@ -57,7 +57,7 @@ def cut_packed(texts: Ragged, *, room: int) -> Blocks:
 
 
 def rows_at(rows: Array, turns: Ragged, *, width: int) -> Array:
-    """Give the row of each place of blocks, [n, width]; places beyond a block's end get its last row."""
+    """Find the row of each place of blocks, [n, width]; places beyond a block's end get its last row."""
     steps = np.zeros((len(rows), width), dtype=np.int64)
     steps[:, 0] = rows
     np.add.at(steps, (np.repeat(np.arange(len(turns)), turns.lengths), turns.packed().values), 1)
@@ -88,7 +88,7 @@ def gather_moved(column: pa.ChunkedArray, indices: Array, *, offset: int) -> Rag
 
 
 def split_sentences(column: pa.ChunkedArray) -> tuple[pa.Array, Array]:
-    """Give all sentences and the row of each: what a . ! or ? ends, or lines where a text has one a line.
+    """List all sentences and the row of each: what a . ! or ? ends, or lines where a text has one a line.
 
     Lines that hold two sentences and more on average are paragraphs, and are split like running text.
     """

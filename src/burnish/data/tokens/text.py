@@ -54,7 +54,7 @@ class TextCodec:
         }
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Give the features of a table: a letter for each column of text, `row`, `length`, `tokens`, `dropped`.
+        """Encode a table into features: a letter for each column of text, `row`, `length`, `tokens`, `dropped`.
 
         `length` counts the special tokens and is what batches are sorted by; `tokens` and `dropped` are of the whole
         row, before and by the policy. Each feature of a row that is read in windows repeats the last two.
@@ -87,14 +87,14 @@ class TextCodec:
         return pad(texts, self.template, padding_of(self.assets, multiple=pad_to_multiple))
 
     def limits(self, features: pa.Table) -> Iterator[FeatureLimit]:
-        """Give the limits of token ids, and of how many of them there are."""
+        """List the limits of token ids, and of how many of them there are."""
         texts = [view(features[side].chunk(0)) for side in self._sides]
         yield from id_limits(zip(self._sides, texts, strict=True), self.assets)
         most = np.inf if self.truncation.is_random else self.room
         yield FeatureLimit(f"number of tokens in {'+'.join(self._sides)}", total_lengths(texts), 0, most)
 
     def length_limit(self, features: pa.Table) -> FeatureLimit:
-        """Give the limit of `length`, which tells what a feature takes of a batch."""
+        """Limit `length`, which tells what a feature takes of a batch."""
         kept = total_lengths([view(features[side].chunk(0)) for side in self._sides])
         length = np.minimum(kept, self.room) + self.template.num_special
         return FeatureLimit("length", features["length"].to_numpy(), length, length)
@@ -133,7 +133,7 @@ class TextCodec:
 
 
 def id_limits(texts: Iterable[tuple[str, Ragged]], assets: TextAssets) -> Iterator[FeatureLimit]:
-    """Give the limits of columns of token ids."""
+    """List the limits of columns of token ids."""
     for name, text in texts:
         yield FeatureLimit(name, text.values, 0, assets.num_ids - 1)
 

@@ -104,7 +104,7 @@ _OPTIONS = ("pad_id", "pad_type_id", "padding_side", "max_positions", "uses_segm
 
 
 def demand_tokenizer(assets: object) -> TextAssets:
-    """Give what a model brings to read text with; refuse one that brings nothing."""
+    """Take the tokenizer that a model brings; refuse one that brings nothing."""
     if not isinstance(assets, TextAssets):
         raise ConfigError([Problem("model needs a tokenizer to read text, and this one has none")])
     return assets
@@ -154,12 +154,12 @@ class PlacedTokens:
     ends: Array
 
     def reaching(self, texts: Array, characters: Array) -> Array:
-        """Give, for characters of texts by number, the first token of the text that ends behind each."""
+        """Find, for characters of texts by number, the first token of the text that ends behind each."""
         keys, bases = self._rising(self.ends)
         return np.asarray(np.searchsorted(keys, bases[texts] + characters, side="right")) - self.ids.starts[texts]
 
     def beginning_before(self, texts: Array, characters: Array) -> Array:
-        """Give, for characters of texts by number, the last token of the text that begins before each."""
+        """Find, for characters of texts by number, the last token of the text that begins before each."""
         keys, bases = self._rising(self.begins)
         return np.asarray(np.searchsorted(keys, bases[texts] + characters, side="left")) - 1 - self.ids.starts[texts]
 
@@ -188,7 +188,7 @@ def tokenize_placed(texts: Sequence[str], tokenizer: Tokenizer) -> PlacedTokens:
 
 
 def word_pieces(words: pa.Array, assets: TextAssets) -> Ragged:
-    """Give the tokens of each word, at least one; each distinct word is tokenised once.
+    """Tokenize each word, with at least one; each distinct word is tokenised once.
 
     A word of which the tokenizer makes nothing, such as a lone control character, becomes its unknown token.
     """
@@ -248,11 +248,11 @@ class Vocabulary:
 
     @cached_property
     def plain_ids(self) -> Array:
-        """Give the ids of all tokens that stand for text."""
+        """The ids of all tokens that are text."""
         return np.flatnonzero(~self.is_special)
 
     def role(self, name: str) -> int | None:
-        """Give the id of a special token by its role, like `mask_token`; None if the tokenizer has none."""
+        """Find the id of a special token by its role, like `mask_token`; None if the tokenizer has none."""
         described = json.loads(self.assets.files.get(_CONFIG, b"{}"))
         token = described.get(name)
         token = token.get("content") if isinstance(token, dict) else token
@@ -284,7 +284,7 @@ class Vocabulary:
 
     @cached_property
     def _prefix(self) -> str:
-        """Give what marks a token inside a word, if this kind of tokenizer marks those."""
+        """What marks a token inside a word, if this kind of tokenizer marks those."""
         model = json.loads(self.assets.tokenizer.to_str())["model"]
         return str(model.get("continuing_subword_prefix") or "") if model.get("type") == "WordPiece" else ""
 

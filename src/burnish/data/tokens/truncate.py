@@ -41,7 +41,7 @@ def cut_texts(texts: Sequence[Ragged], truncation: Truncation, *, room: int) -> 
 def select(
     lengths: Sequence[int], truncation: Truncation, *, room: int, random: np.random.Generator
 ) -> list[list[Array]]:
-    """Give, for each text of one row, the positions to keep in each feature; every text has as many features."""
+    """Select, for each text of one row, the positions to keep in each feature; every text has as many features."""
     sides = [
         truncation.select(length, limit=budget, random=random) if length > budget else [np.arange(length)]
         for length, budget in zip(lengths, share_room(lengths, room), strict=True)
@@ -77,7 +77,7 @@ def _replace(text: Ragged, chosen: Iterable[tuple[int, list[Array]]]) -> Ragged:
 
 
 def windows(starts: Sequence[int], *, width: int) -> list[Array]:
-    """Give one array of positions a window."""
+    """List one array of positions a window."""
     return [np.arange(start, start + width) for start in starts]
 
 
@@ -129,7 +129,7 @@ def fill(widths: Array, limit: int) -> Array:
 
 
 def spread(starts: Array | Sequence[int], widths: Array | Sequence[int]) -> Array:
-    """Give every position of every span, one span after the other."""
+    """List every position of every span, one span after the other."""
     starts, widths = np.asarray(starts), np.asarray(widths)
     ends = np.cumsum(widths)
     return np.asarray(np.repeat(starts - ends + widths, widths) + np.arange(ends[-1]))

@@ -22,7 +22,7 @@ _LEAST_COUNT = 1e-3
 
 
 def learn_pieces(words: Mapping[str, int], *, size: int, letters: Sequence[str]) -> dict[str, float]:
-    """Give at most `size` pieces with their log-probabilities; the letters are always among them.
+    """Learn at most `size` pieces with their log-probabilities; the letters are always among them.
 
     Pieces begin as the most frequent substrings; expectation and maximisation weigh them, and round by round those
     are dropped whose loss would cost the likelihood of the words least.
@@ -87,7 +87,7 @@ class Lattice:
         return np.bincount(self.piece, weights=used, minlength=len(probabilities))
 
     def best(self, scores: Array) -> Array:
-        """Give the log-probability of the best way to write each word; minus infinity if there is none."""
+        """Compute the log-probability of the best way to write each word; minus infinity if there is none."""
         best = np.full((len(self.lengths), int(self.lengths.max(initial=0)) + 1), -np.inf)
         best[:, 0] = 0.0
         for place, edges in self._by(self.end):
@@ -135,7 +135,7 @@ def _cut(words: Mapping[str, int], letters: set[str]) -> dict[str, int]:
 
 
 def _seeds(words: Mapping[str, int], *, number: int) -> list[str]:
-    """Give the substrings of two letters and more that cover most of the text, in order of that."""
+    """List the substrings of two letters and more that cover most of the text, in order of that."""
     counts: Counter[str] = Counter()
     for word, count in words.items():
         ends = range(2, _LONGEST_PIECE + 1)
