@@ -10,7 +10,7 @@ from bench.sets import DataSet
 from burnish.commands.config import check
 from burnish.commands.plan import plan
 from burnish.commands.train import train
-from burnish.data.batching.batches import examples_of
+from burnish.data.batching.batches import examples_per_batch
 from burnish.run.record.directory import RunDirectory, read_json
 from burnish.spec.events import Ended, Event, Started
 
@@ -46,7 +46,7 @@ def foresight(sets: Sequence[DataSet], *, rounds: int, tell: Callable[[str], Non
 
 def estimate_and_actual(each: DataSet) -> tuple[tuple[float, float], tuple[float, float]]:
     """Give seconds and bytes: each as estimated and as they were."""
-    batch = examples_of(check(each.experiment, overrides=each.overrides).experiment.train.batch)
+    batch = examples_per_batch(check(each.experiment, overrides=each.overrides).experiment.train.batch)
     rows = f"data.limit={{train: {_STEPS * batch}, validation: {_VALIDATION_ROWS}}}"
     overrides = (*each.overrides, "train.length=1 epochs", "train.evaluate_every=1 epochs", rows)
     found = plan(each.experiment, overrides=overrides)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from burnish.config.shape import shapes_of
+from burnish.config.shape import describe_fields
 from burnish.registry import default_registry
 from burnish.spec.component import Component, RunsCode
 from burnish.spec.experiment import Experiment
@@ -27,7 +27,7 @@ REQUIRED: Mapping[str, Mapping[str, Any]] = {
 
 def slots(cls: type[Component] = Experiment, inside: tuple[str, str] | None = None) -> Iterator[tuple[str, Any]]:
     """Give every place of an experiment that takes a component: its kind, and the options that put an address there."""
-    for name, shape in shapes_of(cls).items():
+    for name, shape in describe_fields(cls).items():
         if shape.slot is not None:
             value: Any = {"type": "ADDRESS"}
             value = {"any": value} if shape.is_named else [value] if shape.is_many else value
@@ -37,7 +37,9 @@ def slots(cls: type[Component] = Experiment, inside: tuple[str, str] | None = No
 
 def places() -> Iterator[tuple[str, str, Any]]:
     registry = default_registry()
-    sections = {kind: name for name, shape in shapes_of(Experiment).items() if shape.slot for kind in [shape.slot.kind]}
+    sections = {
+        kind: name for name, shape in describe_fields(Experiment).items() if shape.slot for kind in [shape.slot.kind]
+    }
     for kind, options in slots():
         yield kind, next(iter(options)), options
     for section_kind, section in sections.items():

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from burnish.artifact.predictor import Predictor
 from burnish.artifact.tables import prediction_columns
-from burnish.data.codecs.columns import FormatName, columns_of
+from burnish.data.codecs.columns import FormatName, describe_columns
 from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, RowError
 from burnish.data.codecs.formats import beside, decode, encode
 
@@ -39,7 +39,7 @@ def answer(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Answered:
     """Predict the rows of a payload; refuse bad ones all at once, or skip them and say in their places why."""
-    rows = decode(payload, columns_of(predictor.task, predictor.profile), format=format, limits=limits)
+    rows = decode(payload, describe_columns(predictor.task, predictor.profile), format=format, limits=limits)
     if bad_rows == "error":
         rows.refuse_errors()
     answers = _predicted(predictor, rows, progress=progress)

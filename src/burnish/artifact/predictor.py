@@ -16,13 +16,13 @@ from burnish.config import load as load_experiment
 from burnish.data.batching.batches import evaluation_plan, evaluation_size
 from burnish.data.batching.mixture import Grouped
 from burnish.data.cache.spill import encode_aside
-from burnish.data.readers.read_json import column_of
+from burnish.data.readers.read_json import build_column
 from burnish.durable import read_json
 from burnish.engine.evaluate import Infer, infer_all
 from burnish.errors import BurnishError, CheckpointError, ConfigError, DataError, ServeError
 from burnish.nearest import nearest
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import ALONE, parts_of, profile_from_json, profile_of
+from burnish.spec.parts import ALONE, divide_tasks, profile_from_json, take_profile
 from burnish.spec.protocols import Encoder, Task, build_encoder
 from burnish.spec.values import Array, MemoryMapped, Outcome, Profile, RandomKey
 from burnish.storage import manifest
@@ -173,7 +173,7 @@ def _table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile
     if missing:
         there = sorted({name for row in rows for name in row})
         raise DataError(f"the rows have no {' and no '.join(missing)}; they have {', '.join(there) or 'no columns'}")
-    return pa.table({name: column_of([row.get(name) for row in rows]) for name in names})
+    return pa.table({name: build_column([row.get(name) for row in rows]) for name in names})
 
 
 def as_predictions(outcome: Outcome) -> list[Prediction]:
@@ -221,8 +221,8 @@ def _assemble(path: Path, experiment: Experiment) -> dict[str, Predictor]:
     runtime = experiment.settled_runtime if is_told else experiment.runtime
     infer, assets = load_infer(path / MODEL, experiment, whole, runtime=runtime)
     predictors: dict[str, Predictor] = {}
-    for group, (name, part) in enumerate(parts_of(experiment).items()):
-        profile = profile_of(whole, name)
+    for group, (name, part) in enumerate(divide_tasks(experiment).items()):
+        profile = take_profile(whole, name)
         encoder = build_encoder(part.task, profile, assets)
         predictors[name] = Predictor(part, profile, Grouped(encoder, group) if name else encoder, infer)
     return predictors

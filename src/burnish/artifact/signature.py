@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from burnish.artifact.tables import prediction_columns
-from burnish.data.codecs.columns import ColumnSpec, columns_of
-from burnish.data.columns.parse_columns import flags, words
+from burnish.data.codecs.columns import ColumnSpec, describe_columns
+from burnish.data.columns.parse_columns import parse_flags, parse_words
 from burnish.registry import default_registry
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE
@@ -153,7 +153,7 @@ def describe(
 ) -> Signature:
     """Describe a model by its task and profile; lengths and shares need the training rows."""
     task, name_of = experiment.task, default_registry().name_of
-    specs = columns_of(task, profile)
+    specs = describe_columns(task, profile)
     read = [spec for spec in specs if spec.is_read]
     inputs = tuple(_input(spec, golden["rows"], training) for spec in read)
     required = [field.name for field in inputs if field.is_required]
@@ -249,9 +249,9 @@ def _measured(table: pa.Table, spec: ColumnSpec, kind: InputKind) -> dict[str, A
 
 
 def _counted(column: pa.Array, kind: InputKind) -> dict[str, Any]:
-    read, shares = words(column), {}
+    read, shares = parse_words(column), {}
     if kind == "boolean":
-        values = flags(column).values
+        values = parse_flags(column).values
         shares = {"false": float((values == 0).mean()), "true": float((values == 1).mean())}
     elif kind == "category":
         shares = _shares(read.values.take(pa.array(read.codes[read.codes >= 0])), len(column))
@@ -266,7 +266,7 @@ def _shares(values: pa.Array, num_rows: int) -> dict[str, float]:
 
 def _answer(experiment: Experiment, profile: Profile, outcome: Outcome | None, num_rows: int | None) -> AnswerSpec:
     task = experiment.task
-    asked = {spec.name for spec in columns_of(task, profile) if spec.is_read}
+    asked = {spec.name for spec in describe_columns(task, profile) if spec.is_read}
     learned = [name for name in task.training_columns if name not in asked]
     counts = profile.facts.get("label_counts") or {}
     total = num_rows if profile.kind == "multilabel" else sum(counts.values())

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.feather
 import pyarrow.parquet
 
-from burnish.data.codecs.answers import dumped, flat
+from burnish.data.codecs.answers import dump_json, flatten
 from burnish.errors import DataError
 from burnish.spec.values import Array, Outcome
 
@@ -61,9 +61,9 @@ def write_table(table: pa.Table, path: Path, *, suffix: str) -> None:
     elif suffix == ".jsonl":
         with path.open("w", encoding="utf-8") as stream:
             for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):
-                stream.writelines(dumped(row, odd=lambda _: None) + "\n" for row in batch.to_pylist())
+                stream.writelines(dump_json(row, odd=lambda _: None) + "\n" for row in batch.to_pylist())
     elif suffix == ".tsv":
-        _write_tsv(flat(table), path)
+        _write_tsv(flatten(table), path)
     else:
         with path.open("wb") as out:
             write_csv(table, out)
@@ -71,7 +71,7 @@ def write_table(table: pa.Table, path: Path, *, suffix: str) -> None:
 
 def write_csv(table: pa.Table, stream: BinaryIO) -> None:
     """Write CSV with quotes where they are needed only, so that what is a number in a file read as text stays one."""
-    table = flat(table)
+    table = flatten(table)
     is_alone = table.num_columns == 1  # its empty cells would be blank lines, which are no rows
     stream.write((",".join(_csv_cells(pa.array(table.column_names), is_alone=False).to_pylist()) + "\n").encode())
     for batch in table.to_batches(max_chunksize=_ROWS_AT_ONCE):

@@ -40,11 +40,11 @@ def prune(
 ) -> Reply:
     """Remove the least recently used entries; those in use stay."""
     from burnish.commands.cache import prune as command
-    from burnish.data.cache.sizes import written_size
+    from burnish.data.cache.sizes import write_size
 
     removed = command(max_size=max_size)
     entries = "1 entry" if len(removed) == 1 else f"{len(removed):,} entries"
-    return Reply(removed, [f"removed {entries}, {written_size(sum(entry.num_bytes for entry in removed))}"])
+    return Reply(removed, [f"removed {entries}, {write_size(sum(entry.num_bytes for entry in removed))}"])
 
 
 @verb("verify", short_help="Read everything and remove damaged entries.")
@@ -60,15 +60,15 @@ app = group("cache", "Inspect the cache of encoded data, and free space.", ls, w
 
 
 def _list(listing: "CacheListing") -> Lines:
-    from burnish.data.cache.sizes import written_size
+    from burnish.data.cache.sizes import write_size
 
     rows = tuple(
-        (entry.digest[:_SHOWN_DIGITS], entry.what, written_size(entry.num_bytes), moment(entry.last_used))
+        (entry.digest[:_SHOWN_DIGITS], entry.what, write_size(entry.num_bytes), moment(entry.last_used))
         for entry in listing.entries
     )
     if rows:
         yield TextTable(("entry", "what", "size", "last used"), rows, right=("size",))
-    yield f"{written_size(listing.num_bytes)} of {written_size(listing.max_bytes)} in {listing.root}"
+    yield f"{write_size(listing.num_bytes)} of {write_size(listing.max_bytes)} in {listing.root}"
 
 
 def _explain(lookup: "Lookup") -> str:
@@ -81,6 +81,6 @@ def _explain(lookup: "Lookup") -> str:
 
 
 def _report_damage(entry: "CachedTable") -> str:
-    from burnish.data.cache.sizes import written_size
+    from burnish.data.cache.sizes import write_size
 
-    return f"{entry.digest[:_SHOWN_DIGITS]}  {entry.what}, {written_size(entry.num_bytes)}: damaged, removed"
+    return f"{entry.digest[:_SHOWN_DIGITS]}  {entry.what}, {write_size(entry.num_bytes)}: damaged, removed"

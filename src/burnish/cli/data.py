@@ -169,11 +169,11 @@ tokenizer = group("tokenizer", "Train tokenizers on your own texts.", train_toke
 
 
 def _features(written: "Written", asked: Asked) -> Lines:
-    from burnish.data.cache.sizes import written_size
+    from burnish.data.cache.sizes import write_size
 
     rows = tuple((name, f"{count:,}", f"{written.features[name]:,}") for name, count in written.rows.items())
     yield TextTable(("split", "rows", "features"), rows, right=("rows", "features"))
-    yield f"{written.num_files} files, {written_size(written.num_bytes)}, in {written.path}; to train from them"
+    yield f"{written.num_files} files, {write_size(written.num_bytes)}, in {written.path}; to train from them"
     layers = [word for config in asked.configs or () for word in ("-c", str(config))]
     others = [each for each in asked.overrides or () if not each.startswith(("data=", "data."))]
     yield f"  {shlex.join(['burnish', 'train', asked.experiment, *layers, *others, written.override])}"

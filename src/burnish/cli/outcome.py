@@ -160,14 +160,14 @@ def _suggest_commands(result: RunResult) -> list[str]:
 def _write_example(result: RunResult) -> str:
     """Show how to ask this model: with a text, a row of texts, or a file for tables; of several tasks, the first."""
     from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
-    from burnish.spec.parts import parts_of, written_profiles
+    from burnish.spec.parts import divide_tasks, read_profiles
 
     run = RunDirectory(result.directory)
-    name, profile = next(iter(written_profiles(read_json(run.profile)).items()))
+    name, profile = next(iter(read_profiles(read_json(run.profile)).items()))
     task = f"--task {name} " if name else ""
     if profile.get("inputs"):
         return f"new.csv {task}--out predictions.csv"
-    columns = parts_of(read_plan(run))[name].task.input_columns if run.exists() else ()
+    columns = divide_tasks(read_plan(run))[name].task.input_columns if run.exists() else ()
     row = shlex.quote(json.dumps(dict.fromkeys(columns, "…") | _read_golden(run, name), ensure_ascii=False))
     return f"{task}--row {row}" if len(columns) > 1 else f'{task}--text "…"'
 

@@ -10,8 +10,8 @@ from burnish.config import Given, OptionDifference, Resolved, Unsound, experimen
 from burnish.config import diff as differences
 from burnish.config import schema as write_schema
 from burnish.config.foreign import find_foreign
-from burnish.config.nodes import Branch, dotted
-from burnish.config.render import document, leaves, written
+from burnish.config.nodes import Branch, write_path
+from burnish.config.render import document, leaves, write_value
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.nearest import nearest
 from burnish.registry import Listing, Registry, default_registry
@@ -90,7 +90,7 @@ def why(
 ) -> list[str]:
     """Explain where an option's value came from, newest first; for a section, each of its options."""
     resolved = load(name, configs=configs, overrides=overrides, registry=registry)
-    values = {dotted(path): value for path, value in leaves(document(resolved.experiment, registry=registry))}
+    values = {write_path(path): value for path, value in leaves(document(resolved.experiment, registry=registry))}
     chosen = [path for path in values if path == key or path.startswith((f"{key}.", f"{key}["))]
     if not chosen:
         raise ConfigError([_unknown(key, values)], subject="the request")
@@ -145,7 +145,7 @@ def check(
 
 def _explain(path: str, value: object, resolved: Resolved) -> list[str]:
     origin = resolved.origin(path)
-    return [f"{path} = {written(value)}", *(f"  {line}" for line in origin.lines() or [str(origin)])]
+    return [f"{path} = {write_value(value)}", *(f"  {line}" for line in origin.lines() or [str(origin)])]
 
 
 def _unknown(key: str, known: Iterable[str]) -> Problem:

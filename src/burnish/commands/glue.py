@@ -61,9 +61,9 @@ def _find_set(target: str, task: str | None, *, trust_code: bool) -> "Glue":
     from burnish.config import load
     from burnish.data.hub import Glue
     from burnish.run.prepared import PreparedFolder
-    from burnish.spec.parts import ALONE, parts_of
+    from burnish.spec.parts import ALONE, divide_tasks
 
-    parts = parts_of(load(str(find_artifact(target) / EXPERIMENT), trust_code=trust_code).experiment)
+    parts = divide_tasks(load(str(find_artifact(target) / EXPERIMENT), trust_code=trust_code).experiment)
     if (task or ALONE) not in parts:
         raise DataError(f"{target} needs --task to say which of its sets is meant: {', '.join(filter(None, parts))}")
     data = parts[task or ALONE].data

@@ -55,20 +55,20 @@ def draft(
     """Do as `new`, but write nothing: `target` is only what the experiment is named after."""
     from burnish.commands.starter.others import start_shape, start_table  # pyarrow comes with them
     from burnish.commands.starter.texts import start_texts
-    from burnish.data.inspection.inspect import look
-    from burnish.data.inspection.propose import has_text, propose, recognise, target_of
+    from burnish.data.inspection.inspect import inspect_file
+    from burnish.data.inspection.propose import choose_target, has_text, propose, recognise
 
     files = _find_files(str(path), encoding)
-    facts = _name_columns(look(files["train"], encoding=encoding))
+    facts = _name_columns(inspect_file(files["train"], encoding=encoding))
     _refuse_broken(facts)
     shape = recognise(facts) if text is None and label is None else None
     data = DataFiles(facts, files)
     if shape is not None:
         needed, start = {*shape.columns}, partial(start_shape, shape=shape)
         if shape.format != "auto":
-            data = DataFiles(look(files["train"], format=shape.format, encoding=encoding), files)
+            data = DataFiles(inspect_file(files["train"], format=shape.format, encoding=encoding), files)
     elif text is None and not has_text(facts):
-        chosen = target_of(facts, label=label).name
+        chosen = choose_target(facts, label=label).name
         needed, start = {chosen}, partial(start_table, chosen=chosen)
     else:
         proposal = propose(facts, text=text, label=label)
@@ -81,13 +81,13 @@ def draft(
 
 def _find_files(path: str, encoding: str | None) -> dict[str, str]:
     from burnish.data.files import ENCODINGS, is_encoding
-    from burnish.data.inspection.inspect import siblings
+    from burnish.data.inspection.inspect import find_siblings
 
     if path.endswith(SUFFIXES):
         raise ConfigError(
             [Problem(f"{path} is an experiment, not data. Train it: `burnish train {path}`")], subject="the request"
         )
-    found = siblings(path)
+    found = find_siblings(path)
     if encoding is not None and not is_encoding(encoding):
         raise DataError(f"--encoding must be {ENCODINGS}, and {encoding!r} is none")
     return found if "train" in found else {"train": path}
@@ -104,14 +104,14 @@ def _refuse_broken(facts: "FileFacts") -> None:
 
 def _leave_out(data: DataFiles, needed: set[str], *, encoding: str | None) -> tuple[DataFiles, list[str]]:
     """Leave out the neighbours that lack a column, such as a test file without labels, or that cannot be read."""
-    from burnish.data.inspection.inspect import look
+    from burnish.data.inspection.inspect import inspect_file
 
     notes, bad = [], list(data.facts.bad)
     used = {"train": data.files["train"]}
     for split in sorted(set(data.files) - {"train"}, reverse=True):
         path = data.files[split]
         try:
-            facts = look(path, encoding=encoding)
+            facts = inspect_file(path, encoding=encoding)
             _refuse_broken(facts)
         except DataError as error:
             notes.append(f"{path} was left out: {error}")

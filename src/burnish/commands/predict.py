@@ -89,9 +89,9 @@ def predict_file(
 
 def absent_columns(predictor: "Predictor") -> Literal["error", "default"]:
     """Decide whether rows may lack some of the model's columns: where a default can take the place of all of them."""
-    from burnish.data.codecs.columns import columns_of
+    from burnish.data.codecs.columns import describe_columns
 
-    is_needed = any(spec.must_be_given for spec in columns_of(predictor.task, predictor.profile))
+    is_needed = any(spec.must_be_given for spec in describe_columns(predictor.task, predictor.profile))
     return "error" if is_needed else "default"
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from burnish.commands.config import check
-from burnish.spec.parts import ALONE, named, parts_of
+from burnish.spec.parts import ALONE, divide_tasks, prefix
 
 SHARD_SIZE = "256MB"
 
@@ -48,15 +48,15 @@ def prepare(
     records = partial(records_writer, shard_bytes=shard_bytes, progress=progress)
     contents = {
         name: PreparedContent(part, parts[name], records(part, parts[name]) if has_tfrecord else None)
-        for name, part in parts_of(asked).items()
+        for name, part in divide_tasks(asked).items()
     }
     tell(f"writing {out}")
     write_prepared(out, contents, shard_bytes=shard_bytes)
     files = [path for path in out.rglob("*") if path.is_file()]
     return Written(
         out,
-        {named(name, split): len(rows) for name, part in parts.items() for split, rows in part.rows.items()},
-        {named(name, split): table.num_rows for name, part in parts.items() for split, table in part.features.items()},
+        {prefix(name, split): len(rows) for name, part in parts.items() for split, rows in part.rows.items()},
+        {prefix(name, split): table.num_rows for name, part in parts.items() for split, table in part.features.items()},
         len(files),
         sum(path.stat().st_size for path in files),
         _source(out, parts),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from burnish.commands.compare.comparison import RunComparison, compare
 from burnish.commands.run_control import read_tags
-from burnish.config.nodes import Branch, Node, brief, dotted
+from burnish.config.nodes import Branch, Node, brief, write_path
 from burnish.config.nodes import Path as KeyPath
 from burnish.config.reader import read_file
 from burnish.errors import BurnishError
@@ -126,7 +126,7 @@ def flatten(node: Node, path: KeyPath = ()) -> dict[str, str]:
     if isinstance(node, Branch):
         parts = (flatten(each, (*path, key)) for key, each in node.nodes.items())
         return {key: text for part in parts for key, text in part.items()}
-    return {dotted(path): brief(node)}
+    return {write_path(path): brief(node)}
 
 
 def _try_row(directory: RunDirectory, *, root: Path) -> RunRow:

@@ -75,9 +75,9 @@ def _parse(option: str, written: str) -> "Portion":
 
 def _find_format(file: "DataFile") -> str:
     from burnish.data.files import Files
-    from burnish.data.readers.read import format_of
+    from burnish.data.readers.read import find_format
 
-    kind = format_of(file, Files(train=(file.location,)))
+    kind = find_format(file, Files(train=(file.location,)))
     if kind not in (*_LINES, *_TABLES):
         raise DataError(f"{file.name} is {kind}; only CSV, TSV, JSON lines, Parquet and Arrow files can be split")
     return kind
@@ -103,14 +103,14 @@ def _copy_lines(file: "DataFile", division: "Division") -> _Write:
     import pyarrow as pa
 
     from burnish.data.readers.encoding import as_utf8
-    from burnish.data.readers.open_file import local, unpacked
+    from burnish.data.readers.open_file import hold_local, open_unpacked
     from burnish.data.splits.divide import head_and_rows
 
     stated = division.encoding if len("\n".encode(division.encoding)) > 1 else "utf-8"
 
     def write(part: "Rows", path: Path) -> None:
-        with local(file) as at, pa.output_stream(str(path), compression=file.compression) as stream:
-            buffer = as_utf8(unpacked(at, file=file), stated=stated, name=file.name)
+        with hold_local(file) as at, pa.output_stream(str(path), compression=file.compression) as stream:
+            buffer = as_utf8(open_unpacked(at, file=file), stated=stated, name=file.name)
             for piece in head_and_rows(buffer, division.rows.places, part.places):
                 stream.write(piece)
 
@@ -122,12 +122,12 @@ def _copy_rows(file: "DataFile", kind: str) -> _Write:
     import pyarrow as pa
 
     from burnish.artifact.tables import write_table
-    from burnish.data.readers.open_file import local, unpacked
+    from burnish.data.readers.open_file import hold_local, open_unpacked
     from burnish.data.readers.read_columnar import arrow_table, parquet_table
 
     def write(part: "Rows", path: Path) -> None:
-        with local(file) as at:
-            table = (parquet_table if kind == "parquet" else arrow_table)(unpacked(at, file=file))
+        with hold_local(file) as at:
+            table = (parquet_table if kind == "parquet" else arrow_table)(open_unpacked(at, file=file))
             write_table(table.take(pa.array(part.places.numbers)), path, suffix=_TABLES[kind])
 
     return write
@@ -145,7 +145,7 @@ def _count(division: "Division") -> dict[str, dict[str, int]]:
 def _count_classes(rows: "Rows", label: str) -> dict[str, int]:
     import numpy as np
 
-    from burnish.data.rows import numbered
+    from burnish.data.rows import number_values
 
-    numbers, values = numbered(rows.table.column(label))
+    numbers, values = number_values(rows.table.column(label))
     return {str(value): int(count) for value, count in zip(values, np.bincount(numbers), strict=True)}

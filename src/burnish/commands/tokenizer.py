@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from burnish.config import load
 from burnish.durable import stage_folder, writing_to
 from burnish.errors import ConfigError, DataError, Problem
-from burnish.spec.parts import parts_of
+from burnish.spec.parts import divide_tasks
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,7 +52,7 @@ def train(
 
     Letters are made small unless the kind is `bpe`; `frame` says which special tokens stand around a text.
     """
-    from burnish.data.tokens.learn_tokenizer import TokenizerRecipe, learn, usual
+    from burnish.data.tokens.learn_tokenizer import TokenizerRecipe, choose_frame, learn
 
     checks = {
         "give files to read, or an experiment whose training rows are read (--experiment)": files or experiment,
@@ -65,7 +65,9 @@ def train(
         raise ConfigError(problems, subject="the request")
     texts = [*(_read_experiment(experiment, columns) if experiment else _read_files(files, columns or ("text",)))]
     lowered = kind != "bpe" if lowercase is None else lowercase
-    recipe = usual(TokenizerRecipe(kind, vocab_size, lowered, "encoder", tuple(special), min_frequency), frame=frame)
+    recipe = choose_frame(
+        TokenizerRecipe(kind, vocab_size, lowered, "encoder", tuple(special), min_frequency), frame=frame
+    )
     num_texts = sum(len(column) for column in texts)
     _put(out, learn(_iterate(texts, total=num_texts, progress=progress), recipe))
     return _measure(out, texts[0], num_texts=num_texts)
@@ -81,7 +83,7 @@ def _read_files(files: Sequence[str], columns: Sequence[str]) -> Iterator[pa.Chu
 def _read_experiment(name: str, columns: Sequence[str]) -> Iterator[pa.ChunkedArray]:
     from burnish.run.preparation.prepare import Preparation
 
-    for part in parts_of(load(name).experiment).values():
+    for part in divide_tasks(load(name).experiment).values():
         yield from _take_texts(Preparation(part).read().train.table, columns or part.task.input_columns)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic_core import ErrorDetails
 
 from burnish.config.foreign import find_foreign
-from burnish.config.nodes import Branch, Items, Leaf, Node, Path, child, dotted, find, one_line
+from burnish.config.nodes import Branch, Items, Leaf, Node, Path, child, find, one_line, write_path
 from burnish.config.origins import Origin
 from burnish.errors import Problem
 from burnish.nearest import nearest
@@ -75,7 +75,7 @@ def _place(error: ErrorDetails, branch: Branch) -> Path:
 
 
 def _problem(errors: list[ErrorDetails], branch: Branch, *, place: Path, path: Path) -> Problem:
-    name = dotted((*path, *place)) or "the experiment"
+    name = write_path((*path, *place)) or "the experiment"
     node = find(branch, place)
     if errors[0]["type"] == "missing":
         return Problem(f"{name} is required", _section(find(branch, place[:-1])))
@@ -87,8 +87,8 @@ def _problem(errors: list[ErrorDetails], branch: Branch, *, place: Path, path: P
 
 def _sentence(name: str, errors: list[ErrorDetails], node: Node | None) -> str:
     errors = _of_the_form(errors)
-    wanted = dict.fromkeys(filter(None, map(_wanted, errors)))
-    said = dict.fromkeys(_said(error) for error in errors if _wanted(error) is None)
+    wanted = dict.fromkeys(filter(None, map(_word_wanted, errors)))
+    said = dict.fromkeys(_said(error) for error in errors if _word_wanted(error) is None)
     if wanted:
         said = {f"must be {' or '.join(wanted)}": None, **said}
     return f"{name} {'; or '.join(said)}{_got(node)}{_meant(name, errors, node)}"
@@ -101,7 +101,7 @@ def _of_the_form(errors: list[ErrorDetails]) -> list[ErrorDetails]:
     return others if is_of_form else errors
 
 
-def _wanted(error: ErrorDetails) -> str | None:
+def _word_wanted(error: ErrorDetails) -> str | None:
     if error["type"] == "literal_error" and len(_choices(error)) == 1:
         return _choices(error)[0]
     template = _WANTED.get(error["type"])
@@ -131,11 +131,11 @@ def _number(value: Any) -> str:
 
 def _got(node: Node | None) -> str:
     if isinstance(node, Leaf):
-        return f", got {shown(node.value)}"
+        return f", got {show(node.value)}"
     return f", got a {'list' if isinstance(node, Items) else 'mapping'}" if node is not None else ""
 
 
-def shown(text: str | None) -> str:
+def show(text: str | None) -> str:
     """Show a written scalar: numbers bare, text in quotes."""
     if text is None:
         return "null"

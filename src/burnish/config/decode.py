@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from burnish.config.complaints import complaints, origins, shown
-from burnish.config.nodes import Branch, Items, Leaf, Node, Path, dotted, find, is_element
+from burnish.config.complaints import complaints, origins, show
+from burnish.config.nodes import Branch, Items, Leaf, Node, Path, find, is_element, write_path
 from burnish.config.origins import DEFAULT
-from burnish.config.shape import FieldShape, shapes_of
+from burnish.config.shape import FieldShape, describe_fields
 from burnish.config.suggest import KnownOption, meant_component, strangers, suggestion
 from burnish.config.trust import addresses_in, code_in
 from burnish.errors import ConfigError, Problem
@@ -62,7 +62,7 @@ class _Decoder:
     """The addresses that a guarded registry refused, and those below them, whatever they mean there."""
 
     def component(self, cls: type[Component], branch: Branch, path: Path) -> Any:
-        shapes = shapes_of(cls)
+        shapes = describe_fields(cls)
         extra = ("type",) if branch.type is not None else ()
         self._refuse_unknown(cls, branch, path=path, extra=extra)
         values = {name: self._value(shape, branch.nodes.get(name), path) for name, shape in shapes.items()}
@@ -88,14 +88,14 @@ class _Decoder:
 
     def _named(self, shape: FieldShape, node: Node, path: Path) -> Any:
         if not isinstance(node, Branch):
-            got = shown(node.value) if isinstance(node, Leaf) else "a list"
+            got = show(node.value) if isinstance(node, Leaf) else "a list"
             return self._refuse(path, f"must be a section with a name for each, got {got}", node)
         values = {name: self._given(shape.each, each, (*path, name)) for name, each in node.nodes.items()}
         return _FAILED if _FAILED in values.values() else values
 
     def _given(self, shape: FieldShape, node: Node, path: Path) -> Any:
         if (shape.is_many or shape.wants_list) and is_element(node):
-            return self._refuse(path, f"is a list, which can only be set as a whole, like {dotted(path)}=[…]", node)
+            return self._refuse(path, f"is a list, which can only be set as a whole, like {write_path(path)}=[…]", node)
         is_null = isinstance(node, Leaf) and node.value is None
         if is_null and (shape.is_many or shape.wants_list) and not _takes_null(shape):
             return ()  # what takes a list away again, like the test files of an experiment that one starts from
@@ -119,7 +119,7 @@ class _Decoder:
 
     def _one(self, shape: FieldShape, node: Node, path: Path) -> Any:
         if not isinstance(node, Branch):
-            got = shown(node.value) if isinstance(node, Leaf) else "a list"
+            got = show(node.value) if isinstance(node, Leaf) else "a list"
             return self._refuse(path, f"must be a section of options, got {got}", node)
         if shape.slot is not None:
             return self._filled(shape.slot, node, path)
@@ -130,7 +130,7 @@ class _Decoder:
         written = branch.nodes.get("type")
         typo = None if written else next((key for key in branch.nodes if _means_type(key, slot, self.registry)), None)
         if typo is not None:
-            sentence = f": no such option. Did you mean `{dotted((*path, 'type'))}`?"
+            sentence = f": no such option. Did you mean `{write_path((*path, 'type'))}`?"
             return self._refuse((*path, typo), sentence, branch.nodes[typo])
         if written is not None and not (isinstance(written, Leaf) and written.value):
             return self._refuse((*path, "type"), "must be the name of a component", written)
@@ -153,40 +153,44 @@ class _Decoder:
         """Say how to write a name for the default type of a slot, in an experiment whose task has another default."""
         cls = self.registry.load(slot.kind, slot.default) if slot.default else None
         option = cls.shorthand if cls else None
-        if not cls or not option or not shapes_of(cls)[option].accepts(Leaf(name, DEFAULT), registry=self.registry):
+        if (
+            not cls
+            or not option
+            or not describe_fields(cls)[option].accepts(Leaf(name, DEFAULT), registry=self.registry)
+        ):
             return ""
-        written = f"`{dotted(path)}={{type: {slot.default}, {option}: {name}}}`"
+        written = f"`{write_path(path)}={{type: {slot.default}, {option}: {name}}}`"
         return f"If it is meant as `{option}` of the type {slot.default}, write {written}."
 
     def _refuse_unknown(self, cls: type[Component], branch: Branch, *, path: Path, extra: tuple[str, ...]) -> None:
-        here = dotted(path)
+        here = write_path(path)
         siblings = [
-            *(KnownOption(here, *each) for each in shapes_of(cls).items()),
+            *(KnownOption(here, *each) for each in describe_fields(cls).items()),
             *(KnownOption(here, key) for key in extra),
         ]
         unknown = {key: node for key, node in branch.nodes.items() if KnownOption(here, key) not in siblings}
         everywhere = list(self._everywhere(Experiment, self.tree, ())) if unknown else []
         found = (strangers((*path, key), node, siblings=siblings) for key, node in unknown.items())
         for place, node in chain.from_iterable(found):
-            hint = suggestion(dotted(place), node, siblings=siblings, everywhere=everywhere, registry=self.registry)
+            hint = suggestion(write_path(place), node, siblings=siblings, everywhere=everywhere, registry=self.registry)
             self._refuse(place, f": no such option. {hint}", node)
 
     def _refuse(self, path: Path, sentence: str, node: Node | None) -> Any:
         space = "" if sentence.startswith(":") else " "
-        self.problems.append(Problem(f"{dotted(path)}{space}{sentence}", origins(node)))
+        self.problems.append(Problem(f"{write_path(path)}{space}{sentence}", origins(node)))
         return _FAILED
 
     def _whole(self, path: Path) -> str | None:
         """Name the option that a component fills alone; None for one of several in a list."""
         if not isinstance(path[-1], int):
-            return dotted(path)
+            return write_path(path)
         listed = find(self.tree, path[:-1])
-        return dotted(path[:-1]) if isinstance(listed, Items) and len(listed.nodes) == 1 else None
+        return write_path(path[:-1]) if isinstance(listed, Items) and len(listed.nodes) == 1 else None
 
     def _everywhere(self, cls: type[Component], branch: Node | None, path: Path) -> Iterator[KnownOption]:
         """List every option that is legal with the types this tree names."""
-        for name, shape in shapes_of(cls).items():
-            yield KnownOption(dotted(path), name, shape)
+        for name, shape in describe_fields(cls).items():
+            yield KnownOption(write_path(path), name, shape)
             below = branch.nodes.get(name) if isinstance(branch, Branch) else None
             inner = None if shape.is_many or shape.is_named else shape.component or self._class(shape.slot, below)
             if inner is not None:
@@ -209,6 +213,6 @@ def _means_type(key: str, slot: Slot, registry: Registry) -> bool:
     if nearest(key, ["type"]) is None:
         return False
     try:
-        return slot.default is None or key not in shapes_of(registry.load(slot.kind, slot.default))
+        return slot.default is None or key not in describe_fields(registry.load(slot.kind, slot.default))
     except ConfigError:
         return True

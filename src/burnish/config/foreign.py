@@ -42,7 +42,7 @@ class Foreign:
 
 def find_foreign(name: str, *, of: str | None = None) -> Foreign | None:
     """Find a name, or the longest end of a path like `task.train_data.input_path` that the table has."""
-    words = _normalised(name).split(".")
+    words = _normalise(name).split(".")
     ends = (".".join(words[start:]) for start in range(len(words)))
     return next((entry for end in ends if (entry := _by_name().get((of, end)))), None)
 
@@ -53,9 +53,9 @@ def foreign_names() -> tuple[Foreign, ...]:
     text = files("burnish.config").joinpath("foreign.yaml").read_text(encoding="utf-8")
     return tuple(
         Foreign(
-            names=_listed(row["name"]),
-            tools=_listed(row["from"]),
-            ours=_listed(row.get("ours")),
+            names=_as_tuple(row["name"]),
+            tools=_as_tuple(row["from"]),
+            ours=_as_tuple(row.get("ours")),
             of=row.get("of"),
             value=row.get("value", "{}"),
             note=row.get("note", ""),
@@ -66,12 +66,12 @@ def foreign_names() -> tuple[Foreign, ...]:
 
 @cache
 def _by_name() -> Mapping[tuple[str | None, str], Foreign]:
-    return {(entry.of, _normalised(name)): entry for entry in foreign_names() for name in entry.names}
+    return {(entry.of, _normalise(name)): entry for entry in foreign_names() for name in entry.names}
 
 
-def _normalised(name: str) -> str:
+def _normalise(name: str) -> str:
     return name.lower().replace("-", "_")
 
 
-def _listed(value: str | list[str] | None) -> tuple[str, ...]:
+def _as_tuple(value: str | list[str] | None) -> tuple[str, ...]:
     return (value,) if isinstance(value, str) else tuple(value or ())

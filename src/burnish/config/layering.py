@@ -6,7 +6,7 @@ from typing import Any
 
 from burnish.config.nodes import Branch, Items, Leaf, Node, child, is_element
 from burnish.config.origins import DEFAULT, Origin
-from burnish.config.shape import FieldShape, shapes_of
+from burnish.config.shape import FieldShape, describe_fields
 from burnish.errors import ConfigError
 from burnish.registry import Registry
 from burnish.spec.component import Component, Slot
@@ -17,17 +17,17 @@ def merge(base: Branch, over: Branch) -> Branch:
     """Merge deeply: texts and lists replace, sections join unless the type changed."""
     if base.type is not None and over.type is not None and base.type != over.type:
         old_type = {"type": base.nodes["type"]} if "type" in base.nodes else {}
-        return replace(over, nodes=_joined(Branch(old_type, base.origin), over))
+        return replace(over, nodes=_join(Branch(old_type, base.origin), over))
     origin = over.origin if base.origin.is_default else base.origin
-    return Branch(_joined(base, over), origin, type=over.type or base.type)
+    return Branch(_join(base, over), origin, type=over.type or base.type)
 
 
-def _joined(base: Branch, over: Branch) -> dict[str, Node]:
-    laid = {key: _laid(base.nodes[key], node) if key in base.nodes else node for key, node in over.nodes.items()}
+def _join(base: Branch, over: Branch) -> dict[str, Node]:
+    laid = {key: _lay(base.nodes[key], node) if key in base.nodes else node for key, node in over.nodes.items()}
     return {**base.nodes, **laid}
 
 
-def _laid(old: Node, new: Node) -> Node:
+def _lay(old: Node, new: Node) -> Node:
     if isinstance(old, Branch) and isinstance(new, Branch):
         return merge(old, new)
     return replace(new, origin=new.origin.after(old.origin))
@@ -43,7 +43,7 @@ class _Normaliser:
     registry: Registry
 
     def options(self, branch: Branch, cls: type[Component], below: Node | None) -> Branch:
-        shapes = shapes_of(cls)
+        shapes = describe_fields(cls)
         nodes = {key: self._option(node, key, shapes, child(below, key)) for key, node in branch.nodes.items()}
         return replace(branch, nodes=nodes)
 
@@ -133,7 +133,7 @@ class _Sieve:
     registry: Registry
 
     def kept(self, layer: Branch, cls: type[Component], *, over: Node | None) -> Branch:
-        shapes = shapes_of(cls)
+        shapes = describe_fields(cls)
         nodes = {
             key: self._inside(node, shapes.get(key), over=child(over, key))
             for key, node in layer.nodes.items()

@@ -43,13 +43,13 @@ class Branch:
 Node = Leaf | Items | Branch
 
 
-def dotted(path: Iterable[str | int]) -> str:
+def write_path(path: Iterable[str | int]) -> str:
     """Write a path as users do: `metrics[0].average`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
 
 
-def undotted(text: str) -> Path:
+def read_path(text: str) -> Path:
     """Read a path that `dotted` wrote."""
     return tuple(int(part) if _PLACE.fullmatch(part) else part for part in spread(text).split("."))
 

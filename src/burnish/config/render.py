@@ -9,8 +9,8 @@ from typing import Any
 
 import yaml
 
-from burnish.config.nodes import Path, dotted, one_line
-from burnish.config.shape import shapes_of
+from burnish.config.nodes import Path, one_line, write_path
+from burnish.config.shape import describe_fields
 from burnish.registry import Registry, default_registry
 from burnish.spec.component import Component
 from burnish.spec.experiment import Experiment
@@ -41,11 +41,11 @@ class OptionDifference:
 def document(experiment: Component, *, registry: Registry | None = None) -> dict[str, Any]:
     """Write every option as plain JSON values, defaults too, `type` first."""
     registry = registry or default_registry()
-    shapes = shapes_of(type(experiment))
+    shapes = describe_fields(type(experiment))
     options = {name for name, shape in shapes.items() if shape.is_plain}
     dumped = experiment.model_dump(mode="json", include=options)
     return {
-        name: dumped[name] if shape.is_plain else _nested(getattr(experiment, name), shape.slot, registry)
+        name: dumped[name] if shape.is_plain else _nest(getattr(experiment, name), shape.slot, registry)
         for name, shape in shapes.items()
     }
 
@@ -54,7 +54,7 @@ def render(
     experiment: Experiment, *, origin: Callable[[str], object] | None = None, registry: Registry | None = None
 ) -> str:
     """Write canonical YAML; with `origin`, each value is followed by a comment that tells where it came from."""
-    comment = (lambda path: str(origin(dotted(path)))) if origin else None
+    comment = (lambda path: str(origin(write_path(path)))) if origin else None
     return emit(document(experiment, registry=registry), comment=comment)
 
 
@@ -86,14 +86,14 @@ def leaves(value: object, path: Path = ()) -> Iterator[tuple[Path, object]]:
 
 
 def _lines(experiment: Experiment, registry: Registry | None) -> dict[str, str]:
-    return {dotted(path): written(value) for path, value in leaves(document(experiment, registry=registry))}
+    return {write_path(path): write_value(value) for path, value in leaves(document(experiment, registry=registry))}
 
 
-def _nested(value: object, slot: Any, registry: Registry) -> object:
+def _nest(value: object, slot: Any, registry: Registry) -> object:
     if isinstance(value, Mapping):
-        return {name: _nested(each, slot, registry) for name, each in value.items()}
+        return {name: _nest(each, slot, registry) for name, each in value.items()}
     if isinstance(value, tuple):
-        return [_nested(each, slot, registry) for each in value]
+        return [_nest(each, slot, registry) for each in value]
     if not isinstance(value, Component):
         return value
     name = {"type": registry.name_of(slot.kind, type(value))} if slot else {}
@@ -102,15 +102,15 @@ def _nested(value: object, slot: Any, registry: Registry) -> object:
 
 def emit(document: Mapping[str, object], *, comment: Comment | None = None) -> str:
     """Write a document, with a comment behind each value if one is asked for."""
-    return "".join(f"{_commented(line, path, comment)}\n" for line, path in _section(document, (), indent=""))
+    return "".join(f"{_add_comment(line, path, comment)}\n" for line, path in _section(document, (), indent=""))
 
 
-def written(value: object) -> str:
+def write_value(value: object) -> str:
     """Write one value on one line."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_text(str(key))}: {written(each)}" for key, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_text(str(key))}: {write_value(each)}" for key, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return f"[{', '.join(map(written, value))}]"
+        return f"[{', '.join(map(write_value, value))}]"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     return re.sub(r"e([+-])0", r"e\1", repr(value)) if isinstance(value, float) else _text(str(value))
@@ -127,7 +127,7 @@ def _section(section: Mapping[str, object], path: Path, *, indent: str) -> Itera
             yield label, None
             yield from _list(value, here, indent=f"{indent}  ")
         else:
-            yield f"{label} {written(value)}", here
+            yield f"{label} {write_value(value)}", here
 
 
 def _list(values: list[object], path: Path, *, indent: str) -> Iterator[tuple[str, Path | None]]:
@@ -138,10 +138,10 @@ def _list(values: list[object], path: Path, *, indent: str) -> Iterator[tuple[st
             yield f"{indent}- {first.lstrip(' ')}", place
             yield from rest
         else:
-            yield f"{indent}- {written(value)}", here
+            yield f"{indent}- {write_value(value)}", here
 
 
-def _commented(line: str, path: Path | None, comment: Comment | None) -> str:
+def _add_comment(line: str, path: Path | None, comment: Comment | None) -> str:
     if path is None or comment is None:
         return line
     return f"{line:<{_COLUMN}}  # {one_line(comment(path))}"

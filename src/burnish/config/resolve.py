@@ -9,7 +9,7 @@ from burnish.config.decode import Incomplete, decode
 from burnish.config.given import Given
 from burnish.config.layering import defaults_layer, merge, normalise
 from burnish.config.locate import locate
-from burnish.config.nodes import Branch, Leaf, find, undotted
+from burnish.config.nodes import Branch, Leaf, find, read_path
 from burnish.config.origins import DEFAULT, Origin
 from burnish.config.sources import layers
 from burnish.config.trust import is_trusted, remember
@@ -28,7 +28,7 @@ class Resolved:
 
     def origin(self, path: str) -> Origin:
         """Say where the value at a path came from."""
-        parts = undotted(path)
+        parts = read_path(path)
         for end in range(len(parts), 0, -1):
             node = find(self.tree, parts[:end])
             if node is not None:
@@ -90,8 +90,8 @@ def _refusal(path: Path, code: Sequence[str], *, can_say: bool) -> str:
 
 def resolve(stack: Sequence[Branch], *, registry: Registry) -> Resolved:
     """Merge layers, lowest first, above the defaults of the task they name, and decode the result."""
-    defaults = defaults_layer(_merged(stack, registry), registry=registry)
-    tree = _merged([defaults, *stack], registry)
+    defaults = defaults_layer(_merge_layers(stack, registry), registry=registry)
+    tree = _merge_layers([defaults, *stack], registry)
     try:
         return Resolved(decode(tree, registry=registry), tree, registry)
     except Incomplete as error:
@@ -99,7 +99,7 @@ def resolve(stack: Sequence[Branch], *, registry: Registry) -> Resolved:
         raise Unsound(error.problems, part, _missing(error.sound, tree)) from error
 
 
-def _merged(stack: Sequence[Branch], registry: Registry) -> Branch:
+def _merge_layers(stack: Sequence[Branch], registry: Registry) -> Branch:
     tree = Branch({}, DEFAULT)
     for layer in stack:
         tree = merge(tree, normalise(layer, tree, root=Experiment, registry=registry))

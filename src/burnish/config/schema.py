@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import TypeAdapter
 
-from burnish.config.shape import FieldShape, shapes_of
+from burnish.config.shape import FieldShape, describe_fields
 from burnish.errors import BurnishError
 from burnish.registry import Listing, Registry, default_registry
 from burnish.spec.component import Component, Slot
@@ -37,7 +37,7 @@ class _Writer:
         self._registry = registry
 
     def section(self, cls: type[Component], *, extra: Mapping[str, Schema] | None = None) -> Schema:
-        options = {name: self._option(shape) for name, shape in shapes_of(cls).items()}
+        options = {name: self._option(shape) for name, shape in describe_fields(cls).items()}
         return {
             "type": "object",
             "description": next(iter((cls.__doc__ or "").strip().splitlines()), ""),
@@ -57,8 +57,8 @@ class _Writer:
     def _plain(self, shape: FieldShape) -> Schema:
         form: Any = Annotated[shape.info.annotation, shape.info]
         written = TypeAdapter(form).json_schema()
-        self.definitions.update({name: _loosened(each) for name, each in written.pop("$defs", {}).items()})
-        loose: Schema = _loosened(written)
+        self.definitions.update({name: _loosen(each) for name, each in written.pop("$defs", {}).items()})
+        loose: Schema = _loosen(written)
         if not shape.wants_list:
             return loose
         return {"anyOf": [loose, {"type": ["string", "number", "boolean", "null"]}]}  # a list of one, or of none
@@ -88,8 +88,8 @@ class _Writer:
                 cls = self._registry.load(kind, listing.name)
             except BurnishError:
                 continue  # a broken plug-in costs its own entry only
-            typed.append({**self.section(cls, extra={"type": _named(listing)}), "required": ["type"]})
-            keys |= {key: {} for key in shapes_of(cls)}
+            typed.append({**self.section(cls, extra={"type": _name_type(listing)}), "required": ["type"]})
+            keys |= {key: {} for key in describe_fields(cls)}
         names = [word for each in self._registry.names(kind) for word in (each.name, *each.aliases)]
         return {
             "oneOf": [
@@ -101,17 +101,17 @@ class _Writer:
         }
 
 
-def _named(listing: Listing) -> Schema:
+def _name_type(listing: Listing) -> Schema:
     return {"enum": [listing.name, *listing.aliases]} if listing.aliases else {"const": listing.name}
 
 
-def _loosened(value: Any) -> Any:
+def _loosen(value: Any) -> Any:
     """Admit what an editor's YAML reads as another type though our reader takes its text."""
     if isinstance(value, list):
-        return [_loosened(each) for each in value]
+        return [_loosen(each) for each in value]
     if not isinstance(value, dict):
         return value
-    loose = {key: _loosened(each) for key, each in value.items()}
+    loose = {key: _loosen(each) for key, each in value.items()}
     if loose.get("type") == "string" and "enum" not in loose and "const" not in loose:
         return {**loose, "type": ["string", "number", "boolean"]}
     if loose.get("type") == "boolean":

@@ -82,11 +82,11 @@ class FieldShape:
             cls = registry.load(self.slot.kind, self.slot.default)
         if cls is None or cls.shorthand is None:
             return False
-        return shapes_of(cls)[cls.shorthand].accepts(node, registry=registry)
+        return describe_fields(cls)[cls.shorthand].accepts(node, registry=registry)
 
 
 @cache
-def shapes_of(cls: type[Component]) -> Mapping[str, FieldShape]:
+def describe_fields(cls: type[Component]) -> Mapping[str, FieldShape]:
     """Describe the fields of a component class by name."""
     return {name: _shape(name, info) for name, info in cls.model_fields.items()}
 

@@ -62,12 +62,12 @@ def override(text: str, *, said: str = "on the command line") -> Branch:
     keys = [key.strip() for key in spread(path).split(".")]
     if not equals or not all(keys):
         raise ConfigError([Problem(f"'{one_line(text)}' is not an override; {_rather(text)}")])
-    words = _joined(text)
+    words = _split_joined(text)
     if words:
         raise ConfigError(
-            [Problem(f"'{_shown(text)}' joins several overrides; write them separately: {' '.join(words)}")]
+            [Problem(f"'{_show(text)}' joins several overrides; write them separately: {' '.join(words)}")]
         )
-    node = read_value(value.strip(), source=f"{_shown(text)} {said}")
+    node = read_value(value.strip(), source=f"{_show(text)} {said}")
     for key in reversed(keys):
         node = Branch({key: node}, node.origin)
     assert isinstance(node, Branch)  # the loop ran at least once
@@ -83,7 +83,7 @@ def _rather(text: str) -> str:
     return "write key.path=value, like train.batch=16"
 
 
-def _joined(text: str) -> list[str]:
+def _split_joined(text: str) -> list[str]:
     """Cut `a.b=1,c=2` into its overrides, if all of them name options; a value in brackets or quotes is one value."""
     words = _NEXT.split(text)
     is_one = len(words) == 1 or any(word.partition("=")[2].strip().startswith(_FLOW) for word in words)
@@ -113,6 +113,6 @@ def read_value(text: str, *, source: str) -> Node:
     return node
 
 
-def _shown(text: str) -> str:
+def _show(text: str) -> str:
     line = one_line(text)
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from burnish.config.foreign import Foreign, find_foreign
-from burnish.config.nodes import Branch, Leaf, Node, Path, dotted
-from burnish.config.shape import FieldShape, shapes_of
+from burnish.config.nodes import Branch, Leaf, Node, Path, write_path
+from burnish.config.shape import FieldShape, describe_fields
 from burnish.config.sources import read_value
 from burnish.errors import BurnishError
 from burnish.nearest import nearest
@@ -62,7 +62,7 @@ def suggestion(
         meant = [*slips, *assignments(entry, given, options=everywhere, registry=registry)]
         return " ".join(filter(None, [_did_you_mean(meant) or _elsewhere(entry, given), entry.explain(given)]))
     same = sorted((each for each in everywhere if key == each.key or path == each.path), key=_depth)
-    written = [each for option in same for each in _written(option, node, registry=registry)]
+    written = [each for option in same for each in _write(option, node, registry=registry)]
     meant = [*slips, *written] or near(siblings, 0.6) or near(everywhere, _LIKENESS_ELSEWHERE)
     return _did_you_mean(meant) or f"Options here are {', '.join(option.key for option in siblings) or 'none'}."
 
@@ -71,7 +71,7 @@ def strangers(path: Path, node: Node, *, siblings: Sequence[KnownOption]) -> lis
     """List what has its own answer in an unknown section, and the section itself if anything is left."""
     is_ours = nearest(str(path[-1]), [option.key for option in siblings], likeness=1.0) is not None  # misspelt
     inside = list(_leaves(path, node)) if isinstance(node, Branch) and not is_ours else []
-    known = [(place, leaf) for place, leaf in inside if find_foreign(dotted(place)) is not None]
+    known = [(place, leaf) for place, leaf in inside if find_foreign(write_path(place)) is not None]
     return known if known and len(known) == len(inside) else [*known, (path, node)]
 
 
@@ -116,8 +116,8 @@ def every_option(registry: Registry) -> Iterator[KnownOption]:
 
 
 def _options(cls: type[Component], path: Path, *, kinds: tuple[str, ...], registry: Registry) -> Iterator[KnownOption]:
-    for name, shape in shapes_of(cls).items():
-        yield KnownOption(dotted(path), name, shape)
+    for name, shape in describe_fields(cls).items():
+        yield KnownOption(write_path(path), name, shape)
         kind = shape.slot.kind if shape.slot else ""
         if shape.is_many or shape.is_named or kind in kinds:
             continue  # `kinds` keeps an optimizer made of two optimizers from going down for ever
@@ -139,7 +139,7 @@ def _leaves(path: Path, node: Node) -> Iterator[tuple[Path, Node]]:
         yield from _leaves((*path, key), each)
 
 
-def _written(option: KnownOption, node: Node, *, registry: Registry) -> list[str]:
+def _write(option: KnownOption, node: Node, *, registry: Registry) -> list[str]:
     """Write an option with the value that was given to its key elsewhere; a number that lacks its unit, with two."""
     if isinstance(node, Leaf) and node.value is not None and option.accepts(node, registry=registry):
         return [assignment(option.path, node.value)]

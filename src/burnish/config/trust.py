@@ -8,9 +8,9 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from burnish.config.locate import PLAN
-from burnish.config.nodes import Branch, Items, Leaf, Node, dotted
+from burnish.config.nodes import Branch, Items, Leaf, Node, write_path
 from burnish.config.nodes import Path as KeyPath
-from burnish.config.render import written
+from burnish.config.render import write_value
 from burnish.durable import sha256_of, write_durably
 from burnish.registry import is_address
 from burnish.spec.component import RunsCode
@@ -40,7 +40,7 @@ def code_in(value: object, path: KeyPath = ()) -> Iterator[str]:
         for name, info in type(value).model_fields.items():
             option = getattr(value, name)
             if option and any(isinstance(each, RunsCode) for each in info.metadata):
-                yield f"{dotted((*path, name))}: {written(option)}"
+                yield f"{write_path((*path, name))}: {write_value(option)}"
             else:
                 yield from code_in(option, (*path, name))
     elif isinstance(value, Mapping | tuple):
@@ -52,7 +52,7 @@ def addresses_in(node: Node, path: KeyPath) -> Iterator[str]:
     """Find every address below a component that may not be imported, so that nobody knows which of them it would."""
     if isinstance(node, Leaf):
         if node.value is not None and is_address(node.value):
-            yield f"{dotted(path)}: {node.value}"
+            yield f"{write_path(path)}: {node.value}"
     else:
         assert isinstance(node, Branch | Items)  # there is no fourth kind of node
         for key, each in node.nodes.items() if isinstance(node, Branch) else enumerate(node.nodes):

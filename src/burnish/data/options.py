@@ -59,18 +59,18 @@ def _further(value: Mapping[str, T]) -> Mapping[str, T]:
     return value
 
 
-def _listed(value: object) -> object:
+def _as_tuple(value: object) -> object:
     return (value,) if isinstance(value, str | int | float) else value
 
 
 def _texts(value: object) -> object:
-    values = _listed(value)
+    values = _as_tuple(value)
     if isinstance(values, list | tuple):
         return tuple(str(one).lower() if isinstance(one, bool) else str(one) for one in values)
     return values
 
 
-Names = Annotated[tuple[str, ...], BeforeValidator(_listed)]
+Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 """One name or several."""
 Values = Annotated[tuple[str, ...], BeforeValidator(_texts)]
 """One value or several, as text."""

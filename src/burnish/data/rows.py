@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc
 
-from burnish.data.cache.spill import chosen
+from burnish.data.cache.spill import keep_chosen
 from burnish.errors import DataError
 from burnish.nearest import nearest
 from burnish.spec.values import MemoryMapped, RowOrigins, Rows
@@ -44,7 +44,7 @@ def join(parts: Sequence[Rows]) -> Rows:
         numbers=np.concatenate([part.places.numbers for part in parts]),
         first_lines=tuple(line for part in parts for line in part.places.first_lines),
     )
-    return Rows(_concatenate(parts), places, _held_together(parts))
+    return Rows(_concatenate(parts), places, _hold_together(parts))
 
 
 def keep(rows: Rows, mask: _Mask) -> Rows:
@@ -53,11 +53,11 @@ def keep(rows: Rows, mask: _Mask) -> Rows:
         return rows
     places = rows.places
     kept = RowOrigins(places.files, places.file_of[mask], places.numbers[mask], places.first_lines)
-    table, held = (rows.table.filter(pa.array(mask)), None) if rows.held is None else chosen(rows, mask)
+    table, held = (rows.table.filter(pa.array(mask)), None) if rows.held is None else keep_chosen(rows, mask)
     return Rows(table, kept, held)
 
 
-def matching(rows: Rows, wanted: Mapping[str, tuple[str, ...]], *, option: str = "data.filter") -> Rows:
+def keep_matching(rows: Rows, wanted: Mapping[str, tuple[str, ...]], *, option: str = "data.filter") -> Rows:
     """Keep the rows whose columns hold one of the wanted values."""
     demand(rows, tuple(wanted), why=option)
     mask = np.ones(len(rows), dtype=bool)
@@ -88,18 +88,18 @@ def explain_missing(
         share = "all" if len(missing) == wanted else f"{len(missing)} of the"
         begun = ", ".join(missing[: _MANY - 1])
         return "\n".join(
-            [f"{named} lacks {share} {wanted} columns of {why} ({begun}, …); it has {_listed(there)}", *hints]
+            [f"{named} lacks {share} {wanted} columns of {why} ({begun}, …); it has {_list_names(there)}", *hints]
         )
     return "\n".join([*(_missing(name, there, why=why) for name in missing), f"  in {named}", *hints])
 
 
-def codes(column: pa.ChunkedArray) -> tuple[_Numbers, int]:
+def count_values(column: pa.ChunkedArray) -> tuple[_Numbers, int]:
     """Number the distinct values of a column in order of first appearance; null is a value too."""
-    numbers, distinct = numbered(column)
+    numbers, distinct = number_values(column)
     return numbers, len(distinct)
 
 
-def numbered(column: pa.ChunkedArray) -> tuple[_Numbers, list[object]]:
+def number_values(column: pa.ChunkedArray) -> tuple[_Numbers, list[object]]:
     """Do as `codes`, and give the distinct values."""
     if pa.types.is_nested(column.type):
         column = pa.chunked_array([pa.array([str(value) for value in column.to_pylist()], type=pa.string())])
@@ -116,7 +116,7 @@ def plain(table: pa.Table) -> pa.Table:
         if kind != field.type:
             table = table.set_column(index, field.name, table.column(index).cast(kind, safe=False))
         if bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
-            table = table.set_column(index, field.name, _decoded(table.column(index)))
+            table = table.set_column(index, field.name, _decode(table.column(index)))
     return table.replace_schema_metadata(None)
 
 
@@ -133,7 +133,7 @@ def _plain_type(kind: pa.DataType) -> pa.DataType:
     return {pa.duration("ns"): pa.duration("us"), pa.time64("ns"): pa.time64("us")}.get(kind, kind)
 
 
-def _decoded(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _decode(column: pa.ChunkedArray) -> pa.ChunkedArray:
     try:
         return column.cast(pa.string() if pa.types.is_binary(column.type) else pa.large_string())
     except pa.ArrowInvalid:
@@ -155,10 +155,10 @@ def _missing(name: str, there: Sequence[str], *, why: str) -> str:
     parts = [part.strip() for part in name.split(",")]
     if len(parts) > 1 and set(parts) <= set(there):
         hint = f". Did you mean '[{', '.join(parts)}]'? The"
-    return f"{why}: there is no column `{name}`{hint} columns are {_listed(there)}"
+    return f"{why}: there is no column `{name}`{hint} columns are {_list_names(there)}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     shown = [name.replace("\t", "\\t") for name in names]
     return ", ".join(name if len(name) <= _LONG_NAME else name[:_LONG_NAME] + "…" for name in shown)
 
@@ -176,7 +176,7 @@ def _holds(column: pa.ChunkedArray, values: tuple[str, ...], *, option: str) -> 
     return found.astype(bool)
 
 
-def _held_together(parts: Sequence[Rows]) -> MemoryMapped | None:
+def _hold_together(parts: Sequence[Rows]) -> MemoryMapped | None:
     held = [part.held for part in parts]
     if not any(held):
         return None

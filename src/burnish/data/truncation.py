@@ -21,9 +21,9 @@ class Head(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Select the first `limit` positions."""
-        from burnish.data.tokens.truncate import windows  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import list_windows  # numpy, which checking a config must not load
 
-        return windows([0], width=limit)
+        return list_windows([0], width=limit)
 
 
 class Tail(Component):
@@ -33,9 +33,9 @@ class Tail(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Select the last `limit` positions."""
-        from burnish.data.tokens.truncate import windows  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import list_windows  # numpy, which checking a config must not load
 
-        return windows([length - limit], width=limit)
+        return list_windows([length - limit], width=limit)
 
 
 class HeadTail(Component):
@@ -76,9 +76,9 @@ class RandomSpans(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Draw whole chunks until the limit is full; the chunk drawn last is cut to the room that is left."""
-        from burnish.data.tokens.truncate import chunks  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import draw_chunks  # numpy, which checking a config must not load
 
-        return [chunks(length, limit=limit, span=min(self.span, limit), random=random)]
+        return [draw_chunks(length, limit=limit, span=min(self.span, limit), random=random)]
 
 
 class RandomSpansOverlapping(Component):
@@ -90,9 +90,9 @@ class RandomSpansOverlapping(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Draw spans that lie wholly in the text; the last is only as wide as the room that is left."""
-        from burnish.data.tokens.truncate import overlapping  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import draw_overlapping  # numpy, which checking a config must not load
 
-        return [overlapping(length, limit=limit, span=min(self.span, limit), random=random)]
+        return [draw_overlapping(length, limit=limit, span=min(self.span, limit), random=random)]
 
 
 class RandomSpansDeleting(Component):
@@ -104,9 +104,9 @@ class RandomSpansDeleting(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Draw spans that never repeat a token nor reach over a hole; shorter ones once no whole one fits."""
-        from burnish.data.tokens.truncate import deleting  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import draw_deleting  # numpy, which checking a config must not load
 
-        return [deleting(length, limit=limit, span=self.span, random=random)]
+        return [draw_deleting(length, limit=limit, span=self.span, random=random)]
 
 
 class Windows(Component):
@@ -123,11 +123,11 @@ class Windows(Component):
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Select one array a window, each of `limit` positions; the last ends with the text."""
-        from burnish.data.tokens.truncate import thinned, windows  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import list_windows, thin  # numpy, which checking a config must not load
 
         step = limit - min(self.stride, limit - 1)
         last = length - limit
         starts = [*range(0, last, step), last]
         if self.max_windows is not None:
-            starts = thinned(starts, most=self.max_windows)
-        return windows(starts, width=limit)
+            starts = thin(starts, most=self.max_windows)
+        return list_windows(starts, width=limit)

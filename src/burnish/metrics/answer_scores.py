@@ -24,13 +24,13 @@ _JUDGED = 1 << 17
 
 def mean_f1(outcome: Outcome, weights: Array | None) -> Array:
     """Average the F1 of each answer."""
-    each = judged(outcome.decisions, known_truth(outcome), f1)
+    each = judge(outcome.decisions, known_truth(outcome), f1)
     return over_set(outcome, weights, lambda part: mean(part, each))
 
 
 def mean_exact_match(outcome: Outcome, weights: Array | None) -> Array:
     """Average what is right."""
-    each = judged(outcome.decisions, known_truth(outcome), exact_match)
+    each = judge(outcome.decisions, known_truth(outcome), exact_match)
     return over_set(outcome, weights, lambda part: mean(part, each))
 
 
@@ -38,8 +38,8 @@ def by_answerability(outcome: Outcome, weights: Array | None) -> tuple[Array, Ar
     """Score F1 and exact match of the questions with an answer, and F1 of those without."""
     truth = known_truth(outcome)
     has = has_answer(truth).astype(np.float64)
-    partial = judged(outcome.decisions, truth, f1)
-    exact = judged(outcome.decisions, truth, exact_match)
+    partial = judge(outcome.decisions, truth, f1)
+    exact = judge(outcome.decisions, truth, exact_match)
     return (
         over_set(outcome, weights, lambda part: mean(part * has, partial)),
         over_set(outcome, weights, lambda part: mean(part * has, exact)),
@@ -85,10 +85,10 @@ def best_threshold(outcome: Outcome) -> float:
 def _gain_of_answering(outcome: Outcome, rule: Rule) -> Array:
     """Compute what is won by answering each question instead of leaving it open; where that is right, it is lost."""
     truth, best = known_truth(outcome), best_answers(outcome)
-    return np.where(has_answer(truth), judged(best, truth, rule), -(best != "").astype(np.float64))
+    return np.where(has_answer(truth), judge(best, truth, rule), -(best != "").astype(np.float64))
 
 
-def judged(answers: Array, truth: Array, rule: Rule) -> Array:
+def judge(answers: Array, truth: Array, rule: Rule) -> Array:
     """Score every row by a rule of its own."""
     return np.array([rule(said, right) for said, right in zip(answers, truth, strict=True)], dtype=np.float64)
 

@@ -35,7 +35,7 @@ class Averaged(FunctionMetric):
     def names(self) -> tuple[str, ...]:
         """Name the score: the stem, then the label or the average if one was written."""
         if self.positive is not None:
-            return (suffixed(self.stem, self.positive),)
+            return (suffix(self.stem, self.positive),)
         return (self.stem if self.average == "auto" else f"{self.stem}_{self.average}",)
 
     def applies(self, kind: str) -> bool:
@@ -46,16 +46,20 @@ class Averaged(FunctionMetric):
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Score the whole set once a row of `weights`."""
-        from burnish.metrics.decisions import Counts, averaged, position  # numpy, which checking a config must not load
+        from burnish.metrics.decisions import (  # numpy, which checking a config must not load
+            Counts,
+            average_counts,
+            position,
+        )
 
         label = 1 if outcome.kind == "binary" and self.average in ("auto", "binary") else None
         if self.positive is not None:
             label = position(self.positive, outcome.labels, where=f"metrics.{self.stem}.positive")
         ratio = getattr(Counts, self.stem)
-        return {self.names()[0]: averaged(outcome, weights, ratio, average=self.average, label=label)}
+        return {self.names()[0]: average_counts(outcome, weights, ratio, average=self.average, label=label)}
 
 
-def suffixed(stem: str, label: str) -> str:
+def suffix(stem: str, label: str) -> str:
     """Name the score of one label; a label without a letter or digit stands as it is."""
     plain = re.sub(r"\W+", "_", label.lower()).strip("_")
     return f"{stem}_{plain or label}"
@@ -145,7 +149,7 @@ class Confusion(FunctionMetric):
 
     def names(self) -> tuple[str, ...]:
         """Name the four counts; of more than two labels, each label's counts end in its name."""
-        return CELLS if self.positive is None else tuple(suffixed(cell, self.positive) for cell in CELLS)
+        return CELLS if self.positive is None else tuple(suffix(cell, self.positive) for cell in CELLS)
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
         """Count the whole set once a row of `weights`."""
@@ -157,7 +161,7 @@ class Confusion(FunctionMetric):
             return dict(zip(self.names(), cells(outcome, weights, label=one), strict=True))
         found: dict[str, Array] = {}
         for at, label in enumerate(outcome.labels):
-            names = [suffixed(cell, label) for cell in CELLS]
+            names = [suffix(cell, label) for cell in CELLS]
             if names[0] in found:  # `A b` and `a-b` are two labels
                 names = [f"{cell}_{label}" for cell in CELLS]
             found |= zip(names, cells(outcome, weights, label=at), strict=True)

@@ -10,7 +10,7 @@ from burnish.errors import DataError
 from burnish.metrics.classification import Accuracy
 from burnish.metrics.decisions import correct
 from burnish.metrics.sums import Array
-from burnish.metrics.tally import draws, interval, joined, with_weight
+from burnish.metrics.tally import draws, interval, join_outcomes, with_weight
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome
 
@@ -83,13 +83,13 @@ def compare(
     resamples: int = 2000,
 ) -> Comparison:
     """Compare two runs' outcomes on the same rows, resampling rows in pairs."""
-    pair = joined([first]), joined([second])
+    pair = join_outcomes([first]), join_outcomes([second])
     refuse_other_rows(*pair, names=names)
     pair = with_weight(pair[0]), with_weight(pair[1])
     name = score or metric.names()[0]
     values = tuple(float(metric.scores(outcome)[name][0]) for outcome in pair)
     spread = _differences(pair, metric=metric, name=name, seed=seed, resamples=resamples)
-    found = resampled(
+    found = compare_resampled(
         spread, metrics=[metric], score=name, names=names, values=(values[0], values[1]), num_rows=len(pair[0].rows)
     )
     weights = pair[0].weights
@@ -99,7 +99,7 @@ def compare(
     return replace(found, p_value=mcnemar(correct(pair[0]), correct(pair[1])), test="McNemar, exact")
 
 
-def resampled(
+def compare_resampled(
     spread: Array,
     *,
     metrics: Sequence[Metric],
@@ -209,7 +209,7 @@ def compare_means(
         _spread(part, pair, chosen=chosen, seed=seed + number)
         for number, (part, pair) in enumerate(zip(parts, sides, strict=True))
     ]
-    return resampled(
+    return compare_resampled(
         np.mean(spreads, axis=0),
         metrics=[part.metric for part in parts],
         score=score,
@@ -221,7 +221,7 @@ def compare_means(
 
 
 def _sides(part: Told, names: tuple[str, str]) -> list[list[Outcome]]:
-    sides = [[joined([outcome]) for outcome in side] for side in (part.first, part.second)]
+    sides = [[join_outcomes([outcome]) for outcome in side] for side in (part.first, part.second)]
     whole = [outcome for side in sides for outcome in side]
     for other in whole[1:]:
         refuse_other_rows(whole[0], other, names=names)

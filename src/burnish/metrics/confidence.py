@@ -35,7 +35,7 @@ class Reliability:
 
 def reliability(confidence: Array, right: Array, weights: Array, *, num_bins: int = 10) -> tuple[Reliability, ...]:
     """Group decisions by confidence, leaving out empty groups."""
-    keys = bin_of(confidence, num_bins=num_bins)
+    keys = find_bin(confidence, num_bins=num_bins)
     columns = (confidence * weights, right * weights, weights)
     sums = np.stack([np.bincount(keys, weights=column, minlength=num_bins) for column in columns])
     return tuple(Reliability(sure / total, hits / total, total) for sure, hits, total in sums.T.tolist() if total > 0)
@@ -50,7 +50,7 @@ def confidences(outcome: Outcome) -> tuple[Array, Array]:
     return np.take_along_axis(outputs, decisions.astype(np.int64)[:, None], axis=1)[:, 0], right
 
 
-def bin_of(confidence: Array, *, num_bins: int) -> Array:
+def find_bin(confidence: Array, *, num_bins: int) -> Array:
     """Find the bin of each confidence; a bin holds its upper edge."""
     return np.asarray(np.clip(np.ceil(confidence * num_bins).astype(np.int64) - 1, 0, num_bins - 1))
 
@@ -66,7 +66,7 @@ def _row_losses(outcome: Outcome) -> Array:
 
 def _gap(outcome: Outcome, weights: Array, *, num_bins: int) -> Array:
     confidence, right = confidences(outcome)
-    keys = bin_of(confidence, num_bins=num_bins)
+    keys = find_bin(confidence, num_bins=num_bins)
     # Every decision of a row counts with the row's weight: a label set has several.
     num_decisions = len(confidence) // weights.shape[1]
     each = (np.repeat(row, num_decisions) for row in weights)

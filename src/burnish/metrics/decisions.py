@@ -22,7 +22,7 @@ def correct(outcome: Outcome) -> Array:
     return np.asarray(same.all(axis=1) if same.ndim == 2 else same)
 
 
-def averaged(
+def average_counts(
     outcome: Outcome, weights: Array | None, value: "Callable[[Counts], Array]", *, average: str, label: int | None
 ) -> Array:
     """Make one figure a set of a ratio of counts: of one label, or of all by `average`."""

@@ -14,7 +14,7 @@ _SMALLEST = 1e-12
 
 def pearson(outcome: Outcome, weights: Array | None) -> Array:
     """Correlate values and truth."""
-    values, truth = (_centred(column) for column in _columns(outcome))
+    values, truth = (_centre(column) for column in _columns(outcome))
     return over_set(outcome, weights, lambda part: _correlation(part, values, truth))
 
 
@@ -34,9 +34,9 @@ def mean_absolute(outcome: Outcome, weights: Array | None) -> Array:
     return over_set(outcome, weights, lambda part: mean(part, np.abs(_errors(outcome))))
 
 
-def explained(outcome: Outcome, weights: Array | None) -> Array:
+def explain_variance(outcome: Outcome, weights: Array | None) -> Array:
     """Compute the share of the truth's variance that the errors leave."""
-    return over_set(outcome, weights, lambda part: _explained(outcome, part))
+    return over_set(outcome, weights, lambda part: _explain(outcome, part))
 
 
 def root_mean_squared(outcome: Outcome, weights: Array | None) -> Array:
@@ -77,7 +77,7 @@ def _errors(outcome: Outcome) -> Array:
     return np.asarray(values - truth)
 
 
-def _centred(column: Array) -> Array:
+def _centre(column: Array) -> Array:
     if not len(column) or not np.isfinite(column).all():
         return column
     shifted = column - column.mean()
@@ -108,7 +108,7 @@ def _ranks(column: Array, weights: Array) -> Array:
     return np.asarray(middle[:, group_of])
 
 
-def _explained(outcome: Outcome, weights: Array) -> Array:
+def _explain(outcome: Outcome, weights: Array) -> Array:
     if len(outcome.rows) < 2:
         return np.full(len(weights), np.nan)
     truth = known_truth(outcome).astype(np.float64)

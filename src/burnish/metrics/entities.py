@@ -31,7 +31,7 @@ def entity_scores(outcome: Outcome, weights: Array | None) -> Iterator[tuple[str
 
 def count_entities(outcome: Outcome) -> tuple[Counts, tuple[str, ...]]:
     """Count each row's chunks by type, [n, types], and name the types; a bootstrap then only weighs rows."""
-    marks = marks_of(outcome.labels)
+    marks = read_marks(outcome.labels)
     if marks is None:
         shown = ", ".join(outcome.labels[:_SHOWN])
         sentence = f"metrics: entities needs tags such as B-PER, I-PER and O, and the tags are {shown}"
@@ -39,7 +39,7 @@ def count_entities(outcome: Outcome) -> tuple[Counts, tuple[str, ...]]:
     truth, lengths = flat(known_truth(outcome))
     said, said_lengths = flat(outcome.decisions)
     assert np.array_equal(lengths, said_lengths), "every word has a tag"
-    return _counted(chunks_of(said, lengths, marks), chunks_of(truth, lengths, marks), lengths, marks), marks.names
+    return _count(find_chunks(said, lengths, marks), find_chunks(truth, lengths, marks), lengths, marks), marks.names
 
 
 def token_accuracy(outcome: Outcome, weights: Array | None) -> Array:
@@ -62,7 +62,7 @@ def _rate(rows: Counts, rate: Callable[[Counts], Array]) -> Callable[[Array], Ar
     return lambda part: rate(Counts(dot(part, rows.hits), dot(part, rows.predicted), dot(part, rows.actual)))
 
 
-def _counted(said: Chunks, true: Chunks, lengths: Array, marks: ChunkMarks) -> Counts:
+def _count(said: Chunks, true: Chunks, lengths: Array, marks: ChunkMarks) -> Counts:
     size = (len(lengths), len(marks.names))
     row_of = np.repeat(np.arange(len(lengths)), lengths)
     codes = _codes(said, len(row_of), num_types=size[1]), _codes(true, len(row_of), num_types=size[1])
@@ -105,7 +105,7 @@ class Chunks:
         return len(self.starts)
 
 
-def marks_of(tags: Sequence[str]) -> ChunkMarks | None:
+def read_marks(tags: Sequence[str]) -> ChunkMarks | None:
     """Read the tags of a scheme; None if one of them is no such tag, as in parts of speech."""
     found = [_FORM.fullmatch(tag) for tag in tags]
     read = [(match[1] or "O", match[2] or "") for match in found if match is not None]
@@ -118,21 +118,21 @@ def marks_of(tags: Sequence[str]) -> ChunkMarks | None:
     )
 
 
-def chunks_of(tags: Array, lengths: Array, marks: ChunkMarks) -> Chunks:
+def find_chunks(tags: Array, lengths: Array, marks: ChunkMarks) -> Chunks:
     """Find the chunks of rows whose tags stand one after the other; `lengths` has the number of words of each row.
 
     As in conlleval, a chunk need not begin as its scheme says: an I- after O, or after another type, opens one.
     """
     places, types = marks.places[tags], marks.types[tags]
     is_inside = places != OUTSIDE
-    goes_on = continued(places, types, lengths)
+    goes_on = find_continued(places, types, lengths)
     opens = is_inside & ~goes_on
     closes = is_inside & ~np.append(goes_on[1:], False)
     starts = np.flatnonzero(opens)
     return Chunks(starts, np.flatnonzero(closes) + 1, types[starts])
 
 
-def continued(places: Array, types: Array, lengths: Array) -> Array:
+def find_continued(places: Array, types: Array, lengths: Array) -> Array:
     """Tell for each word whether it goes on with the chunk of the word before it."""
     before = np.append(OUTSIDE, places[:-1]) if len(places) else places
     type_before = np.append(-1, types[:-1]) if len(types) else types

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, PositiveInt
 
-from burnish.metrics.classification import suffixed
+from burnish.metrics.classification import suffix
 from burnish.metrics.metric import Better, FunctionMetric, Scale
 from burnish.spec.values import Array, Outcome
 
@@ -59,7 +59,7 @@ class Entities(FunctionMetric):
 
         found: dict[str, Array] = {}
         for kind, scores in entity_scores(outcome, weights):
-            names = list(scores) if kind is None else [suffixed(name, kind) for name in scores]
+            names = list(scores) if kind is None else [suffix(name, kind) for name in scores]
             if names[0] in found:  # `A b` and `a-b` are two types
                 names = [f"{name}_{kind}" for name in scores]
             found |= zip(names, scores.values(), strict=True)

@@ -37,7 +37,7 @@ class R2(_Correlation):
     """Coefficient of determination (R²): share of variance explained; 0 is no better than the mean."""
 
     gives = ("r2",)
-    compute = "deviations:explained"
+    compute = "deviations:explain_variance"
 
 
 class Mse(_Error):

@@ -29,14 +29,14 @@ class Tally:
 
     def scored(self, *, intervals: bool = True, seed: int = 0, resamples: int = 1000) -> dict[str, Score]:
         """Score the whole set, each score with its 95% bootstrap interval."""
-        whole = with_weight(joined(self._outcomes))
+        whole = with_weight(join_outcomes(self._outcomes))
         if whole.truth is None:
             return {}
         values = {name: float(value[0]) for name, value in _all_scores(self._metrics, whole).items()}
         whys = {name: _why_undefined(whole) if np.isnan(value) else None for name, value in values.items()}
         if not intervals or len(whole.rows) < 2:
             return {name: Score(value, why=whys[name]) for name, value in values.items()}
-        spread = resampled(self._metrics, whole, seed=seed, resamples=resamples)
+        spread = resample(self._metrics, whole, seed=seed, resamples=resamples)
         return {name: Score(each, *interval(spread[name], value=each), whys[name]) for name, each in values.items()}
 
 
@@ -52,7 +52,7 @@ def mean_score(
     if not intervals or any(len(outcome.rows) < 2 for _, outcome in parts):
         return Score(mean)
     spreads = [
-        resampled([metric], outcome, seed=seed + number, resamples=resamples)[metric.names()[0]]
+        resample([metric], outcome, seed=seed + number, resamples=resamples)[metric.names()[0]]
         for number, (metric, outcome) in enumerate(parts)  # each set by draws of its own: they are independent
     ]
     return Score(mean, *interval(np.mean(spreads, axis=0), value=mean))
@@ -66,7 +66,7 @@ def rehearse(metrics: Sequence[Metric], *, kind: str, labels: tuple[str, ...]) -
     return tuple(_all_scores(metrics, empty))
 
 
-def joined(outcomes: Sequence[Outcome]) -> Outcome:
+def join_outcomes(outcomes: Sequence[Outcome]) -> Outcome:
     """Put outcomes together in row order."""
     if not outcomes:
         raise DataError("there is nothing to score: no rows were evaluated")
@@ -105,7 +105,7 @@ def _weights(outcomes: Sequence[Outcome], order: Array) -> Array | None:
     return np.asarray(np.concatenate(own)[order])
 
 
-def resampled(metrics: Sequence[Metric], outcome: Outcome, *, seed: int, resamples: int) -> dict[str, Array]:
+def resample(metrics: Sequence[Metric], outcome: Outcome, *, seed: int, resamples: int) -> dict[str, Array]:
     """Score sets drawn from the rows with replacement: one value a set."""
     parts = [_all_scores(metrics, outcome, weights) for weights in draws(len(outcome.rows), seed=seed, sets=resamples)]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]} if parts else {}

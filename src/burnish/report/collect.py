@@ -18,7 +18,7 @@ from burnish.report.predictions import Predictions, read_predictions
 from burnish.report.table import read_columns, read_slices
 from burnish.run.predicting.predictions import read_outcome
 from burnish.run.record.directory import RunDirectory
-from burnish.spec.parts import ALONE, written_profiles
+from burnish.spec.parts import ALONE, read_profiles
 from burnish.spec.values import Outcome, Score, Times
 
 _SPLITS = ("train", "validation", "test")
@@ -64,7 +64,7 @@ def collect(run_directory: Path) -> ReportData:
         happenings=story.happenings,
         tasks=tuple(
             replace(_of_task(run_directory, name, each, headline=headline), title=name)
-            for name, each in written_profiles(profile).items()
+            for name, each in read_profiles(profile).items()
             if name
         ),
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.ragged import array_of
+from burnish.data.batching.ragged import read_column
 from burnish.errors import MissingExtra
 from burnish.extras import require
 from burnish.metrics.sums import Array
@@ -28,7 +28,7 @@ def table_baselines(
     """Learn simple models from the training features and give their outcomes on the rows that were scored."""
     standing = Standing(outcome.kind, outcome.labels, outcome.rows, outcome.truth, outcome.weights)
     targets = truths(train, profile)
-    weights = array_of(train["weight"]).astype(np.float64) if "weight" in train.column_names else np.ones(len(train))
+    weights = read_column(train["weight"]).astype(np.float64) if "weight" in train.column_names else np.ones(len(train))
     found = {"mean" if outcome.kind == "regression" else "majority": standing.usual(targets, weights)}
     try:
         require("sklearn.linear_model", extra="baselines", why="for the linear baseline")
@@ -50,7 +50,7 @@ def table_baselines(
 
 def truths(features: pa.Table, profile: Profile) -> Array:
     """Give the labels of features as an outcome tells them: class indices, or numbers in the target's own unit."""
-    labels = array_of(features["label"])
+    labels = read_column(features["label"])
     if profile.kind == "regression":
         return Measure.of_profile(profile).truth(labels)
     return labels.astype(np.int64)
@@ -58,7 +58,7 @@ def truths(features: pa.Table, profile: Profile) -> Array:
 
 def _design(features: pa.Table, plan: TablePlan) -> Any:
     sparse = import_module("scipy.sparse")
-    rows = Compact(plan).unpacked({name: array_of(features[name]) for name in features.column_names})
+    rows = Compact(plan).unpacked({name: read_column(features[name]) for name in features.column_names})
     parts = [sparse.csr_matrix(rows["numbers"])] if "numbers" in rows else []
     sizes = plan.inputs.cardinalities
     if sizes:

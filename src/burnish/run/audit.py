@@ -13,7 +13,7 @@ from burnish.run.preparation.prepared_data import PreparedData, PreparedTask
 from burnish.run.record.directory import read_json, write_json
 from burnish.run.record.result import scores_to_json
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import named, parts_of
+from burnish.spec.parts import divide_tasks, prefix
 from burnish.spec.values import Outcome
 
 _MOST_SHOWN = 3
@@ -21,7 +21,7 @@ _MOST_SHOWN = 3
 
 def audit_data(run: RunContext, data: PreparedData) -> None:
     """Look for duplicates between splits and for contradictory labels; note them, or refuse them if asked to."""
-    experiments = parts_of(run.experiment)
+    experiments = divide_tasks(run.experiment)
     found: dict[str, Any] = {}
     refused = []
     for name, part in data.parts.items():
@@ -29,7 +29,7 @@ def audit_data(run: RunContext, data: PreparedData) -> None:
         audited = _audit(experiments[name], part) if level != "off" else None
         if audited is None:
             continue
-        sentences = [named(name, each) if name else each for each in _describe(audited, part)]
+        sentences = [prefix(name, each) if name else each for each in _describe(audited, part)]
         repeated = {split: np.flatnonzero(each.is_repeated).tolist() for split, each in audited.repeated.items()}
         found[name] = {"findings": sentences, "repeated": {split: rows for split, rows in repeated.items() if rows}}
         if level == "error":

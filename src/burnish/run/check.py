@@ -8,7 +8,7 @@ from burnish.errors import Problem
 from burnish.registry import default_registry
 from burnish.run.selection import AUTO, LOSS, falling, headline, is_count, type_name, unfit
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import MEAN, named, parts_of, unmatched
+from burnish.spec.parts import MEAN, divide_tasks, find_unmatched, prefix
 from burnish.spec.protocols import Joint, Metric, Sets, Task
 
 _TABULAR = "tabular"
@@ -51,9 +51,9 @@ def _known_epochs(experiment: Experiment) -> Iterator[tuple[str, str]]:
 
 
 def _parts(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    if any(unmatched(experiment)):
+    if any(find_unmatched(experiment)):
         return
-    parts = parts_of(experiment)
+    parts = divide_tasks(experiment)
     for name, part in parts.items():
         yield from _readable(part, place=f"data.sets.{name}")
         yield from _length(part, place=f"task.tasks.{name}")
@@ -84,7 +84,7 @@ def _rising(experiment: Experiment, name: str) -> Iterator[tuple[str, str]]:
 
 def _joint_select(experiment: Experiment, parts: Mapping[str, Experiment]) -> Iterator[tuple[str, str]]:
     score = experiment.train.select.score
-    known = [MEAN, *(named(name, each) for name, part in parts.items() for each in _score_names(part))]
+    known = [MEAN, *(prefix(name, each) for name, part in parts.items() for each in _score_names(part))]
     if score is not None and score not in known:
         yield "train.select.score", f"train.select.score must be one of {', '.join(known)}, got {score!r}"
     elif score == MEAN and experiment.train.select.direction == "min":
@@ -186,7 +186,7 @@ _CHECKS: Mapping[Check, tuple[str, ...]] = {
 }
 """What is asked, and of which sections."""
 _CHECKS_OF_SEVERAL: Mapping[Check, tuple[str, ...]] = {
-    unmatched: ("task", "data"),
+    find_unmatched: ("task", "data"),
     _head: ("task", "model"),
     _shared_heads: ("task", "model"),
     _own_scores: ("task", "metrics"),

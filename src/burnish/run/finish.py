@@ -20,7 +20,7 @@ from burnish.run.predicting.scoring import scored
 from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.record.directory import write_json
 from burnish.run.record.result import ScoreSheet, sheet_to_json
-from burnish.spec.parts import ALONE, joined_profile, named
+from burnish.spec.parts import ALONE, join_profiles, prefix
 from burnish.spec.values import Outcome, Profile
 
 _GOLDEN_ROWS = 8
@@ -62,7 +62,7 @@ def finish(trained: Trained) -> Outcomes:
     write_json(directory.scores, sheet_to_json(ScoreSheet(headline, scores, {}, is_lower_better)))
     for split, each in outcomes.items():
         for name, outcome in each.items():
-            _write_predictions(named(name, split), outcome, parts[name], leading=shown)
+            _write_predictions(prefix(name, split), outcome, parts[name], leading=shown)
     return outcomes
 
 
@@ -105,7 +105,7 @@ def _write_artifact(trained: Trained, parts: Mapping[str, Trained], *, step: int
     profiles = {name: part.prepared.profile for name, part in parts.items()}
     proofs = {name: _golden(part) for name, part in parts.items()}
     goldens = {name: golden for name, (golden, _) in proofs.items()}
-    profile = profiles[ALONE] if ALONE in parts else joined_profile(profiles)
+    profile = profiles[ALONE] if ALONE in parts else join_profiles(profiles)
     write_artifact(
         trained.run.directory.artifact,
         trained.experiment,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from burnish.artifact.predictor import views
-from burnish.data.batching.batches import BatchStream, evaluation_plan, evaluation_size, padded_sizes, spread
+from burnish.data.batching.batches import BatchStream, count_padded_tokens, evaluation_plan, evaluation_size, spread
 from burnish.dist.world import Solo
 from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.device_torch import slow_precision
@@ -34,7 +34,7 @@ from burnish.spec.events import Ended
 from burnish.spec.experiment import Experiment
 from burnish.spec.forecast import Footprint, Forecast, Timing
 from burnish.spec.interval import Interval
-from burnish.spec.parts import parts_of
+from burnish.spec.parts import divide_tasks
 from burnish.spec.values import RandomKey
 
 _STEPS = 16
@@ -142,7 +142,7 @@ class Rehearsal:
         lengths = self.prepared.features["train"]["length"].to_numpy()
         runtime, policy = self.experiment.runtime, self.experiment.train
         plan = build_stream(self.experiment, self.prepared, Solo()).plan(0)
-        sizes = padded_sizes(plan, lengths)
+        sizes = count_padded_tokens(plan, lengths)
         draw = RandomKey(seed=runtime.seed, epoch=0, is_training=True)
 
         def take(which: int) -> None:
@@ -156,7 +156,7 @@ class Rehearsal:
 
     def pass_seconds(self, split: str) -> float:
         """Predict batches of every size, and give the time of a whole pass over the split, task by task."""
-        parts = parts_of(self.experiment)
+        parts = divide_tasks(self.experiment)
         there = [name for name, part in self.prepared.parts.items() if split in part.features]
         return sum(self._part_seconds(parts[name], self.prepared.parts[name], split) for name in there)
 
@@ -164,7 +164,7 @@ class Rehearsal:
         lengths = prepared.features[split]["length"].to_numpy()
         plan = evaluation_plan(lengths, examples=evaluation_size(lengths))
         draws = views(experiment)
-        sizes = padded_sizes(plan, lengths)
+        sizes = count_padded_tokens(plan, lengths)
 
         def take(which: int) -> None:
             self.learner.infer(prepared.collate(split)(plan[which], draws[0]))

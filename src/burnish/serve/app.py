@@ -13,7 +13,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from burnish.data.codecs.answers import dumped
+from burnish.data.codecs.answers import dump_json
 from burnish.serve.jobs import HttpReply, Job, problem
 from burnish.serve.metrics import Metrics
 from burnish.serve.model import ServedModel
@@ -191,7 +191,7 @@ _WRONG_PATHS = ("/v1/predict", "/v1/models/{name}:predict", "/predictions/{name}
 
 
 def _json(document: object, status: int = 200) -> Response:
-    return Response(dumped(document) + "\n", status, media_type="application/json")
+    return Response(dump_json(document) + "\n", status, media_type="application/json")
 
 
 def _refuse(request: Request, error: Exception) -> Response:

@@ -6,8 +6,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from burnish.data.codecs.answers import dumped
-from burnish.data.codecs.decoded import DecodedRows, RowError, refusal
+from burnish.data.codecs.answers import dump_json
+from burnish.data.codecs.decoded import DecodedRows, RowError, explain_errors
 from burnish.data.codecs.formats import RowCodec
 from burnish.spec.values import Array
 
@@ -64,7 +64,7 @@ class Job:
         """Answer with everything that is wrong with the rows."""
         assert self.rows is not None
         errors = self.rows.errors
-        summary = refusal(errors, num_rows=self.rows.num_rows).split("\n", 1)[0]
+        summary = explain_errors(errors, num_rows=self.rows.num_rows).split("\n", 1)[0]
         shown = [row_problem(error) for error in errors[:_LISTED]]
         more = {"more": len(errors) - _LISTED} if len(errors) > _LISTED else {}
         self.refuse(422, f"{summary}; add ?partial=true to predict the others", rows=shown, **more)
@@ -92,7 +92,9 @@ class Chunk:
 
 def problem(status: int, sentence: str, *, retry_after: int | None = None, **more: object) -> HttpReply:
     """Say in JSON what is wrong."""
-    return HttpReply(status, (dumped({"error": sentence, **more}) + "\n").encode(errors="replace"), JSON, retry_after)
+    return HttpReply(
+        status, (dump_json({"error": sentence, **more}) + "\n").encode(errors="replace"), JSON, retry_after
+    )
 
 
 def row_problem(error: RowError) -> Mapping[str, object]:

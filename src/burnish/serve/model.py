@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from burnish.artifact.bundle import GOLDEN
 from burnish.artifact.predictor import Predictor, table_of, views
-from burnish.data.codecs.answers import dumped
+from burnish.data.codecs.answers import dump_json
 from burnish.data.codecs.decoded import Limits
 from burnish.dist.world import available_cores
 from burnish.durable import read_json
@@ -116,7 +116,7 @@ class ServedModel:
 
     @property
     def _tokens_per_byte(self) -> float:
-        return float(self._encoded_samples()[1].sum()) / len(dumped(self.samples))
+        return float(self._encoded_samples()[1].sum()) / len(dump_json(self.samples))
 
     def _infer(self, features: pa.Table, indices: Any) -> None:
         predictor = self.predictor

@@ -11,8 +11,8 @@ import pyarrow as pa
 from burnish.artifact.predictor import Predictor, views
 from burnish.artifact.tables import prediction_columns
 from burnish.data.batching.batches import evaluation_plan
-from burnish.data.codecs.answers import dumped
-from burnish.data.codecs.columns import ColumnSpec, columns_of
+from burnish.data.codecs.answers import dump_json
+from burnish.data.codecs.columns import ColumnSpec, describe_columns
 from burnish.data.codecs.decoded import Limits
 from burnish.data.codecs.json_rows import Json
 from burnish.engine.evaluate import infer_piece, join_pieces
@@ -33,7 +33,7 @@ class Pipeline:
     ) -> None:
         self._metrics = metrics
         self.predictor = predictor
-        self.columns: Sequence[ColumnSpec] = columns_of(predictor.task, predictor.profile)
+        self.columns: Sequence[ColumnSpec] = describe_columns(predictor.task, predictor.profile)
         self._limits = limits
         self._budget = budget
         self._batch_seconds = batch_seconds
@@ -221,7 +221,7 @@ def _reply(job: Job, answers: pa.Table, rows: list[dict[str, Any]]) -> HttpReply
     if job.style == "name":
         return HttpReply(200, str(rows[0]["predicted"]).encode(), b"text/plain; charset=utf-8")
     if job.style == "names" and not job.rows.errors:
-        return HttpReply(200, (dumped({"predictions": [row["predicted"] for row in rows]}) + "\n").encode())
+        return HttpReply(200, (dump_json({"predictions": [row["predicted"] for row in rows]}) + "\n").encode())
     if type(job.codec) is Json and not job.rows.errors:
-        return HttpReply(200, (dumped({"predictions": rows}) + "\n").encode())
+        return HttpReply(200, (dump_json({"predictions": rows}) + "\n").encode())
     return HttpReply(200, job.codec.encode(job.rows, answers), job.content_type)

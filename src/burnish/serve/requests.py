@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from burnish.data.codecs.answers import dumped
-from burnish.data.codecs.columns import ColumnSpec, format_of, read_columns
-from burnish.data.codecs.convert import Unfit, unwrapped
+from burnish.data.codecs.answers import dump_json
+from burnish.data.codecs.columns import ColumnSpec, find_format, read_columns
+from burnish.data.codecs.convert import Unfit, unwrap
 from burnish.data.codecs.formats import CODECS, RowCodec
 from burnish.data.readers.read_json import parse_json
 from burnish.errors import DataError
@@ -59,7 +59,7 @@ class RowFormats:
         if kind in self.own:
             return self.own[kind], kind.encode()
         try:
-            name = "json" if kind.encode() == _BY_CURL else format_of(text)
+            name = "json" if kind.encode() == _BY_CURL else find_format(text)
         except DataError as error:
             raise BodyRefused(problem(415, str(error))) from error
         return CODECS[name], _ANSWERS[name]
@@ -119,7 +119,7 @@ def read_torchserve(job: Job, columns: Sequence[ColumnSpec]) -> None:
         return
     names = [spec.name for spec in read_columns(columns)]
     rows = [_unpacked(each) if "data" not in names else each for each in instances]
-    job.payload = dumped({"instances": rows}).encode(errors="replace")
+    job.payload = dump_json({"instances": rows}).encode(errors="replace")
 
 
 def _unpacked(row: Any) -> Any:
@@ -128,7 +128,7 @@ def _unpacked(row: Any) -> Any:
         return row
     value = next(iter(row.values()))
     try:
-        content = unwrapped(value)
+        content = unwrap(value)
     except Unfit:
         return value
     if not isinstance(content, bytes):

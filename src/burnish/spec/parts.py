@@ -43,10 +43,10 @@ class _Facts(TypedDict, total=False):
     fitted: _Fitted
 
 
-def parts_of(experiment: Experiment) -> dict[str, Experiment]:
+def divide_tasks(experiment: Experiment) -> dict[str, Experiment]:
     """Divide an experiment into one a task by name, all else being shared; an ordinary one is its own only part."""
     task, data = experiment.task, experiment.data
-    problems = [Problem(message) for _, message in unmatched(experiment)]
+    problems = [Problem(message) for _, message in find_unmatched(experiment)]
     if problems:
         raise ConfigError(problems)
     if not isinstance(task, Joint) or not isinstance(data, Sets):
@@ -66,7 +66,7 @@ def parts_of(experiment: Experiment) -> dict[str, Experiment]:
 
 def only_part(experiment: Experiment, *, why: str) -> Experiment:
     """Pass an ordinary experiment on; refuse one of several tasks where only one can be."""
-    names = [name for name in parts_of(experiment) if name]
+    names = [name for name in divide_tasks(experiment) if name]
     if names:
         raise ConfigError(
             [Problem(f"task has several tasks, {', '.join(names)}, and {why}; take an experiment of one")]
@@ -74,7 +74,7 @@ def only_part(experiment: Experiment, *, why: str) -> Experiment:
     return experiment
 
 
-def unmatched(experiment: Experiment) -> Iterator[tuple[str, str]]:
+def find_unmatched(experiment: Experiment) -> Iterator[tuple[str, str]]:
     """List what stands on one side only, tasks without rows and rows without a task: a path and a sentence each."""
     tasks = experiment.task.tasks if isinstance(experiment.task, Joint) else None
     sets = experiment.data.sets if isinstance(experiment.data, Sets) else None
@@ -90,22 +90,22 @@ def unmatched(experiment: Experiment) -> Iterator[tuple[str, str]]:
         yield f"data.sets.{name}", f"data.sets.{name} belongs to no task: task.tasks has {', '.join(tasks)}"
 
 
-def named(name: str, score: str) -> str:
-    """Name a score of one of several tasks, like `rte/accuracy`."""
+def prefix(name: str, score: str) -> str:
+    """Prefix a score, or a split, with the name of its task, like `rte/accuracy`."""
     return f"{name}/{score}" if name else score
 
 
-def joined_profile(profiles: Mapping[str, Profile]) -> Profile:
+def join_profiles(profiles: Mapping[str, Profile]) -> Profile:
     """Put the profiles of several tasks into one."""
     return Profile(SEVERAL, facts={_TASKS: {name: asdict(profile) for name, profile in profiles.items()}})
 
 
-def profile_of(joined: Profile, name: str) -> Profile:
+def take_profile(joined: Profile, name: str) -> Profile:
     """Take the profile of one task out of what `joined_profile` made; that of the only task is the whole."""
     return profile_from_json(joined.facts[_TASKS][name]) if name else joined
 
 
-def written_profiles(written: object) -> dict[str, Mapping[str, Any]]:
+def read_profiles(written: object) -> dict[str, Mapping[str, Any]]:
     """Find the JSON values of each task's profile by name, whatever a file holds; those of the only task as a whole."""
     fields = written if isinstance(written, Mapping) else {}
     if fields.get("kind") != SEVERAL:

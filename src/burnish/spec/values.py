@@ -242,7 +242,7 @@ class Outcome:
             outputs=self.outputs[which],
             decisions=self.decisions[which],
             truth=None if self.truth is None else self.truth[which],
-            answers=None if self.answers is None else _taken(self.answers, which),
+            answers=None if self.answers is None else _take(self.answers, which),
             weights=None if self.weights is None else self.weights[which],
         )
 
@@ -274,7 +274,7 @@ class StepResult:
     """Whether nothing in the batch counted, so that no weight was changed."""
 
 
-def _taken(table: pa.Table, which: Array | slice) -> pa.Table:
+def _take(table: pa.Table, which: Array | slice) -> pa.Table:
     if isinstance(which, slice):
         start, end, _ = which.indices(table.num_rows)
         return table.slice(start, end - start)

@@ -76,7 +76,7 @@ class CheckpointStore:
         for folder, wrong in faults.items():
             if wrong is not None:
                 self._put_aside(folder, wrong)
-        return [Checkpoint(folder, _step_of(folder)) for folder, wrong in faults.items() if wrong is None]
+        return [Checkpoint(folder, _read_step(folder)) for folder, wrong in faults.items() if wrong is None]
 
     def at(self, step: int) -> Checkpoint:
         """Verify one checkpoint."""
@@ -88,7 +88,7 @@ class CheckpointStore:
 
     def steps(self) -> list[int]:
         """List the steps that have a checkpoint, oldest first, without verifying them."""
-        return sorted(_step_of(folder) for folder in self._folders())
+        return sorted(_read_step(folder) for folder in self._folders())
 
     def states(self) -> dict[int, dict[str, Any]]:
         """Read what every checkpoint recorded; one that cannot be read is left out, until the next start finds it."""
@@ -151,5 +151,5 @@ def _name(step: int) -> str:
     return f"step-{step:08d}"
 
 
-def _step_of(folder: Path) -> int:
+def _read_step(folder: Path) -> int:
     return int(folder.name[5:])

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import TypeAdapter
 
-from burnish.data.batching.ragged import array_of
-from burnish.data.columns.parse_columns import LARGEST, MISSING, comma_to_point, is_number, numbers
+from burnish.data.batching.ragged import read_column
+from burnish.data.columns.parse_columns import LARGEST, MISSING, comma_to_point, is_number, parse_numbers
 from burnish.errors import DataError
 from burnish.spec.values import Array, FeatureLimit, Profile, RowFault
 
@@ -73,7 +73,7 @@ class LabelColumns:
         """Tell binary, multiclass, multilabel or regression from the training rows."""
         if len(self.names) > 1 or self.separator is not None or is_list(table[self.names[0]].type):
             return "multilabel"
-        read = numbers(as_text(table, self.names[0]))
+        read = parse_numbers(as_text(table, self.names[0]))
         known = np.unique(read.values[np.isfinite(read.values)])
         if read.fits() and (len(known) > _MANY_NUMBERS or np.any(known != np.round(known))):
             return "regression"
@@ -120,7 +120,7 @@ class LabelColumns:
     def numbers(self, table: pa.Table) -> tuple["Array", list[RowFault]]:
         """Give each row's label as a number, and the rows that hold none."""
         column = as_text(table, self.names[0])
-        values = numbers(column).values
+        values = parse_numbers(column).values
         wrong = np.flatnonzero(~np.isfinite(values))
         texts = column.take(pa.array(wrong)).to_pylist()
         return np.where(np.isfinite(values), values, 0.0), [
@@ -131,7 +131,7 @@ class LabelColumns:
         """Refuse to learn words as numbers: once, for most rows hold one; `instead` says what to set."""
         column = as_text(table, self.names[0])
         counts = {item["values"]: item["counts"] for item in pc.value_counts(column).to_pylist() if item["values"]}
-        is_wrong = numbers(pa.array(list(counts), pa.string())).is_wrong
+        is_wrong = parse_numbers(pa.array(list(counts), pa.string())).is_wrong
         words = sorted(value for value, wrong in zip(counts, is_wrong, strict=True) if wrong)
         if 2 * sum(counts[word] for word in words) <= sum(counts.values()):
             return
@@ -139,7 +139,7 @@ class LabelColumns:
         remedy = instead or f"set task.kind: {'binary' if len(words) == 2 else 'multiclass'}"
         if len(words) > _MANY_WORDS:
             remedy = "write its values as plain numbers, like 1234.5"
-        if words and numbers(comma_to_point(pa.array(words))).fits():
+        if words and parse_numbers(comma_to_point(pa.array(words))).fits():
             remedy = "if its commas are decimal marks, set data.decimal: ','"
         raise DataError(f"column {self.names[0]} holds words ({shown}), so it cannot be learned as a number; {remedy}")
 
@@ -186,7 +186,7 @@ class LabelColumns:
 
 def label_limit(features: pa.Table, profile: Profile) -> FeatureLimit:
     """Give the limits of encoded labels: numbers, yes and no a class, or the number of a class."""
-    values = array_of(features["label"])
+    values = read_column(features["label"])
     if profile.kind == "regression":
         return FeatureLimit("label", values, -LARGEST, LARGEST)
     return FeatureLimit("label", values, 0, 1 if profile.kind == "multilabel" else len(profile.labels) - 1)
@@ -221,7 +221,9 @@ def _without_blanks(lists: pa.ListArray) -> pa.ListArray:
 def _no_number(text: str | None) -> str:
     if _number(text) is not None:
         return f"is too large to be learned; at most {LARGEST:g} is allowed"
-    has_comma = text is not None and "," in text and np.isfinite(numbers(comma_to_point(pa.array([text]))).values[0])
+    has_comma = (
+        text is not None and "," in text and np.isfinite(parse_numbers(comma_to_point(pa.array([text]))).values[0])
+    )
     return "is not a number" + "; if its comma is a decimal mark, set data.decimal: ','" * bool(has_comma)
 
 

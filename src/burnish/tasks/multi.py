@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
 
 from burnish.spec.component import Component, Slot
-from burnish.spec.parts import MEAN, SEVERAL, TASK_NAME, profile_of
+from burnish.spec.parts import MEAN, SEVERAL, TASK_NAME, take_profile
 from burnish.spec.protocols import Joint, Metric, Task
 from burnish.spec.values import HeadSpec, Objective, Profile
 from burnish.tasks.options import TEXT
@@ -86,7 +86,7 @@ class Multi(Component):
     def head(self, profile: Profile) -> HeadSpec:
         """Ask for the head of every task."""
         parts = {
-            name: replace(task.head(profile_of(profile, name)), weight=self.weights.get(name, 1.0))
+            name: replace(task.head(take_profile(profile, name)), weight=self.weights.get(name, 1.0))
             for name, task in self.tasks.items()
         }
         return HeadSpec(SEVERAL, max(part.size for part in parts.values()), Objective("cross_entropy"), parts=parts)

@@ -6,7 +6,7 @@ import pytest
 from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
-from burnish.data.tokens.learn_tokenizer import FRAMES, USUAL_FRAMES, Kind, TokenizerRecipe, learn, usual
+from burnish.data.tokens.learn_tokenizer import FRAMES, USUAL_FRAMES, Kind, TokenizerRecipe, choose_frame, learn
 from burnish.testing.tiny_torch import TEXTS
 
 KINDS: tuple[Kind, ...] = ("wordpiece", "bpe", "unigram")
@@ -14,7 +14,7 @@ KINDS: tuple[Kind, ...] = ("wordpiece", "bpe", "unigram")
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_transformers_loads_the_folder_alike(kind: Kind, tmp_path: Path) -> None:
-    files = learn(TEXTS, usual(TokenizerRecipe(kind, 400), frame=None))
+    files = learn(TEXTS, choose_frame(TokenizerRecipe(kind, 400), frame=None))
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     loaded = AutoTokenizer.from_pretrained(tmp_path)

@@ -22,7 +22,7 @@ from burnish.metrics.tally import Tally
 from burnish.run.predicting.prediction_tables import prediction_tables
 from burnish.run.record.result import RunResult
 from burnish.run.selection import metrics_of
-from burnish.spec.parts import named
+from burnish.spec.parts import prefix
 from tests.faults.conftest import Scene, undisturbed
 from tests.faults.conftest import Tally as FaultTally
 from tests.harness.faults import Fault
@@ -126,7 +126,7 @@ class TaskExam:
             outcome = examined.outcome(name, examples=examples)
             np.testing.assert_array_equal(outcome.rows, np.arange(len(part.rows["validation"])))
             scores = Tally(metrics_of(examined.experiments[name], part.profile), [outcome]).scores()
-            found |= {named(name, score): value for score, value in scores.items()}
+            found |= {prefix(name, score): value for score, value in scores.items()}
         return found
 
     def test_rows_that_cannot_be_used_are_told_together_each_with_its_place(

@@ -27,7 +27,7 @@ from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
 from burnish.run.record.result import RunResult
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import parts_of
+from burnish.spec.parts import divide_tasks
 from burnish.spec.values import Outcome, RandomKey
 from tests.harness.fork_server import ForkServer
 
@@ -48,7 +48,7 @@ class Examined:
     @property
     def experiments(self) -> Mapping[str, Experiment]:
         """Give the experiment of each task; one that is alone has the name that stands for that."""
-        return parts_of(self.resolved.experiment)
+        return divide_tasks(self.resolved.experiment)
 
     @cached_property
     def prepared(self) -> PreparedData:

@@ -30,7 +30,7 @@ from burnish.run.preparation.prepare import feature_keys, prepare
 from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.record.result import RunResult
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import parts_of
+from burnish.spec.parts import divide_tasks
 from burnish.spec.values import RandomKey
 from burnish.storage import manifest
 from tests.faults.conftest import Tally, undisturbed
@@ -138,7 +138,7 @@ def test_features_are_those_of_the_tasks_alone(resolved: Resolved, prepared: Pre
     assert all(open_cache().has(key) for key in keys.values())
     alone = {
         f"{name}/{split}": key
-        for name, part in parts_of(resolved.experiment).items()
+        for name, part in divide_tasks(resolved.experiment).items()
         for split, key in feature_keys(part).items()
     }
     assert keys == alone

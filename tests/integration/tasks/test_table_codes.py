@@ -13,7 +13,7 @@ import pytest
 
 from burnish.artifact.predictor import Predictor
 from burnish.commands.config import check
-from burnish.data.batching.ragged import array_of
+from burnish.data.batching.ragged import read_column
 from burnish.run.attempt import Trained
 from burnish.run.finish import finish
 from burnish.run.record.directory import RunDirectory
@@ -76,12 +76,14 @@ def test_a_category_has_one_id_everywhere(both: Mapping[str, tuple[Path, Trained
     assert inputs is not None
     at = inputs.categories.index("town")
     found = [
-        _codes(prepared.rows[split].table["town"].to_pylist(), array_of(prepared.features[split]["categories"])[:, at])
+        _codes(
+            prepared.rows[split].table["town"].to_pylist(), read_column(prepared.features[split]["categories"])[:, at]
+        )
         for split in SPLITS
     ]
     predictor = Predictor.load(folder / "run" / "artifact")
     served = predictor.encoder.encode(pa.table({"town": list(reversed(TOWNS))}))
-    found.append(_codes(list(reversed(TOWNS)), array_of(served["categories"])[:, at]))
+    found.append(_codes(list(reversed(TOWNS)), read_column(served["categories"])[:, at]))
     assert all(codes == found[0] for codes in found)
     assert sorted(next(iter(codes)) for codes in found[0].values()) == [2, 3, 4, 5, 6]
     assert all(len(codes) == 1 for codes in found[0].values())

@@ -9,7 +9,7 @@ import pytest
 from burnish.commands import cache as commands
 from burnish.commands.config import check
 from burnish.data.cache.features import FeatureCache, open_cache
-from burnish.data.cache.sizes import parse_size, written_size
+from burnish.data.cache.sizes import parse_size, write_size
 from burnish.errors import ConfigError
 
 TABLE = pa.table({"a": list(range(1000))})
@@ -92,7 +92,7 @@ def test_other_sizes_are_refused(text: str) -> None:
 
 @pytest.mark.parametrize(("size", "text"), [(0, "0 B"), (999, "999 B"), (1200, "1.2 kB"), (20 * 10**9, "20 GB")])
 def test_sizes_are_written_short(size: int, text: str) -> None:
-    assert written_size(size) == text
+    assert write_size(size) == text
 
 
 def test_the_bound_comes_from_the_environment() -> None:

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from burnish.config.nodes import plain
 from burnish.config.reader import read_text
-from burnish.config.render import emit, written
+from burnish.config.render import emit, write_value
 
 texts = (
     st.text(max_size=12)
@@ -36,11 +36,11 @@ def test_comments_change_nothing_that_is_read(document: dict[str, object], comme
 
 def test_plain_text_stays_bare() -> None:
     for text in ("3 epochs", "6%", "package:weights/model", "bert-base-uncased", "-1", "a.b:C", "data/x.csv"):
-        assert written(text) == text
+        assert write_value(text) == text
 
 
 def test_numbers_are_written_as_people_do() -> None:
-    assert [written(each) for each in (3e-5, 1e-8, 0.1, 2, True, None, 1e22)] == [
+    assert [write_value(each) for each in (3e-5, 1e-8, 0.1, 2, True, None, 1e22)] == [
         "3e-5",
         "1e-8",
         "0.1",

@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from burnish.config.nodes import dotted
+from burnish.config.nodes import write_path
 from burnish.config.render import document, leaves
 from burnish.config.resolve import Resolved, load
 from tests.unit.config.fakes import fake_registry
@@ -14,7 +14,7 @@ def resolved(tmp_path: Path, *overrides: str) -> Resolved:
 
 def test_every_path_has_an_origin(tmp_path: Path) -> None:
     found = resolved(tmp_path, "train.batch=16")
-    paths = [dotted(path) for path, _ in leaves(document(found.experiment, registry=found.registry))]
+    paths = [write_path(path) for path, _ in leaves(document(found.experiment, registry=found.registry))]
     place = {path: found.origin(path).place.removeprefix(f"{tmp_path}/") for path in paths}
     assert place["model.name"] == "mine.yaml:2"
     assert place["metrics[1].type"] == "mine.yaml:3"

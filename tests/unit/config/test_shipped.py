@@ -10,7 +10,7 @@ from pathlib import Path as FilePath
 import pytest
 
 from burnish.config.locate import experiments, locate
-from burnish.config.nodes import Branch, Node, Path, dotted, find
+from burnish.config.nodes import Branch, Node, Path, find, write_path
 from burnish.config.reader import read_file
 from burnish.config.render import document, fingerprint, render
 from burnish.config.resolve import load, resolve
@@ -144,8 +144,10 @@ def assert_refused(tree: Branch, path: Path, *, meant: Path) -> None:
         resolve([tree], registry=REGISTRY)
     node = find(tree, path)
     assert node is not None
-    (problem,) = [each for each in caught.value.problems if each.message.startswith(f"{dotted(path)}: no such option")]
-    assert f"`{dotted(meant)}`" in problem.message, problem.message
+    (problem,) = [
+        each for each in caught.value.problems if each.message.startswith(f"{write_path(path)}: no such option")
+    ]
+    assert f"`{write_path(meant)}`" in problem.message, problem.message
     assert problem.details == (f"set by {node.origin.place}",)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from burnish.config import load
 from burnish.config.nodes import Node
-from burnish.config.shape import shapes_of
+from burnish.config.shape import describe_fields
 from burnish.config.sources import override, read_value
 from burnish.config.suggest import KnownOption, assignment, every_option, suggestion
 from burnish.errors import ConfigError
@@ -14,9 +14,9 @@ from burnish.spec.experiment import Experiment, Runtime, TrainPolicy
 
 REGISTRY = default_registry()
 EVERYWHERE = list(every_option(REGISTRY))
-ROOT = [KnownOption("", *each) for each in shapes_of(Experiment).items()]
-TRAIN = [KnownOption("train", *each) for each in shapes_of(TrainPolicy).items()]
-RUNTIME = [KnownOption("runtime", *each) for each in shapes_of(Runtime).items()]
+ROOT = [KnownOption("", *each) for each in describe_fields(Experiment).items()]
+TRAIN = [KnownOption("train", *each) for each in describe_fields(TrainPolicy).items()]
+RUNTIME = [KnownOption("runtime", *each) for each in describe_fields(Runtime).items()]
 ONE_SLIP = [KnownOption("data", "speed")]
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 import pyarrow as pa
 import pytest
 
-from burnish.data.rows import codes, demand, from_file, join, matching, plain
+from burnish.data.rows import count_values, demand, from_file, join, keep_matching, plain
 from burnish.errors import DataError
 from burnish.spec.values import Rows
 
@@ -28,13 +28,13 @@ def test_a_column_of_two_types_becomes_text() -> None:
 
 
 def test_filtering_keeps_places_and_reads_values_as_the_column_does() -> None:
-    kept = matching(rows(n=[1, 5, 7], t=["x", "y", "z"]), {"n": ("5", "7"), "t": ("y", "x")})
+    kept = keep_matching(rows(n=[1, 5, 7], t=["x", "y", "z"]), {"n": ("5", "7"), "t": ("y", "x")})
     assert kept.table["t"].to_pylist() == ["y"]
     assert kept.places.describe(0) == "a.csv:3"
 
 
 def test_a_null_matches_no_filter() -> None:
-    assert len(matching(rows(t=["x", None]), {"t": ("x",)})) == 1
+    assert len(keep_matching(rows(t=["x", None]), {"t": ("x",)})) == 1
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_null_matches_no_filter() -> None:
 )
 def test_a_filter_that_cannot_match_is_refused(wanted: dict[str, tuple[str, ...]], message: str) -> None:
     with pytest.raises(DataError, match=message):
-        matching(rows(n=[1]), wanted)
+        keep_matching(rows(n=[1]), wanted)
 
 
 def test_every_missing_column_is_named_with_the_nearest() -> None:
@@ -81,7 +81,7 @@ def test_a_row_taken_for_a_header_is_suspected() -> None:
     ],
 )
 def test_distinct_values_are_numbered_in_order_of_appearance(column: pa.Array, numbers: list[int], count: int) -> None:
-    found, how_many = codes(pa.chunked_array([column]))
+    found, how_many = count_values(pa.chunked_array([column]))
     assert (found.tolist(), how_many) == (numbers, count)
 
 

@@ -19,7 +19,7 @@ from burnish.metrics.classification import (
     Recall,
     RocAuc,
 )
-from burnish.metrics.confidence import bin_of, reliability
+from burnish.metrics.confidence import find_bin, reliability
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome
@@ -137,7 +137,7 @@ def test_a_set_of_constant_values_is_known_as_such_although_rounding_gives_it_a_
 
 
 def test_a_bin_of_confidence_holds_its_upper_edge() -> None:
-    assert bin_of(np.asarray([0.0, 0.1, 0.25, 0.26, 0.75, 1.0]), num_bins=4).tolist() == [0, 0, 0, 1, 2, 3]
+    assert find_bin(np.asarray([0.0, 0.1, 0.25, 0.26, 0.75, 1.0]), num_bins=4).tolist() == [0, 0, 0, 1, 2, 3]
 
 
 def test_many_sets_over_many_rows_are_scored_in_pieces_with_the_same_digits() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from burnish.errors import ConfigError, DataError
 from burnish.metrics.classification import F1, Accuracy, CalibrationError, Confusion, LogLoss, Matthews, PrAuc, RocAuc
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
-from burnish.metrics.tally import Tally, interval, joined, mean_score, rehearse, resampled
+from burnish.metrics.tally import Tally, interval, join_outcomes, mean_score, rehearse, resample
 from burnish.spec.values import Outcome, Score
 
 ON_CLASSES = (Accuracy(), F1(), Matthews(), Confusion(), LogLoss(), CalibrationError(), RocAuc(), PrAuc())
@@ -56,7 +56,7 @@ def test_any_split_and_order_gives_equal_digits(order, cuts, numeric) -> None:
 
 
 def test_the_outcome_is_in_row_order() -> None:
-    whole = joined([take(binary(9), slice(5, 9)), take(binary(9), slice(0, 5))])
+    whole = join_outcomes([take(binary(9), slice(5, 9)), take(binary(9), slice(0, 5))])
     assert whole.rows.tolist() == [0, 3, 6, 9, 12, 15, 18, 21, 24]
     assert (whole.truth == binary(9).truth).all()
 
@@ -80,9 +80,9 @@ def test_the_interval_of_a_share_is_as_wide_as_theory_says() -> None:
 
 
 def test_the_number_of_sets_in_memory_changes_no_digit(monkeypatch) -> None:
-    whole = resampled([Accuracy()], binary(50), seed=0, resamples=65)["accuracy"]
+    whole = resample([Accuracy()], binary(50), seed=0, resamples=65)["accuracy"]
     monkeypatch.setattr("burnish.metrics.sums.CHUNK", 130)
-    in_pieces = resampled([Accuracy()], binary(50), seed=0, resamples=65)["accuracy"]
+    in_pieces = resample([Accuracy()], binary(50), seed=0, resamples=65)["accuracy"]
     assert len(whole) == 65
     assert in_pieces.tolist() == whole.tolist()
 
@@ -92,7 +92,7 @@ def test_rows_without_truth_have_no_scores() -> None:
     unlabelled = Outcome("binary", outcome.rows, outcome.outputs, outcome.decisions, None, outcome.labels)
     assert Tally(ON_CLASSES, [unlabelled]).scores() == {}
     with pytest.raises(DataError, match="some have labels and others have none"):
-        joined([unlabelled, Outcome("binary", *[np.zeros(0)] * 4)])
+        join_outcomes([unlabelled, Outcome("binary", *[np.zeros(0)] * 4)])
 
 
 def test_one_row_has_a_score_and_no_interval() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from burnish.commands.config import check
 from burnish.errors import ConfigError
-from burnish.spec.parts import parts_of
+from burnish.spec.parts import divide_tasks
 
 CONFIG = """\
 task:
@@ -36,7 +36,7 @@ def refusal(model: Path, *overrides: str) -> str:
 
 def test_each_task_becomes_an_ordinary_experiment(model: Path) -> None:
     overrides = ["train.select=stars/spearman", "task.scores.mood=[f1]", "train.batch=4"]
-    parts = parts_of(check(written(model), overrides=overrides).experiment)
+    parts = divide_tasks(check(written(model), overrides=overrides).experiment)
     assert [part.task.kind for part in parts.values()] == ["binary", "regression"]  # type: ignore[attr-defined]
     assert [part.data.train for part in parts.values()] == [("mood.csv",), ("stars.csv",)]  # type: ignore[attr-defined]
     assert [part.train.select.score for part in parts.values()] == [None, "spearman"]

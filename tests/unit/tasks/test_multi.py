@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from burnish.data.truncation import Head
 from burnish.metrics.classification import Accuracy
-from burnish.spec.parts import joined_profile
+from burnish.spec.parts import join_profiles
 from burnish.spec.values import Profile
 from burnish.tasks.multi import Multi, Sampling
 from burnish.tasks.text_classification import TextClassification
@@ -41,7 +41,7 @@ def test_options_without_effect_are_refused() -> None:
 
 def test_the_head_has_one_for_every_task_with_its_weight() -> None:
     task = Multi(tasks={"mood": ONE, "stars": ONE}, weights={"stars": 0.5})
-    profile = joined_profile({"mood": Profile("binary", ("bad", "good")), "stars": Profile("regression")})
+    profile = join_profiles({"mood": Profile("binary", ("bad", "good")), "stars": Profile("regression")})
     head = task.head(profile)
     assert {name: (part.size, part.labels, part.weight) for name, part in head.parts.items()} == {
         "mood": (2, ("bad", "good"), 1.0),

@@ -13,7 +13,7 @@ from burnish.run.record.directory import RunDirectory, read_json
 from burnish.run.record.plan import read_plan
 from burnish.run.record.result import ScoreSheet
 from burnish.run.selection import main_metric, metrics_of
-from burnish.spec.parts import ALONE, MEAN, named, parts_of, written_profiles
+from burnish.spec.parts import ALONE, MEAN, divide_tasks, prefix, read_profiles
 from burnish.spec.protocols import Metric
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Verdict:
 def judge(found: Sequence[RunRecipe], sheets: Sequence[ScoreSheet | None], splits: Sequence[str]) -> Iterator[Verdict]:
     """Test every two recipes on the first of the splits that all their runs predicted: task by task, after the mean."""
     for first, second in combinations(found, 2):
-        profiles = [written_profiles(read_json(run.profile)) for run in (*first.runs, *second.runs)]
+        profiles = [read_profiles(read_json(run.profile)) for run in (*first.runs, *second.runs)]
         tasks = [task for task in profiles[0] if all(task in others for others in profiles)]
         contests = [Contest(first, second, split, task) for task in tasks for split in splits]
         known = {each.task: each for each in reversed(contests) if each.has_predictions()}
@@ -101,7 +101,7 @@ class Contest:
                 tested = compare_means([told], score=told.score, names=self.names)
         except BurnishError as error:
             return self._give_up(error)
-        return self._conclude(tested, named(self.task, told.score))
+        return self._conclude(tested, prefix(self.task, told.score))
 
     def test_mean(self, told: "Sequence[Told]") -> Iterator[Verdict]:
         """Test the mean of all tasks."""
@@ -148,7 +148,7 @@ class Contest:
         own = [
             (run, metric)
             for run in self.runs
-            for metric in metrics_of(parts_of(read_plan(run))[self.task], read_profile(run, task=self.task))
+            for metric in metrics_of(divide_tasks(read_plan(run))[self.task], read_profile(run, task=self.task))
         ]
         shown = score or main_metric([metric for _, metric in own]).names()[0]
         found = [(run, metric) for run, metric in own if shown in metric.names()]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from burnish.commands.workers.talk import answer, note
-from burnish.data.batching.batches import padded_sizes, plan_epoch, spread
+from burnish.data.batching.batches import count_padded_tokens, plan_epoch, spread
 from burnish.dist.world import available_cores
 from burnish.engine.feed import BatchFeeder, Trainable
 from burnish.engine.learner_torch import Learner
@@ -146,7 +146,7 @@ def choose_rows(lengths: Array, rows: int, *, batching: Batching) -> Array:
     random = np.random.default_rng(_SEED)
     plan = plan_epoch(lengths, seed=_SEED, epoch=0, batching=batching)
     count = max(1, round(rows * len(plan) / len(lengths)))
-    taken = np.concatenate([plan[which] for which in spread(padded_sizes(plan, lengths), count)])
+    taken = np.concatenate([plan[which] for which in spread(count_padded_tokens(plan, lengths), count)])
     others = np.setdiff1d(np.arange(len(lengths)), taken)
     return np.sort(np.concatenate([random.permutation(taken), random.permutation(others)])[:rows])
 

@@ -30,7 +30,7 @@ def plan_epoch(lengths: Array, *, seed: int, epoch: int, batching: Batching) -> 
     order = compact(random.permutation(len(lengths)))
     lengths = np.asarray(lengths)
     if not batching.group_by_length:
-        return _planned(order, _cuts_in_order(order, lengths, batching)).of_epoch(epoch)
+        return _make_plan(order, _cuts_in_order(order, lengths, batching)).of_epoch(epoch)
     return _cut_in_pools(order, lengths, batching).shuffled(random).of_epoch(epoch)
 
 
@@ -38,7 +38,7 @@ def evaluation_plan(lengths: Array, *, tokens: int | None = None, examples: int 
     """Plan batches of like length, the longest first, so that memory peaks at once; every example comes once."""
     lengths = np.asarray(lengths)
     order = compact(_longest_first(lengths))
-    return _planned(order, _cuts_sorted(lengths[order], Batching(tokens=tokens, examples=examples)))
+    return _make_plan(order, _cuts_sorted(lengths[order], Batching(tokens=tokens, examples=examples)))
 
 
 def evaluation_size(lengths: Array) -> int:
@@ -50,11 +50,11 @@ def evaluation_size(lengths: Array) -> int:
 def padding_waste(plan: Sequence[Array], lengths: Array) -> float:
     """Tell which share of a plan's padded tokens is padding."""
     lengths = np.asarray(lengths)
-    padded = sum(padded_sizes(plan, lengths))
+    padded = sum(count_padded_tokens(plan, lengths))
     return 1.0 - sum(int(lengths[batch].sum()) for batch in plan) / padded if padded else 0.0
 
 
-def padded_sizes(plan: Sequence[Array], lengths: Array) -> list[int]:
+def count_padded_tokens(plan: Sequence[Array], lengths: Array) -> list[int]:
     """Count the tokens of each batch, padding included."""
     return [int(lengths[batch].max()) * len(batch) for batch in plan]
 
@@ -158,7 +158,7 @@ class BatchStream:
         if self._mixture is not None:
             return self._mixture.num_batches
         if self._batching.tokens is None:
-            return -(-len(self._lengths) // examples_of(self._batching))
+            return -(-len(self._lengths) // examples_per_batch(self._batching))
         return len(self.plan(epoch))
 
     def total_batches(self, epochs: float) -> int:
@@ -188,7 +188,7 @@ class BatchStream:
         return plan_epoch(self._lengths, seed=self._seed, epoch=epoch, batching=self._batching)
 
 
-def examples_of(batching: Batching) -> int:
+def examples_per_batch(batching: Batching) -> int:
     """Count the examples of a batch that is not counted in tokens."""
     assert batching.examples != "auto", "it was settled when the number of rows was known"
     return batching.examples or _DEFAULT_EXAMPLES
@@ -199,7 +199,7 @@ def _longest_first(lengths: Array) -> Array:
     return np.argsort(-lengths.astype(np.int64), kind="stable")
 
 
-def _planned(order: Array, ends: Array) -> Plan:
+def _make_plan(order: Array, ends: Array) -> Plan:
     return Plan(order, np.concatenate([np.zeros(min(1, len(ends)), dtype=np.int64), ends[:-1]]), ends)
 
 
@@ -211,12 +211,12 @@ def _cut_in_pools(order: Array, lengths: Array, batching: Batching) -> Plan:
         pool = order[start : start + size]
         pool[:] = pool[_longest_first(lengths[pool])]
         ends.append(start + _cuts_sorted(lengths[pool], batching))
-    return _planned(order, np.concatenate(ends))
+    return _make_plan(order, np.concatenate(ends))
 
 
 def _usual_size(lengths: Array, batching: Batching) -> int:
     if batching.tokens is None:
-        return examples_of(batching)
+        return examples_per_batch(batching)
     return max(1, int(batching.tokens / max(1.0, float(np.mean(lengths)))))
 
 
@@ -233,7 +233,7 @@ def _cuts_sorted(lengths: Array, batching: Batching) -> Array:
 
 
 def _cuts_by_count(count: int, batching: Batching) -> Array:
-    size = examples_of(batching)
+    size = examples_per_batch(batching)
     return np.minimum(np.arange(size, count + size, size, dtype=np.int64), count)
 
 
@@ -295,7 +295,7 @@ class Plan(Sequence["Array"]):
         return Plan(order + order.dtype.type(offset), self._starts, self._ends, epochs=self._epochs)
 
 
-def joined(plans: Sequence[Plan]) -> Plan:
+def join_plans(plans: Sequence[Plan]) -> Plan:
     """Join the batches of several plans, one plan after the other."""
     bases = np.cumsum([0, *(len(plan._order) for plan in plans)])
     return Plan(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.batches import Plan, examples_of, joined, plan_epoch
+from burnish.data.batching.batches import Plan, examples_per_batch, join_plans, plan_epoch
 from burnish.data.batching.rng import generator
 from burnish.data.splits.splits import apportion
 from burnish.errors import DataError
@@ -64,7 +64,7 @@ class Mixed:
         parts = [self._taken(which, sum(each[which] for each in earlier), share) for which, share in enumerate(shares)]
         turns = generator(self._seed, "mixture", epoch=epoch).permutation(np.repeat(np.arange(len(shares)), shares))
         # Each set's batches keep their order: the first turn of a set takes its first batch.
-        return joined(parts).chosen(np.argsort(np.argsort(turns, kind="stable"), kind="stable"))
+        return join_plans(parts).chosen(np.argsort(np.argsort(turns, kind="stable"), kind="stable"))
 
     def _taken(self, which: int, start: int, count: int) -> Plan:
         """Take `count` batches of a set's endless row of passes, from one of them on."""
@@ -75,7 +75,7 @@ class Mixed:
             part = self._pass(which, number)[start : start + count]
             parts.append(part.moved(offset))
             start, count, number = 0, count - len(part), number + 1
-        return joined(parts) if parts else self._pass(which, number)[:0]
+        return join_plans(parts) if parts else self._pass(which, number)[:0]
 
     def _located(self, which: int, start: int) -> tuple[int, int]:
         """Tell in which pass a batch is, and which of its batches it is."""
@@ -92,7 +92,7 @@ class Mixed:
     def _size(self, which: int, number: int) -> int:
         """Count the batches of a pass; with a token budget it may differ from one to the next."""
         if self._batching.tokens is None:
-            return -(-len(self._sets[which]) // examples_of(self._batching))
+            return -(-len(self._sets[which]) // examples_per_batch(self._batching))
         if (which, number) not in self._sizes:
             self._sizes[which, number] = len(self._pass(which, number))
         return self._sizes[which, number]

@@ -49,7 +49,7 @@ def pad(texts: Sequence[Ragged], template: Template, padding: Padding) -> dict[s
     return batch
 
 
-def token_places(lengths: Array, template: Template, padding: Padding, *, width: int) -> Array:
+def locate_tokens(lengths: Array, template: Template, padding: Padding, *, width: int) -> Array:
     """Tell where the tokens of single texts stand in the flattened rectangle that `pad` gives."""
     begins = width - lengths - template.num_special if padding.side == "left" else np.zeros_like(lengths)
     return positions(np.arange(len(lengths)) * width + begins + len(template.pieces[0]), lengths)
@@ -105,21 +105,21 @@ class Template:
         return sum(len(piece) for piece in self.pieces)
 
 
-def template_of(tokenizer: Tokenizer, *, num_texts: int) -> Template:
+def learn_template(tokenizer: Tokenizer, *, num_texts: int) -> Template:
     """Learn the frame around one text or two by encoding a probe with and without it."""
-    special = _wrapped(tokenizer, [""] * num_texts).ids
+    special = _wrap(tokenizer, [""] * num_texts).ids
     probes = list(islice(_probes(tokenizer, avoid=special), num_texts))
     if len(probes) < num_texts:
         raise _refusal(f"gives fewer than {num_texts} distinct tokens for plain words")
-    return _frame(_wrapped(tokenizer, [text for text, _ in probes]), [ids for _, ids in probes])
+    return _frame(_wrap(tokenizer, [text for text, _ in probes]), [ids for _, ids in probes])
 
 
-def template_of_columns(tokenizer: Tokenizer, num_columns: Sequence[int]) -> Template:
+def learn_column_template(tokenizer: Tokenizer, num_columns: Sequence[int]) -> Template:
     """Learn the frame around one text or two, each of which may be several columns with a separator between them."""
-    whole = template_of(tokenizer, num_texts=len(num_columns))
+    whole = learn_template(tokenizer, num_texts=len(num_columns))
     if all(count == 1 for count in num_columns):
         return whole
-    separator = template_of(tokenizer, num_texts=2).pieces[1].ids or _line_break(tokenizer)
+    separator = learn_template(tokenizer, num_texts=2).pieces[1].ids or _line_break(tokenizer)
     pieces, segments = [whole.pieces[0]], list[int]()
     for count, segment, piece in zip(num_columns, whole.segments, whole.pieces[1:], strict=True):
         pieces += [*[Piece(separator, (segment,) * len(separator))] * (count - 1), piece]
@@ -132,7 +132,7 @@ def _line_break(tokenizer: Tokenizer) -> tuple[int, ...]:
     return tuple(tokenizer.encode("\n", add_special_tokens=False).ids)
 
 
-def _wrapped(tokenizer: Tokenizer, texts: Sequence[str]) -> Encoding:
+def _wrap(tokenizer: Tokenizer, texts: Sequence[str]) -> Encoding:
     pair = texts[1] if len(texts) > 1 else None
     return tokenizer.encode(texts[0], pair, add_special_tokens=True)
 

@@ -62,8 +62,8 @@ def total_lengths(texts: Sequence[Ragged]) -> Array:
 def gather(column: pa.ChunkedArray, indices: Array) -> Ragged:
     """Copy the lists at these positions out of a (memory-mapped) column."""
     if column.num_chunks == 1:
-        return _rows_of(column.chunk(0), indices).packed()
-    found = [(places, _rows_of(chunk, rows)) for places, chunk, rows in _by_chunk(column, indices)]
+        return _view_rows(column.chunk(0), indices).packed()
+    found = [(places, _view_rows(chunk, rows)) for places, chunk, rows in _by_chunk(column, indices)]
     lengths = np.zeros(len(indices), dtype=np.int64)
     for places, lists in found:
         lengths[places] = lists.lengths
@@ -91,7 +91,7 @@ def view(chunk: pa.ListArray) -> Ragged:
     return Ragged(chunk.values.to_numpy(zero_copy_only=True), offsets[:-1], np.diff(offsets))
 
 
-def _rows_of(chunk: pa.ListArray, indices: Array) -> Ragged:
+def _view_rows(chunk: pa.ListArray, indices: Array) -> Ragged:
     # Only the offsets that are asked for are widened, so a batch costs the same in a file of any size.
     offsets = chunk.offsets.to_numpy(zero_copy_only=True)
     starts = offsets[indices].astype(np.int64)
@@ -144,31 +144,31 @@ class Picker:
         indices = np.asarray(indices, dtype=np.int64)
         spreads = {ends: ChunkedPick.over(ends, indices) for ends in set(self._ends.values()) if len(ends) > 1}
         return {
-            name: _gathered(chunks, indices, spreads.get(self._ends[name])) for name, chunks in self._chunks.items()
+            name: _gather_rows(chunks, indices, spreads.get(self._ends[name])) for name, chunks in self._chunks.items()
         }
 
 
-def array_of(column: pa.ChunkedArray) -> Array:
+def read_column(column: pa.ChunkedArray) -> Array:
     """Read a whole column as one array, one of fixed-size lists as a matrix."""
     return np.concatenate(_chunks(column))
 
 
 def _chunks(column: pa.ChunkedArray) -> list[Array]:
-    return [_numbers_of(chunk) for chunk in column.chunks or [pa.array([], column.type)]]
+    return [_to_numpy(chunk) for chunk in column.chunks or [pa.array([], column.type)]]
 
 
 def _ends(chunks: list[Array]) -> Ends:
     return tuple(np.cumsum([len(chunk) for chunk in chunks]).tolist())
 
 
-def _numbers_of(chunk: pa.Array) -> Array:
+def _to_numpy(chunk: pa.Array) -> Array:
     if not pa.types.is_fixed_size_list(chunk.type):
         return np.asarray(chunk.to_numpy(zero_copy_only=False))
     flat: Array = chunk.flatten().to_numpy(zero_copy_only=False)
     return flat.reshape(-1, chunk.type.list_size)
 
 
-def _gathered(chunks: list[Array], indices: Array, spread: ChunkedPick | None) -> Array:
+def _gather_rows(chunks: list[Array], indices: Array, spread: ChunkedPick | None) -> Array:
     if spread is None:
         return chunks[0].take(indices, axis=0)  # a quarter of the time that an index in brackets takes
     found = np.empty((len(indices), *chunks[0].shape[1:]), dtype=chunks[0].dtype)

@@ -40,13 +40,13 @@ def uniforms(rows: "Array", width: int, *, seed: int, purpose: Purpose, epoch: i
     key = np.array([seed % _WORD], dtype=np.uint64)
     with np.errstate(over="ignore"):
         for word in (_PURPOSES[purpose], epoch, lane):
-            key = mixed(key + GOLDEN * np.uint64((word + 1) % _WORD))
-        streams = mixed(key + GOLDEN * (np.asarray(rows).astype(np.uint64) + np.uint64(1)))
-        drawn = mixed(streams[:, None] + GOLDEN * np.arange(1, width + 1, dtype=np.uint64))
+            key = mix(key + GOLDEN * np.uint64((word + 1) % _WORD))
+        streams = mix(key + GOLDEN * (np.asarray(rows).astype(np.uint64) + np.uint64(1)))
+        drawn = mix(streams[:, None] + GOLDEN * np.arange(1, width + 1, dtype=np.uint64))
     return np.asarray((drawn >> np.uint64(11)) * 2.0**-53)
 
 
-def mixed(state: _Words) -> _Words:
+def mix(state: _Words) -> _Words:
     """Scramble words (splitmix64), so that neighbours have nothing in common."""
     with np.errstate(over="ignore"):
         state = (state ^ (state >> np.uint64(30))) * _MIX[0]

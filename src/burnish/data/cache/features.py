@@ -179,7 +179,7 @@ class FeatureCache:
         try:
             lock = FolderLock(folder)  # first: from here on nobody removes what is read
             entry = _read_entry(folder)
-            if entry is None or not _is_sound(folder, _sampled(entry.checksums, at=int(self.now()))):
+            if entry is None or not _is_sound(folder, _sample_blocks(entry.checksums, at=int(self.now()))):
                 return None
             stored = open_stored(folder / _FEATURES, digest=folder.name, lock=lock)
         except (OSError, ValueError, pa.ArrowInvalid):
@@ -218,7 +218,7 @@ def _write_parts(path: Path, parts: Iterable[pa.Table]) -> tuple[int, list[int]]
         return num_bytes, [crc32(block) for block in iter(lambda: file.read(_BLOCK), b"")]
 
 
-def _sampled(checksums: Sequence[int], *, at: int) -> Iterable[tuple[int, int]]:
+def _sample_blocks(checksums: Sequence[int], *, at: int) -> Iterable[tuple[int, int]]:
     """Choose blocks to look at whenever a table is opened: all of a small one, of a large one others each time."""
     step = max(1, len(checksums) // _BLOCKS_LOOKED_AT)
     return [(number, checksums[number]) for number in range(at % step, len(checksums), step)]

@@ -21,7 +21,7 @@ def parse_size(text: str, *, option: str) -> int:
     return int(Decimal(match[1].replace("_", "")) * _UNITS[unit])
 
 
-def written_size(num_bytes: int) -> str:
+def write_size(num_bytes: int) -> str:
     """Write a number of bytes with three digits at most, like `1.2 GB`."""
     size, prefixes = float(num_bytes), ["", "k", "M", "G", "T", "P"]
     while size >= 999.5 and len(prefixes) > 1:

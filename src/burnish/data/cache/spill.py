@@ -25,26 +25,26 @@ _CHUNK_BYTES = 1 << 24
 """A batch is gathered from a few large chunks faster than from many small ones; while one is made, memory holds two."""
 
 
-def spooled(key: Mapping[str, object], make: Callable[[], Iterator[pa.Table]]) -> tuple[pa.Table, MemoryMapped]:
+def spool(key: Mapping[str, object], make: Callable[[], Iterator[pa.Table]]) -> tuple[pa.Table, MemoryMapped]:
     """Open a table in the cache, written part by part if it is not there yet."""
     stored = open_cache().store({"kind": "rows", "version": VERSION, **key}, make)
     return stored.table, MemoryMapped(stored.digest, stored.release)
 
 
-def chosen(rows: Rows, mask: Array) -> tuple[pa.Table, MemoryMapped | None]:
+def keep_chosen(rows: Rows, mask: Array) -> tuple[pa.Table, MemoryMapped | None]:
     """Keep the rows of a held table where the mask is true: in memory if they are few, else in their own file."""
     assert rows.held is not None, "a table in memory is filtered at once"
     if rows.table.get_total_buffer_size() * float(mask.mean()) < LARGE_BYTES:
-        return pa.concat_tables([rows.table.schema.empty_table(), *_filtered(rows, mask)]).combine_chunks(), None
+        return pa.concat_tables([rows.table.schema.empty_table(), *_filter_parts(rows, mask)]).combine_chunks(), None
     key = {
         "data": rows.held.digest,
         "columns": rows.table.column_names,
         "selection": hashlib.sha256(np.packbits(mask).tobytes()).hexdigest(),
     }
-    return spooled(key, lambda: _filtered(rows, mask))
+    return spool(key, lambda: _filter_parts(rows, mask))
 
 
-def _filtered(rows: Rows, mask: Array) -> Iterator[pa.Table]:
+def _filter_parts(rows: Rows, mask: Array) -> Iterator[pa.Table]:
     for start, part in in_parts(rows):
         yield part.table.filter(pa.array(mask[start : start + len(part)]))
 
@@ -78,7 +78,7 @@ def encode_parts(
     """Encode all rows into tables of some megabytes; `progress` is told how many rows are done."""
     waiting: list[pa.Table] = []
     for start, part in in_parts(rows):
-        waiting.append(_numbered(encoder.encode(part.table), first_row=start))
+        waiting.append(_number_rows(encoder.encode(part.table), first_row=start))
         progress(start + len(part))
         if sum(table.nbytes for table in waiting) >= _CHUNK_BYTES:
             yield pa.concat_tables(waiting).combine_chunks()
@@ -95,11 +95,11 @@ def encode_aside(encoder: Encoder, table: pa.Table, held: MemoryMapped, *, code:
     return open_cache().store(key, lambda: encode_parts(encoder, rows))
 
 
-def _numbered(features: pa.Table, *, first_row: int) -> pa.Table:
+def _number_rows(features: pa.Table, *, first_row: int) -> pa.Table:
     at = features.column_names.index("row")
     return features.set_column(at, "row", pc.add(features["row"], pa.scalar(first_row, pa.int64())))
 
 
-def faults_of(encoder: Encoder, rows: Rows) -> list[RowFault]:
+def find_faults(encoder: Encoder, rows: Rows) -> list[RowFault]:
     """List the rows that cannot be used."""
     return [RowFault(start + fault.row, fault.what) for start, part in in_parts(rows) for fault in encoder.faults(part)]

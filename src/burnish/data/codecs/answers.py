@@ -14,19 +14,19 @@ from burnish.data.codecs.decoded import DecodedRows
 
 def as_json(rows: DecodedRows, answers: pa.Table) -> bytes:
     """Write {"predictions": [...]}, as model servers do."""
-    return (dumped({"predictions": _in_order(rows, answers)}) + "\n").encode()
+    return (dump_json({"predictions": _in_order(rows, answers)}) + "\n").encode()
 
 
 def as_json_lines(rows: DecodedRows, answers: pa.Table) -> bytes:
     """Write one object a line."""
-    return "".join(dumped(each) + "\n" for each in _in_order(rows, answers)).encode()
+    return "".join(dump_json(each) + "\n" for each in _in_order(rows, answers)).encode()
 
 
 def as_csv(rows: DecodedRows, answers: pa.Table, *, has_header: bool) -> bytes:
     """Write one line a row; a bad row has empty cells and, at the end, its error."""
     at = np.full(rows.num_rows, -1, dtype=np.int64)
     at[rows.numbers - 1] = np.arange(len(rows.numbers))
-    table = flat(answers).take(pa.array(at, mask=at < 0))
+    table = flatten(answers).take(pa.array(at, mask=at < 0))
     if rows.errors:
         whys = _whys(rows)
         table = table.append_column("error", pa.array([whys.get(n) for n in range(1, rows.num_rows + 1)], pa.string()))
@@ -48,7 +48,7 @@ def _whys(rows: DecodedRows) -> dict[int, str]:
     return whys
 
 
-def dumped(value: object, *, odd: Callable[[float], object] = str) -> str:
+def dump_json(value: object, *, odd: Callable[[float], object] = str) -> str:
     """Write JSON, which has no numbers for nan and inf: by default these become text."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
@@ -64,7 +64,7 @@ def _finite(value: object, odd: Callable[[float], object]) -> object:
     return [_finite(each, odd) for each in value] if isinstance(value, list) else value
 
 
-def flat(table: pa.Table) -> pa.Table:
+def flatten(table: pa.Table) -> pa.Table:
     """Spread a column of probabilities into one column a class, and any other nested column as JSON."""
     nested = [field.name for field in table.schema if pa.types.is_nested(field.type)]
     for name in nested:

@@ -79,12 +79,12 @@ def text_columns(names: Iterable[str]) -> tuple[ColumnSpec, ...]:
     return tuple(ColumnSpec(name) for name in names)
 
 
-def columns_of(task: "Task", profile: Profile) -> tuple[ColumnSpec, ...]:
+def describe_columns(task: "Task", profile: Profile) -> tuple[ColumnSpec, ...]:
     """Describe the columns of a task's rows as the task does, else texts under the names of its `input_columns`."""
     return tuple(task.input_specs(profile)) or text_columns(task.input_columns)
 
 
-def format_of(content_type: str) -> FormatName:
+def find_format(content_type: str) -> FormatName:
     """Find the format that a Content-Type header means, or refuse with those there are."""
     kind, *parameters = (part.strip().lower() for part in content_type.split(";"))
     found = CONTENT_TYPES.get(kind)

@@ -15,7 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.codecs.columns import ColumnSpec, Kind
-from burnish.data.columns.parse_columns import FALSE, MISSING, TRUE, ParsedNumbers, flags, times, without_marks
+from burnish.data.columns.parse_columns import (
+    FALSE,
+    MISSING,
+    TRUE,
+    ParsedNumbers,
+    parse_flags,
+    parse_times,
+    strip_marks,
+)
 from burnish.errors import DataError
 
 WORD = re.compile(r"\w+(?:[-.,:/@]\w+)*|[^\w\s]")
@@ -64,7 +72,7 @@ class Unfit(ValueError):
 
 def from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
     """Convert values of any kind: JSON's, or those of an Example."""
-    return _checked(_from_values(values, spec), spec)
+    return _check(_from_values(values, spec), spec)
 
 
 def _from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
@@ -89,21 +97,21 @@ def from_cells(cells: pa.ChunkedArray, spec: ColumnSpec) -> Converted:
     whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
     if TYPES[spec.kind] != pa.string():
         return _from_texts(whole, spec)
-    return _checked(Converted(whole if spec.must_be_given else pc.if_else(pc.equal(whole, ""), None, whole)), spec)
+    return _check(Converted(whole if spec.must_be_given else pc.if_else(pc.equal(whole, ""), None, whole)), spec)
 
 
-def _checked(converted: Converted, spec: ColumnSpec) -> Converted:
+def _check(converted: Converted, spec: ColumnSpec) -> Converted:
     """Refuse texts that are not what they must be readable as."""
     if spec.kind not in _READINGS:
         return converted
     read, what = _READINGS[spec.kind]
     wrong = np.flatnonzero(read(converted.array).is_wrong).tolist()
     texts = zip(wrong, converted.array.take(pa.array(wrong, pa.int64())).to_pylist(), strict=True)
-    faults = {at: f"{described(text)} is {what}; {_RIGHT[spec.kind]}" for at, text in texts}
+    faults = {at: f"{describe(text)} is {what}; {_RIGHT[spec.kind]}" for at, text in texts}
     return Converted(converted.array, {**faults, **converted.faults})
 
 
-def settled(converted: Converted, spec: ColumnSpec) -> Converted:
+def settle_missing(converted: Converted, spec: ColumnSpec) -> Converted:
     """Put the default in the place of missing values, or refuse them if there must be one."""
     array, faults = converted.array, converted.faults
     if not array.null_count:
@@ -117,7 +125,7 @@ def settled(converted: Converted, spec: ColumnSpec) -> Converted:
     return Converted(array, {**{at: sentence for at in missing if at not in faults}, **faults})
 
 
-def described(value: object) -> str:
+def describe(value: object) -> str:
     """Show a value as it was written, shortened."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
@@ -125,7 +133,7 @@ def described(value: object) -> str:
     return text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
 
 
-def unwrapped(value: object) -> object:
+def unwrap(value: object) -> object:
     """Unwrap the bytes inside {"b64": "…"}, and any other value as it is."""
     if isinstance(value, dict) and set(value) == {"b64"} and isinstance(value["b64"], str):
         return from_base64(value["b64"])
@@ -138,12 +146,12 @@ def from_base64(text: str) -> bytes:
     try:
         return base64.b64decode(standard + "=" * (-len(standard) % 4), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise Unfit(f"{described(text)} is not base64") from error
+        raise Unfit(f"{describe(text)} is not base64") from error
 
 
 def _from_texts(texts: pa.Array, spec: ColumnSpec) -> Converted:
     if not _fits(texts, spec.kind) and spec.kind in ("number", "integer"):
-        texts = without_marks(texts)
+        texts = strip_marks(texts)
     return _cast(texts, spec) if _fits(texts, spec.kind) else _one_by_one(texts.to_pylist(), spec)
 
 
@@ -178,13 +186,13 @@ def _each(values: Sequence[Any], convert: Callable[[object], Any], kind: pa.Data
 
 
 def _plain(value: object) -> object:
-    value = unwrapped(value)
+    value = unwrap(value)
     if not isinstance(value, bytes):
         return value
     try:
         return value.decode()
     except UnicodeDecodeError as error:
-        raise Unfit(f"{described(value)} are bytes that are not UTF-8; expected text in UTF-8") from error
+        raise Unfit(f"{describe(value)} are bytes that are not UTF-8; expected text in UTF-8") from error
 
 
 def _number(value: object) -> float | None:
@@ -198,9 +206,9 @@ def _number(value: object) -> float | None:
         try:
             number = float(value)
         except OverflowError as error:
-            raise Unfit(f"{described(value)} is too large for a number; expected at most 1.8e308") from error
+            raise Unfit(f"{describe(value)} is too large for a number; expected at most 1.8e308") from error
         return None if math.isnan(number) else number  # a missing value
-    raise Unfit(f"{described(value)} is not a number; {_RIGHT['number']}")
+    raise Unfit(f"{describe(value)} is not a number; {_RIGHT['number']}")
 
 
 def _bare(value: str) -> str:
@@ -208,7 +216,7 @@ def _bare(value: str) -> str:
     if text.isascii() and not any(mark in text for mark in "$,'%"):  # most numbers are plain
         return text
     try:
-        return str(without_marks(pa.array([text]))[0].as_py())
+        return str(strip_marks(pa.array([text]))[0].as_py())
     except UnicodeEncodeError:
         return text
 
@@ -227,7 +235,7 @@ def _integer(value: object) -> int | None:
         found = int(value) if isinstance(value, int) or value.is_integer() else None
     if found is None or not -(1 << 63) <= found < 1 << 63:
         what = "not a whole number" if found is None else "beyond 64 bits"
-        raise Unfit(f"{described(value)} is {what}; {_RIGHT['integer']}")
+        raise Unfit(f"{describe(value)} is {what}; {_RIGHT['integer']}")
     return found
 
 
@@ -242,7 +250,7 @@ def _boolean(value: object) -> bool | None:
             return None
         if word in _WORDS:
             return _WORDS[word]
-    raise Unfit(f"{described(value)} is neither true nor false; {_RIGHT['boolean']}")
+    raise Unfit(f"{describe(value)} is neither true nor false; {_RIGHT['boolean']}")
 
 
 def _text(value: object) -> str:
@@ -254,14 +262,14 @@ def _text(value: object) -> str:
         return value
     if isinstance(value, int | float):  # as a CSV file would hold it
         return json.dumps(value)
-    raise Unfit(f"{described(value)} is not text; {_RIGHT['text']}")
+    raise Unfit(f"{describe(value)} is not text; {_RIGHT['text']}")
 
 
 def _list(value: object, *, kind: Kind) -> list[str]:
     if isinstance(value, list):
         wrong = [at for at, each in enumerate(value, start=1) if not isinstance(each, str | int | float)]
         if wrong or not value:
-            what = f"item {wrong[0]} of the list is {described(value[wrong[0] - 1])}" if wrong else "an empty list"
+            what = f"item {wrong[0]} of the list is {describe(value[wrong[0] - 1])}" if wrong else "an empty list"
             raise Unfit(f"{what}; {_RIGHT[kind]}")
         return [_text(each) for each in value]
     return _LISTED[kind](_text(value))
@@ -290,6 +298,6 @@ _NATURAL: Mapping[Kind, set[type]] = {
     **dict.fromkeys(("text", "flag", "time", "words", "texts"), _TEXTS),
 }
 _READINGS: Mapping[Kind, tuple[Callable[[pa.Array], ParsedNumbers], str]] = {
-    "flag": (flags, "neither yes nor no"),
-    "time": (times, "not a date or time"),
+    "flag": (parse_flags, "neither yes nor no"),
+    "time": (parse_times, "not a date or time"),
 }

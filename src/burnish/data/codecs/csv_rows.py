@@ -15,7 +15,7 @@ from burnish.data.codecs.decoded import DEFAULT_LIMITS, NAME, DecodedRows, Limit
 from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.open_file import text_body
 from burnish.data.readers.read_delimited import read_delimited
-from burnish.data.readers.scan import Dialect, decoded, records
+from burnish.data.readers.scan import Dialect, decode_lossy, scan_records
 from burnish.errors import DataError
 from burnish.nearest import nearest
 from burnish.spec.values import Rows
@@ -38,13 +38,13 @@ class Csv:
             raise DataError(f"{NAME} is empty")
         header = b"" if names is None else _header(names)
         if names is None:
-            _check_header(decoded(body[: min(_HEAD, body.size)].to_pybytes()), columns)
+            _check_header(decode_lossy(body[: min(_HEAD, body.size)].to_pybytes()), columns)
         else:
             body = pa.py_buffer(header + body.to_pybytes())
         rows, bad = read_delimited(body, name=NAME, dialect=Dialect(header=True))
         if names is not None:
             bad = [replace(row, why=row.why.replace("expected here", f"expected: {', '.join(names)}")) for row in bad]
-        return _decoded(rows, bad, columns, header_lines=header.count(b"\n"))
+        return _decode(rows, bad, columns, header_lines=header.count(b"\n"))
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
         """Write the answers, with a header if the rows had one; `error` is a column if there are any."""
@@ -58,7 +58,7 @@ def _header(names: Sequence[str]) -> bytes:
 
 
 def _check_header(text: str, columns: Sequence[ColumnSpec]) -> None:
-    first = next(records(text, Dialect()), None)
+    first = next(scan_records(text, Dialect()), None)
     found = [field.strip() for field in first.fields] if first and not first.fault else []
     twins = [name for name in dict.fromkeys(found) if name and found.count(name) > 1]
     if twins:
@@ -68,22 +68,22 @@ def _check_header(text: str, columns: Sequence[ColumnSpec]) -> None:
     if found and not set(found) & {spec.name for spec in read_columns(columns)}:
         right = ", ".join(spec.name for spec in columns)
         raise DataError(
-            f"the first line names none of the columns {right}; it is {_shown(found)}. "
+            f"the first line names none of the columns {right}; it is {_show(found)}. "
             "If the rows have no header, `csv_rows` reads them in the order of these columns"
         )
     if found and missing:
         near = {spec.name: nearest(spec.name, found) for spec in missing}
-        there = f"; it has {_shown(found)}"
+        there = f"; it has {_show(found)}"
         hints = {name: f". Did you mean `{close}`?" if close else there for name, close in near.items()}
         raise DataError("\n".join(f"the header has no `{name}`{hint}" for name, hint in hints.items()))
 
 
-def _shown(names: Sequence[str]) -> str:
+def _show(names: Sequence[str]) -> str:
     text = ", ".join(names[:20])
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-def _decoded(rows: Rows, bad: Sequence[BadRow], columns: Sequence[ColumnSpec], *, header_lines: int) -> DecodedRows:
+def _decode(rows: Rows, bad: Sequence[BadRow], columns: Sequence[ColumnSpec], *, header_lines: int) -> DecodedRows:
     good_lines = rows.places.numbers + rows.places.first_lines[0] - header_lines
     bad_lines = np.array([(row.line or 0) - header_lines for row in bad], dtype=np.int64)
     lines = np.sort(np.concatenate([good_lines, bad_lines]))

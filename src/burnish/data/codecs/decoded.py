@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.codecs.columns import ColumnSpec, read_columns
-from burnish.data.codecs.convert import Converted, Unfit, from_values, settled
+from burnish.data.codecs.convert import Converted, Unfit, from_values, settle_missing
 from burnish.data.readers.open_file import text_body
-from burnish.data.readers.scan import decoded, lost_byte
+from burnish.data.readers.scan import decode_lossy, lost_byte
 from burnish.errors import DataError
 from burnish.spec.values import Array
 
@@ -56,7 +56,7 @@ class DecodedRows:
     def refuse_errors(self) -> None:
         """Raise DataError with every bad row, if there is any."""
         if self.errors:
-            raise DataError(refusal(self.errors, num_rows=self.num_rows))
+            raise DataError(explain_errors(self.errors, num_rows=self.num_rows))
 
     def split(self, counts: Sequence[int]) -> "list[DecodedRows]":
         """Cut rows of several payloads apart, by the number of rows of each; errors count from 1 in their own."""
@@ -103,7 +103,7 @@ def assemble(
     columns = read_columns(columns)
     is_good = np.ones(len(origin.positions), dtype=bool)
     for spec, each in zip(columns, converted, strict=True):
-        final = settled(each, spec)
+        final = settle_missing(each, spec)
         arrays.append(final.array)
         is_good[list(final.faults)] = False
         faults.extend((int(origin.positions[at]), spec.name, what) for at, what in final.faults.items())
@@ -114,7 +114,7 @@ def assemble(
     return DecodedRows(table, origin.positions[is_good] + 1, origin.num_rows, errors, named)
 
 
-def refusal(errors: Sequence[RowError], *, num_rows: int) -> str:
+def explain_errors(errors: Sequence[RowError], *, num_rows: int) -> str:
     """Say which rows cannot be used, one line for each thing that is wrong."""
     num_bad = len({error.row for error in errors})
     count = f"{num_bad:,} of {num_rows:,} rows cannot be used" if num_rows > 1 else "the only row cannot be used"
@@ -186,9 +186,9 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-def text_of(payload: bytes) -> str:
+def decode_text(payload: bytes) -> str:
     """Decode the text of a payload without a byte-order mark; refuse what is no UTF-8, with its line."""
-    text = decoded(text_body(pa.py_buffer(payload), name=NAME).to_pybytes())
+    text = decode_lossy(text_body(pa.py_buffer(payload), name=NAME).to_pybytes())
     lost = lost_byte(text)
     if lost is not None:
         line = next(n for n, each in enumerate(text.split("\n"), start=1) if lost_byte(each))

@@ -45,19 +45,19 @@ def parse_example(data: bytes, *, wanted: Collection[str] | None = None) -> dict
 def serialise_example(features: Mapping[str, Feature]) -> bytes:
     """Write a message; features are in the order of their names, so equal features give equal bytes."""
     entries = [
-        length_delimited(1, name.encode()) + length_delimited(2, _serialised(feature, name=name))
+        write_delimited(1, name.encode()) + write_delimited(2, _serialise(feature, name=name))
         for name, feature in sorted(features.items())
     ]
-    return length_delimited(1, b"".join(length_delimited(1, entry) for entry in entries))
+    return write_delimited(1, b"".join(write_delimited(1, entry) for entry in entries))
 
 
 def _messages(data: memoryview, wanted: int) -> list[memoryview]:
-    return [value for number, _, value in fields(data) if number == wanted and isinstance(value, memoryview)]
+    return [value for number, _, value in read_fields(data) if number == wanted and isinstance(value, memoryview)]
 
 
 def _entry(data: memoryview) -> tuple[str, list[memoryview]]:
     name, parts = "", []
-    for number, kind, value in fields(data):
+    for number, kind, value in read_fields(data):
         if kind != LENGTH or not isinstance(value, memoryview):
             continue
         if number == 1:
@@ -78,7 +78,7 @@ def _feature(parts: list[memoryview]) -> Feature:
     kind: FeatureKind | None = None
     values: list[bytes | float | int] = []
     for part in parts:
-        for number, wire_kind, value in fields(part):
+        for number, wire_kind, value in read_fields(part):
             if number not in _KINDS or wire_kind != LENGTH or not isinstance(value, memoryview):
                 continue
             if _KINDS[number] != kind:  # only one of the three can be set, and the last one is
@@ -88,12 +88,12 @@ def _feature(parts: list[memoryview]) -> Feature:
 
 
 def _bytes_values(data: memoryview) -> list[bytes]:
-    return [bytes(value) for number, kind, value in fields(data) if number == 1 and kind == LENGTH]
+    return [bytes(value) for number, kind, value in read_fields(data) if number == 1 and kind == LENGTH]
 
 
 def _float_values(data: memoryview) -> list[float]:
     values: list[float] = []
-    for number, kind, value in fields(data):
+    for number, kind, value in read_fields(data):
         if number == 1 and kind in (LENGTH, FIXED32) and isinstance(value, memoryview):
             if len(value) % 4:
                 raise WireError(f"a list of floats has {len(value)} bytes, which is not a multiple of 4")
@@ -103,17 +103,17 @@ def _float_values(data: memoryview) -> list[float]:
 
 def _int64_values(data: memoryview) -> list[int]:
     values: list[int] = []
-    for number, kind, value in fields(data):
+    for number, kind, value in read_fields(data):
         if number != 1:
             continue
         if kind == VARINT and isinstance(value, int):
             values.append(value)
         elif kind == LENGTH and isinstance(value, memoryview):
-            values.extend(_packed(value))
+            values.extend(_unpack(value))
     return [value - (1 << 64) if value > _MOST else value for value in values]
 
 
-def _packed(data: memoryview) -> list[int]:
+def _unpack(data: memoryview) -> list[int]:
     values, at = [], 0
     while at < len(data):
         value, at = read_varint(data, at)
@@ -128,28 +128,28 @@ _READERS: Mapping[FeatureKind, Callable[[memoryview], Sequence[bytes | float | i
 }
 
 
-def _serialised(feature: Feature, *, name: str) -> bytes:
+def _serialise(feature: Feature, *, name: str) -> bytes:
     if feature.kind is None:
         return b""
     try:
-        return length_delimited(_NUMBERS[feature.kind], _LISTS[feature.kind](feature.values))
+        return write_delimited(_NUMBERS[feature.kind], _LISTS[feature.kind](feature.values))
     except OverflowError as error:
         raise DataError(f"the feature `{name}` holds a number that does not fit: {error}") from error
 
 
 def _bytes_list(values: Collection[bytes]) -> bytes:
-    return b"".join(length_delimited(1, value) for value in values)
+    return b"".join(write_delimited(1, value) for value in values)
 
 
 def _float_list(values: Collection[float]) -> bytes:
-    return length_delimited(1, struct.pack(f"<{len(values)}f", *values)) if values else b""
+    return write_delimited(1, struct.pack(f"<{len(values)}f", *values)) if values else b""
 
 
 def _int64_list(values: Collection[int]) -> bytes:
     beyond = next((value for value in values if not _LEAST <= value <= _MOST), None)
     if beyond is not None:
         raise OverflowError(f"{beyond} takes more than 64 bits")
-    return length_delimited(1, b"".join(map(varint, values))) if values else b""
+    return write_delimited(1, b"".join(map(write_varint, values))) if values else b""
 
 
 _LISTS: Mapping[FeatureKind, Callable[[Any], bytes]] = {
@@ -163,7 +163,7 @@ class WireError(ValueError):
     """Say why bytes are no message."""
 
 
-def fields(data: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
+def read_fields(data: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
     """Read number, wire type and value of each field: an integer or a view of bytes; groups are skipped."""
     at, end = 0, len(data)
     groups: list[int] = []
@@ -192,7 +192,7 @@ def read_varint(data: memoryview, at: int, *, max_bytes: int = _MAX_BYTES) -> tu
     raise WireError("it ends inside a number" if short else "a number has too many bytes")
 
 
-def varint(value: int) -> bytes:
+def write_varint(value: int) -> bytes:
     """Write an integer of 64 bits; a negative one as its two's complement."""
     value &= _WORD
     written = bytearray()
@@ -203,9 +203,9 @@ def varint(value: int) -> bytes:
     return bytes(written)
 
 
-def length_delimited(number: int, content: bytes) -> bytes:
+def write_delimited(number: int, content: bytes) -> bytes:
     """Write a field that holds bytes: a text, a message or packed numbers."""
-    return varint(number << 3 | LENGTH) + varint(len(content)) + content
+    return write_varint(number << 3 | LENGTH) + write_varint(len(content)) + content
 
 
 def _tag(data: memoryview, at: int) -> tuple[int, int, int]:

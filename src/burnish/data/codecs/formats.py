@@ -10,7 +10,7 @@ import pyarrow as pa
 from burnish.data.codecs.columns import ColumnSpec, FormatName
 from burnish.data.codecs.convert import Unfit, from_base64
 from burnish.data.codecs.csv_rows import Csv
-from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, refusal
+from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, explain_errors
 from burnish.data.codecs.example import WireError, parse_example
 from burnish.data.codecs.example_rows import Examples
 from burnish.data.codecs.json_rows import Json, JsonLines, Squad
@@ -56,7 +56,7 @@ def decode(
         hint = _hint(payload, format)
         raise (DataError(f"{error}{hint}") if hint else error) from error
     if rows.errors and not len(rows.table) and (hint := _hint(payload, format)):
-        raise DataError(f"{refusal(rows.errors, num_rows=rows.num_rows)}{hint}")
+        raise DataError(f"{explain_errors(rows.errors, num_rows=rows.num_rows)}{hint}")
     return rows
 
 

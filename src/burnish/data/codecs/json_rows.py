@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from burnish.data.codecs.answers import as_json, as_json_lines
 from burnish.data.codecs.columns import ColumnSpec, cell_names
-from burnish.data.codecs.convert import Unfit, described, unwrapped
-from burnish.data.codecs.decoded import DEFAULT_LIMITS, NAME, DecodedRows, Limits, gather, text_of
+from burnish.data.codecs.convert import Unfit, describe, unwrap
+from burnish.data.codecs.decoded import DEFAULT_LIMITS, NAME, DecodedRows, Limits, decode_text, gather
 from burnish.data.codecs.example_rows import example_row
 from burnish.data.readers.read_json import parse_json
-from burnish.data.readers.read_squad import Misshapen, questions_of
+from burnish.data.readers.read_squad import Misshapen, find_questions
 from burnish.errors import DataError
 
 _ENVELOPE = "instances"
@@ -35,13 +35,13 @@ class Json:
 
     def read(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> Sequence[Any]:
         """Parse a document into its rows, of which nothing is known yet."""
-        rows = _rows(parse_document(text_of(payload)), columns)
+        rows = _rows(parse_document(decode_text(payload)), columns)
         limits.check_rows(len(rows))
         return rows
 
     def gather(self, rows: Sequence[Any], columns: Sequence[ColumnSpec]) -> DecodedRows:
         """Put parsed rows, also those of several documents, into columns."""
-        return gather(rows, columns, read=partial(_listed if self.are_lists else _named, columns=columns))
+        return gather(rows, columns, read=partial(_read_listed if self.are_lists else _read_named, columns=columns))
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
         """Write {"predictions": [...]}, an answer or an error for each row."""
@@ -55,10 +55,10 @@ class JsonLines:
     def decode(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> DecodedRows:
         """Read the row of each line."""
         limits.check_rows(payload.count(b"\n"), what="lines")
-        texts = text_of(payload).split("\n")
+        texts = decode_text(payload).split("\n")
         lines = [line for line, text in enumerate(texts, start=1) if text.strip()]
         return gather(
-            [_one(texts[line - 1]) for line in lines], columns, read=partial(_named, columns=columns), lines=lines
+            [_one(texts[line - 1]) for line in lines], columns, read=partial(_read_named, columns=columns), lines=lines
         )
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
@@ -106,31 +106,31 @@ def _rows(document: Any, columns: Sequence[ColumnSpec]) -> Sequence[Any]:
     if isinstance(document, list):
         return document
     if not isinstance(document, dict | _Broken):
-        raise DataError(f"the payload is {described(document)}, where a list of rows is expected")
+        raise DataError(f"the payload is {describe(document)}, where a list of rows is expected")
     names = {spec.name for spec in columns}
     if isinstance(document, _Broken) or _ENVELOPE not in document or _ENVELOPE in names:
         return [document]
     instances = document[_ENVELOPE]
     if not isinstance(instances, list):
-        raise DataError(f"`{_ENVELOPE}` is {_shown(instances)}, where a list of rows is expected")
+        raise DataError(f"`{_ENVELOPE}` is {_show(instances)}, where a list of rows is expected")
     return instances
 
 
-def _named(row: Any, names: Sequence[str], *, columns: Sequence[ColumnSpec]) -> Mapping[str, Any]:
+def _read_named(row: Any, names: Sequence[str], *, columns: Sequence[ColumnSpec]) -> Mapping[str, Any]:
     if isinstance(row, dict):
         return _from_object(row, names)
     if isinstance(row, str | int | float) and len(names) == 1:
         return {names[0]: row}
     if isinstance(row, list | _Broken):
-        return _listed(row, names, columns=columns)
-    raise Unfit(f'is {_shown(row)}, where an object like {{"{names[0]}": …}} is expected')
+        return _read_listed(row, names, columns=columns)
+    raise Unfit(f'is {_show(row)}, where an object like {{"{names[0]}": …}} is expected')
 
 
-def _listed(row: Any, _names: Sequence[str], *, columns: Sequence[ColumnSpec]) -> Mapping[str, Any]:
+def _read_listed(row: Any, _names: Sequence[str], *, columns: Sequence[ColumnSpec]) -> Mapping[str, Any]:
     if isinstance(row, _Broken):
         raise Unfit(row.why)
     if not isinstance(row, list):
-        raise Unfit(f"is {_shown(row)}, where a list of values in the order of the columns is expected")
+        raise Unfit(f"is {_show(row)}, where a list of values in the order of the columns is expected")
     cells = cell_names(columns)
     if len(row) != len(cells):
         raise Unfit(f"has {len(row)} value{'s' * (len(row) != 1)} where {len(cells)} are expected: {', '.join(cells)}")
@@ -139,7 +139,7 @@ def _listed(row: Any, _names: Sequence[str], *, columns: Sequence[ColumnSpec]) -
 
 def _from_object(row: dict[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
     if set(row) == {"b64"} and "b64" not in names:
-        data = unwrapped(row)
+        data = unwrap(row)
         assert isinstance(data, bytes | dict)
         if isinstance(data, bytes):
             return example_row(data, names)
@@ -153,8 +153,8 @@ def _sound(row: dict[str, Any]) -> Mapping[str, Any]:
     return row
 
 
-def _shown(value: Any) -> str:
-    return "null" if value is None else described(value)
+def _show(value: Any) -> str:
+    return "null" if value is None else describe(value)
 
 
 @dataclass(frozen=True)
@@ -163,21 +163,21 @@ class Squad:
 
     def decode(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> DecodedRows:
         """Read all questions."""
-        found = list(questions_of(parse_document(text_of(payload)), name=NAME))
+        found = list(find_questions(parse_document(decode_text(payload)), name=NAME))
         limits.check_rows(len(found))
         return gather(found, columns, read=_question)
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
         """Write {id: answer}; a question that was bad has none."""
-        return _written(_by_id(rows, answers, answers["predicted"].to_pylist()))
+        return _write_document(_by_id(rows, answers, answers["predicted"].to_pylist()))
 
     def beside(self, rows: DecodedRows, answers: pa.Table) -> Mapping[str, bytes]:
         """Write the next best answers and, where a question may be open, the odds that it is, as files of their own."""
         files: dict[str, bytes] = {}
         if "n_best" in answers.column_names:
-            files["nbest_predictions.json"] = _written(_by_id(rows, answers, _n_best(answers)))
+            files["nbest_predictions.json"] = _write_document(_by_id(rows, answers, _n_best(answers)))
         if "null_odds" in answers.column_names:
-            files["null_odds.json"] = _written(_by_id(rows, answers, answers["null_odds"].to_pylist()))
+            files["null_odds.json"] = _write_document(_by_id(rows, answers, answers["null_odds"].to_pylist()))
         return files
 
 
@@ -210,5 +210,5 @@ def _with_open(entries: list[dict[str, Any]], share: float | None) -> list[dict[
     return sorted([*entries, {"text": "", "probability": share}], key=lambda entry: -entry["probability"])
 
 
-def _written(value: Mapping[str, Any]) -> bytes:
+def _write_document(value: Mapping[str, Any]) -> bytes:
     return (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode()

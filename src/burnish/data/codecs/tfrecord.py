@@ -34,7 +34,7 @@ def write_records(stream: BinaryIO, records: Iterable[bytes]) -> int:
     count = 0
     for data in records:
         length = struct.pack("<Q", len(data))
-        stream.write(length + _SUM.pack(masked_crc32c(length)) + data + _SUM.pack(masked_crc32c(data)))
+        stream.write(length + _SUM.pack(mask_crc32c(length)) + data + _SUM.pack(mask_crc32c(data)))
         count += 1
     return count
 
@@ -46,7 +46,7 @@ def read_records(stream: BinaryIO, *, name: str, max_bytes: int = MAX_RECORD_BYT
         length, checksum = _HEAD.unpack(head) if len(head) == _HEAD.size else (0, None)
         if checksum is None:
             raise DataError(f"{name} record {number} is cut short: {len(head)} bytes of its head are there")
-        if checksum != masked_crc32c(head[:8]):
+        if checksum != mask_crc32c(head[:8]):
             raise DataError(
                 f"{name} record {number} is damaged, or this is not a TFRecord file: its length fails its checksum"
             )
@@ -58,7 +58,7 @@ def read_records(stream: BinaryIO, *, name: str, max_bytes: int = MAX_RECORD_BYT
 
 def is_tfrecord(start: bytes) -> bool:
     """Tell whether bytes begin with a length and its checksum."""
-    return len(start) >= _HEAD.size and _HEAD.unpack_from(start)[1] == masked_crc32c(start[:8])
+    return len(start) >= _HEAD.size and _HEAD.unpack_from(start)[1] == mask_crc32c(start[:8])
 
 
 def _body(stream: BinaryIO, length: int, *, place: str) -> Record:
@@ -66,7 +66,7 @@ def _body(stream: BinaryIO, length: int, *, place: str) -> Record:
     checksum = _read(stream, _SUM.size)
     if len(data) < length or len(checksum) < _SUM.size:
         raise DataError(f"{place} is cut short: {len(data):,} of {length:,} bytes are there")
-    return Record(data, _SUM.unpack(checksum)[0] == masked_crc32c(data))
+    return Record(data, _SUM.unpack(checksum)[0] == mask_crc32c(data))
 
 
 def _read(stream: BinaryIO, size: int) -> bytes:
@@ -97,7 +97,7 @@ def crc32c(data: bytes) -> int:
     return _in_lanes(data) if len(data) >= _SHORT else _byte_by_byte(data)
 
 
-def masked_crc32c(data: bytes) -> int:
+def mask_crc32c(data: bytes) -> int:
     """Compute the checksum as TFRecord stores it, so that a record of records does not look like its own checksum."""
     crc = crc32c(data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & _ALL
@@ -125,10 +125,10 @@ def _in_lanes(data: bytes) -> int:
     registers = np.concatenate([np.zeros(num_lanes, dtype=np.uint32), _BITS])
     for column in lanes.T.copy():
         registers = _TABLE_WORDS[(registers ^ column) & 0xFF] ^ (registers >> np.uint32(8))
-    return _joined(registers[:num_lanes].tolist(), shifted=registers[num_lanes:]) ^ _ALL
+    return _join_lanes(registers[:num_lanes].tolist(), shifted=registers[num_lanes:]) ^ _ALL
 
 
-def _joined(checksums: list[int], *, shifted: _Words) -> int:
+def _join_lanes(checksums: list[int], *, shifted: _Words) -> int:
     crc = 0
     for checksum in checksums:
         moved = np.bitwise_xor.reduce(shifted[(crc & _BITS) != 0], initial=np.uint32(0))

@@ -26,19 +26,19 @@ PERIODS: Mapping[str, float] = {"hour": 24.0, "weekday": 7.0, "day": 31.0, "mont
 """The parts of a time that come round again, and after how many."""
 
 
-def seconds_of(texts: pa.Array, *, day_first: bool = False) -> "Array":
+def parse_seconds(texts: pa.Array, *, day_first: bool = False) -> "Array":
     """Parse seconds since 1970 from `2024-03-01 18:30[:00][Z]`, `3/1/2024 6:30 PM` or `1.3.2024`; else nan."""
     total = np.full(len(texts), np.nan)
     for form in (*_FORMS, _DAY_FIRST if day_first else _MONTH_FIRST):
         found = pc.extract_regex(texts, pattern=form)
-        total = np.where(np.isnan(total), _composed(found), total)
+        total = np.where(np.isnan(total), _compose(found), total)
     return total
 
 
 def slash_order(texts: pa.Array) -> Literal["day", "month", "unknown"] | None:
     """Tell what comes first in dates such as 31/12/2024: none says so if all could be either; None without any."""
     is_day, is_month = (
-        np.isfinite(_composed(pc.extract_regex(texts, pattern=form))) for form in (_DAY_FIRST, _MONTH_FIRST)
+        np.isfinite(_compose(pc.extract_regex(texts, pattern=form))) for form in (_DAY_FIRST, _MONTH_FIRST)
     )
     if not (is_day | is_month).any():
         return None
@@ -47,12 +47,12 @@ def slash_order(texts: pa.Array) -> Literal["day", "month", "unknown"] | None:
     return "day" if (is_day & ~is_month).any() else "month"
 
 
-def part(seconds: "Array", name: str) -> "Array":
+def take_part(seconds: "Array", name: str) -> "Array":
     """Take a part out of times: year, month, day, weekday (Monday is 0), hour, minute, day_of_year, elapsed days."""
     return np.asarray(np.where(np.isnan(seconds), np.nan, _PARTS[name](np.nan_to_num(seconds))))
 
 
-def _composed(found: pa.StructArray) -> "Array":
+def _compose(found: pa.StructArray) -> "Array":
     if found.null_count == len(found):
         return np.full(len(found), np.nan)
     year, month, day = (_field(found, name) for name in ("year", "month", "day"))

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.columns.datetimes import part
-from burnish.data.columns.expression import PARTS, Expression, column_of, is_text
+from burnish.data.columns.datetimes import take_part
+from burnish.data.columns.expression import PARTS, Expression, find_column, is_text
 from burnish.spec.values import Array
 
 
@@ -77,13 +77,13 @@ class _Evaluation:
         self._columns = columns
 
     def value(self, node: ast.expr) -> "Array":
-        name = column_of(node)
+        name = find_column(node)
         if name is not None:
             return self._columns.number(name)
         if isinstance(node, ast.Constant):
             return np.full(len(self._columns), _number(node.value))
         if isinstance(node, ast.BinOp):
-            return _finite(_BINARY[type(node.op)](self.value(node.left), self.value(node.right)))
+            return _keep_finite(_BINARY[type(node.op)](self.value(node.left), self.value(node.right)))
         if isinstance(node, ast.UnaryOp):
             return self._unary(node)
         if isinstance(node, ast.Compare):
@@ -91,7 +91,7 @@ class _Evaluation:
         if isinstance(node, ast.BoolOp):
             return self._joined(node)
         if isinstance(node, ast.IfExp):
-            return _chosen(*(self.value(each) for each in (node.test, node.body, node.orelse)))
+            return _choose(*(self.value(each) for each in (node.test, node.body, node.orelse)))
         assert isinstance(node, ast.Call)  # nothing else passes the parser
         assert isinstance(node.func, ast.Name)
         return self._called(node.func.id, node.args)
@@ -99,20 +99,20 @@ class _Evaluation:
     def _unary(self, node: ast.UnaryOp) -> "Array":
         value = self.value(node.operand)
         if isinstance(node.op, ast.Not):
-            return _where_known((value == 0).astype(np.float64), value)
+            return _keep_known((value == 0).astype(np.float64), value)
         return -value if isinstance(node.op, ast.USub) else value
 
     def _joined(self, node: ast.BoolOp) -> "Array":
         values = [self.value(each) for each in node.values]
         truths = np.stack(values) != 0
         joined = truths.all(axis=0) if isinstance(node.op, ast.And) else truths.any(axis=0)
-        return _where_known(joined.astype(np.float64), *values)
+        return _keep_known(joined.astype(np.float64), *values)
 
     def _compared(self, node: ast.Compare) -> "Array":
         sides = [node.left, *node.comparators]
         steps = zip(node.ops, sides, sides[1:], strict=False)
         results = [self._comparison(each, left, right) for each, left, right in steps]
-        return _where_known(np.asarray(np.stack(results).all(axis=0), np.float64), *results)
+        return _keep_known(np.asarray(np.stack(results).all(axis=0), np.float64), *results)
 
     def _comparison(self, operation: ast.cmpop, left: ast.expr, right: ast.expr) -> "Array":
         if isinstance(operation, ast.In | ast.NotIn):
@@ -128,24 +128,24 @@ class _Evaluation:
                 ast.Gt: "greater",
                 ast.GtE: "greater_equal",
             }
-            return _known_text(pc.call_function(names[type(operation)], [first, second]), first, second)
+            return _mark_unknown(pc.call_function(names[type(operation)], [first, second]), first, second)
         first, second = self.value(left), self.value(right)
-        return _where_known(_COMPARE[type(operation)](first, second).astype(np.float64), first, second)
+        return _keep_known(_COMPARE[type(operation)](first, second).astype(np.float64), first, second)
 
     def _within(self, left: ast.expr, right: ast.expr) -> "Array":
         assert isinstance(right, ast.Tuple | ast.List)
         wanted = [each.value for each in right.elts if isinstance(each, ast.Constant)]
         if is_text(left) or any(isinstance(each, str) for each in wanted):
             text = self._text(left)
-            found = pc.is_in(text, value_set=pa.array(list(map(_written, wanted)), pa.string()))
-            return _known_text(found, text)
+            found = pc.is_in(text, value_set=pa.array(list(map(_write, wanted)), pa.string()))
+            return _mark_unknown(found, text)
         value = self.value(left)
-        return _where_known(np.isin(value, [_number(each) for each in wanted]).astype(np.float64), value)
+        return _keep_known(np.isin(value, [_number(each) for each in wanted]).astype(np.float64), value)
 
     def _text(self, node: ast.expr) -> pa.Array:
         if isinstance(node, ast.Constant):
-            return pa.array([_written(node.value)]).take(pa.array(np.zeros(len(self._columns), np.int64)))
-        name = column_of(node)
+            return pa.array([_write(node.value)]).take(pa.array(np.zeros(len(self._columns), np.int64)))
+        name = find_column(node)
         if name is not None:
             return self._columns.text(name)
         if isinstance(node, ast.Call) and is_text(node):
@@ -154,16 +154,16 @@ class _Evaluation:
 
     def _called(self, name: str, arguments: Sequence[ast.expr]) -> "Array":
         if name in PARTS:
-            return part(self._columns.time(column_of(arguments[0]) or ""), PARTS[name])
+            return take_part(self._columns.time(find_column(arguments[0]) or ""), PARTS[name])
         if name == "length":
             sizes = pc.utf8_length(self._text(arguments[0])).cast(pa.float64())
             return np.asarray(sizes.to_numpy(zero_copy_only=False))
         if name == "is_missing":
             return self._missing(arguments[0])
-        return _finite(_function(name, [self.value(each) for each in arguments]))
+        return _keep_finite(_function(name, [self.value(each) for each in arguments]))
 
     def _missing(self, node: ast.expr) -> "Array":
-        column = column_of(node)
+        column = find_column(node)
         if column is None:
             return np.isnan(self.value(node)).astype(np.float64)
         return np.asarray(self._columns.text(column).is_null().to_numpy(zero_copy_only=False)).astype(np.float64)
@@ -177,27 +177,27 @@ def _function(name: str, values: "Sequence[Array]") -> "Array":
     if name == "fill":
         return np.where(np.isnan(values[0]), values[1], values[0])
     if name == "if_":
-        return _chosen(values[0], values[1], values[2])
+        return _choose(values[0], values[1], values[2])
     return _PLAIN[name](values[0])
 
 
-def _chosen(test: "Array", yes: "Array", no: "Array") -> "Array":
-    return _where_known(np.where(test != 0, yes, no), test)
+def _choose(test: "Array", yes: "Array", no: "Array") -> "Array":
+    return _keep_known(np.where(test != 0, yes, no), test)
 
 
-def _where_known(result: "Array", *operands: "Array") -> "Array":
+def _keep_known(result: "Array", *operands: "Array") -> "Array":
     unknown = np.isnan(operands[0])
     for each in operands[1:]:
         unknown = unknown | np.isnan(each)
     return np.where(unknown, np.nan, result)
 
 
-def _finite(values: "Array") -> "Array":
+def _keep_finite(values: "Array") -> "Array":
     """Call what is no finite number missing at once: a division by zero must not come back as a comparison."""
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def _known_text(found: pa.Array, *texts: pa.Array) -> "Array":
+def _mark_unknown(found: pa.Array, *texts: pa.Array) -> "Array":
     values = np.asarray(pc.fill_null(found, False).to_numpy(zero_copy_only=False)).astype(np.float64)
     for text in texts:
         values = np.where(text.is_null().to_numpy(zero_copy_only=False), np.nan, values)
@@ -212,7 +212,7 @@ def _number(value: object) -> float:
         return float("nan")
 
 
-def _written(value: object) -> str:
+def _write(value: object) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value)

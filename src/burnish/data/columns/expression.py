@@ -64,7 +64,7 @@ def parse(text: str) -> Expression:
     return Expression(text, tree, tuple(dict.fromkeys(_columns(tree))))
 
 
-def column_of(node: ast.expr) -> str | None:
+def find_column(node: ast.expr) -> str | None:
     """Find the column that a node names, if it names one: `fare`, or `col("marital-status")`."""
     if isinstance(node, ast.Name):
         return node.id
@@ -86,7 +86,7 @@ def _check(node: ast.AST, text: str, *, depth: int) -> None:
         raise ValueError(f"is nested more than {_DEEPEST} deep{_place(node, text)}")
     if not isinstance(node, _NODES):
         raise ValueError(
-            f"may hold arithmetic, comparisons and functions of columns, not {_called(node)}{_place(node, text)}"
+            f"may hold arithmetic, comparisons and functions of columns, not {_name_node(node)}{_place(node, text)}"
         )
     if isinstance(node, ast.Call):
         _check_call(node, text)
@@ -115,7 +115,7 @@ def _check_call(node: ast.Call, text: str) -> None:
     is_quoted = isinstance(node.args[0], ast.Constant) and isinstance(node.args[0].value, str)
     if name == "col" and not is_quoted:
         raise ValueError(f'`col` takes the name of a column in quotes, like col("zip code"){_place(node, text)}')
-    if name in (*PARTS, "lower", "length") and column_of(node.args[0]) is None:
+    if name in (*PARTS, "lower", "length") and find_column(node.args[0]) is None:
         raise ValueError(f"`{name}` takes a column{_place(node, text)}")
 
 
@@ -127,11 +127,11 @@ def _operands(node: ast.AST) -> list[ast.AST]:
 
 
 def _columns(node: ast.AST) -> list[str]:
-    name = column_of(node) if isinstance(node, ast.expr) else None
+    name = find_column(node) if isinstance(node, ast.expr) else None
     return [name] if name is not None else [found for child in _operands(node) for found in _columns(child)]
 
 
-def _called(node: ast.AST) -> str:
+def _name_node(node: ast.AST) -> str:
     return {
         "Attribute": "a dot",
         "Subscript": "an index in brackets",

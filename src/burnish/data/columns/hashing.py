@@ -18,7 +18,7 @@ _LONGEST = 256
 
 def hash_texts(values: pa.Array) -> "Array":
     """Compute the 64-bit FNV-1a hash of each text's UTF-8 bytes; a null hashes as the empty text."""
-    data, starts, lengths = _bytes(_shortened(values))
+    data, starts, lengths = _bytes(_shorten(values))
     hashes = np.full(len(values), _START)
     order = np.argsort(-lengths, kind="stable")
     starts, lengths = starts[order], lengths[order]
@@ -30,27 +30,27 @@ def hash_texts(values: pa.Array) -> "Array":
     return hashes
 
 
-def combine(parts: Sequence["Array"]) -> "Array":
+def combine_hashes(parts: Sequence["Array"]) -> "Array":
     """Mix the hashes of several columns into one a row; the order of the columns matters."""
     total = np.zeros_like(parts[0], dtype=np.uint64)
     for part in parts:
-        total = _mixed(total * _PRIME + part.astype(np.uint64))
+        total = _mix(total * _PRIME + part.astype(np.uint64))
     return total
 
 
-def bucket(hashes: "Array", size: int) -> "Array":
+def assign_buckets(hashes: "Array", size: int) -> "Array":
     """Map each hash to one of `size` numbers from 0."""
-    return np.asarray((_mixed(hashes) % np.uint64(size)).astype(np.int64))
+    return np.asarray((_mix(hashes) % np.uint64(size)).astype(np.int64))
 
 
-def _mixed(values: "Array") -> "Array":
+def _mix(values: "Array") -> "Array":
     """Spread every bit over all others, so that a remainder depends on the whole hash."""
     values = (values ^ (values >> _SHIFT)) * _MIX_1
     values = (values ^ (values >> _SHIFT)) * _MIX_2
     return np.asarray(values ^ (values >> _SHIFT))
 
 
-def _shortened(values: pa.Array) -> pa.Array:
+def _shorten(values: pa.Array) -> pa.Array:
     sizes = pa.compute.binary_length(values)
     if not pa.compute.any(pa.compute.greater(sizes, _LONGEST)).as_py():
         return values

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.columns.datetimes import seconds_of
+from burnish.data.columns.datetimes import parse_seconds
 from burnish.errors import DataError
 from burnish.spec.values import Array
 
@@ -68,9 +68,9 @@ class ParsedNumbers:
         return bool(num_wrong <= forgiven * (num_wrong + np.count_nonzero(~np.isnan(self.values))))
 
 
-def words(column: pa.ChunkedArray | pa.Array) -> Words:
+def parse_words(column: pa.ChunkedArray | pa.Array) -> Words:
     """Read a column as text: trimmed, and a whole number is written without a point, however it came."""
-    encoded = _encoded(column)
+    encoded = _encode(column)
     texts = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
     texts = pc.if_else(_is_missing(texts), pa.scalar(None, pa.string()), texts)
     texts = pc.replace_substring_regex(texts, pattern=_WHOLE, replacement=r"\1")
@@ -79,7 +79,7 @@ def words(column: pa.ChunkedArray | pa.Array) -> Words:
     return Words(np.where(absent[codes], np.int32(-1), codes), texts)
 
 
-def same_words(texts: pa.Array) -> pa.Array:
+def unify_words(texts: pa.Array) -> pa.Array:
     """Write a number as 7.5 and a flag as true, as JSON does: a file may have 7.50 and True; 007 is no number here."""
     lower = pc.utf8_lower(texts)
     numbers = pc.if_else(pc.match_substring_regex(texts, _PLAIN_NUMBER), texts, pa.scalar(None, pa.string()))
@@ -87,25 +87,27 @@ def same_words(texts: pa.Array) -> pa.Array:
     return pc.coalesce(_texts(numbers.cast(pa.float64())), words)
 
 
-def flags(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
+def parse_flags(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
     """Read a column of yes and no as 1 and 0."""
-    read = words(column)
+    read = parse_words(column)
     lowered = pc.utf8_lower(read.values)
-    yes, no = (_filled(pc.is_in(lowered, value_set=pa.array(names))) for names in (TRUE, FALSE))
+    yes, no = (_fill_mask(pc.is_in(lowered, value_set=pa.array(names))) for names in (TRUE, FALSE))
     values = read.lookup(np.where(yes, 1.0, np.where(no, 0.0, np.nan)), missing=-1)
     return ParsedNumbers(np.where(read.codes < 0, np.nan, values), (read.codes >= 0) & np.isnan(values))
 
 
-def numbers(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
+def parse_numbers(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
     """Read a column as numbers."""
     if isinstance(column, pa.ChunkedArray) and column.num_chunks > 1 and pa.types.is_string(column.type):
-        return _joined([numbers(chunk) for chunk in column.chunks])  # or all of its text would be copied at once
+        return _join_parsed(
+            [parse_numbers(chunk) for chunk in column.chunks]
+        )  # or all of its text would be copied at once
     whole = _whole(column)
     kind = whole.type
     if pa.types.is_null(kind):
         return ParsedNumbers(np.full(len(whole), np.nan), np.zeros(len(whole), bool))
     if pa.types.is_temporal(kind):
-        return times(whole)
+        return parse_times(whole)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         return _plain_numbers(whole) or _odd_numbers(whole)
     _refuse_nested(kind)
@@ -113,21 +115,21 @@ def numbers(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
     return ParsedNumbers(_floats(values), np.zeros(len(whole), bool))
 
 
-def times(column: pa.ChunkedArray | pa.Array, *, day_first: bool = False) -> ParsedNumbers:
+def parse_times(column: pa.ChunkedArray | pa.Array, *, day_first: bool = False) -> ParsedNumbers:
     """Read a column as seconds since 1970, in UTC; numbers are such seconds already, or milliseconds if huge."""
     whole = _whole(column)
     if pa.types.is_date(whole.type) or pa.types.is_timestamp(whole.type):
         stamps = pc.cast(whole.cast(pa.timestamp("us", getattr(whole.type, "tz", None)), safe=False), pa.int64())
         return ParsedNumbers(_floats(pc.cast(stamps, pa.float64(), safe=False)) / 1e6, np.zeros(len(whole), bool))
     if not (pa.types.is_string(whole.type) or pa.types.is_large_string(whole.type)):
-        read = numbers(whole) if not pa.types.is_temporal(whole.type) else None
+        read = parse_numbers(whole) if not pa.types.is_temporal(whole.type) else None
         if read is None:
             raise DataError(f"a column holds {whole.type}; a date or a time stamp is needed")
         return ParsedNumbers(_as_seconds(read.values), read.is_wrong)
     read = _odd_numbers(whole)
-    encoded = _encoded(whole)
+    encoded = _encode(whole)
     texts = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
-    stamps = np.append(seconds_of(texts, day_first=day_first), np.nan)[_codes(encoded)]
+    stamps = np.append(parse_seconds(texts, day_first=day_first), np.nan)[_codes(encoded)]
     values = np.where(np.isnan(stamps), _as_seconds(read.values), stamps)
     return ParsedNumbers(values, read.is_wrong & np.isnan(stamps))
 
@@ -138,7 +140,7 @@ def describe_cell(column: pa.ChunkedArray | pa.Array, row: int) -> str:
     return text if len(text) <= 60 else text[:59] + "…"
 
 
-def _joined(parts: Sequence[ParsedNumbers]) -> ParsedNumbers:
+def _join_parsed(parts: Sequence[ParsedNumbers]) -> ParsedNumbers:
     return ParsedNumbers(
         np.concatenate([part.values for part in parts]), np.concatenate([part.is_wrong for part in parts])
     )
@@ -160,10 +162,10 @@ def _plain_numbers(texts: pa.Array) -> ParsedNumbers | None:
 
 
 def _odd_numbers(texts: pa.Array) -> ParsedNumbers:
-    encoded = _encoded(texts)
+    encoded = _encode(texts)
     distinct = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
-    missing = np.append(_filled(_is_missing(distinct)), True)
-    distinct = without_marks(distinct)
+    missing = np.append(_fill_mask(_is_missing(distinct)), True)
+    distinct = strip_marks(distinct)
     fits = pc.or_(pc.match_substring_regex(distinct, _NUMBER), pc.match_substring_regex(distinct, _INFINITE))
     unsigned = pc.replace_substring_regex(pc.utf8_lower(distinct), pattern=r"^\+", replacement="")
     parsed = pc.cast(pc.if_else(fits, unsigned, pa.scalar(None, pa.string())), pa.float64())
@@ -176,7 +178,7 @@ def _is_missing(texts: pa.Array) -> pa.Array:
     return pc.is_in(pc.utf8_lower(texts), value_set=pa.array(MISSING))
 
 
-def _filled(mask: pa.Array) -> "Array":
+def _fill_mask(mask: pa.Array) -> "Array":
     return np.asarray(pc.fill_null(mask, False).to_numpy(zero_copy_only=False))
 
 
@@ -194,7 +196,7 @@ def _whole(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return whole.dictionary_decode() if pa.types.is_dictionary(whole.type) else whole
 
 
-def _encoded(column: pa.ChunkedArray | pa.Array) -> pa.DictionaryArray:
+def _encode(column: pa.ChunkedArray | pa.Array) -> pa.DictionaryArray:
     whole = _whole(column)
     _refuse_nested(whole.type)
     return (whole.cast(pa.string()) if pa.types.is_null(whole.type) else whole).dictionary_encode()
@@ -235,10 +237,10 @@ def _pattern(groups: str, mark: str) -> str:
 _WITH_POINT, _WITH_COMMA = _pattern(_POINT_GROUPS, r"\."), _pattern(_COMMA_GROUPS, ",")
 
 
-def without_marks(texts: pa.Array) -> pa.Array:
+def strip_marks(texts: pa.Array) -> pa.Array:
     """Write a number like $1,234.50 or 12 % as 1234.50 or 12; every other text stays as it is."""
     is_number = pc.match_substring_regex(texts, _WITH_POINT)
-    return _rewritten(texts, is_number, _bare)
+    return _rewrite(texts, is_number, _bare)
 
 
 def is_with_comma(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
@@ -248,7 +250,7 @@ def is_with_comma(texts: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArr
 
 def comma_to_point(texts: pa.Array) -> pa.Array:
     """Write a number like 1.234,50 as 1234.50, its unit kept; every other text stays as it is."""
-    return _rewritten(texts, is_with_comma(texts), _pointed)
+    return _rewrite(texts, is_with_comma(texts), _write_points)
 
 
 def _bare(texts: pa.Array) -> pa.Array:
@@ -256,7 +258,7 @@ def _bare(texts: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(without_unit, pattern=rf"[{_POINT_GROUPS}\s]", replacement="")
 
 
-def _pointed(texts: pa.Array) -> pa.Array:
+def _write_points(texts: pa.Array) -> pa.Array:
     pointed = pc.replace_substring(
         pc.replace_substring(texts, pattern=".", replacement=""), pattern=",", replacement="."
     )
@@ -265,23 +267,23 @@ def _pointed(texts: pa.Array) -> pa.Array:
     return pc.replace_substring_regex(pointed, pattern=_GAP, replacement=r"\1\2")
 
 
-def _rewritten(texts: pa.Array, mask: pa.Array, rewrite: Callable[[pa.Array], pa.Array]) -> pa.Array:
+def _rewrite(texts: pa.Array, mask: pa.Array, rewrite: Callable[[pa.Array], pa.Array]) -> pa.Array:
     """Rewrite the texts where the mask is true, and look at no other: prose is long, and holds no number."""
     chosen = texts.filter(mask)
     return pc.replace_with_mask(texts, pc.fill_null(mask, False), rewrite(chosen)) if len(chosen) else texts
 
 
-def with_points(table: pa.Table, *, name: str) -> pa.Table:
+def write_points(table: pa.Table, *, name: str) -> pa.Table:
     """Write numbers with a decimal comma, in columns of text, with a point; refuse a column that has both."""
     for index, field in enumerate(table.schema):
         if pa.types.is_string(field.type):
             column = table.column(index)
             _refuse_both(column, where=f"{name}: the column `{field.name}`")
-            table = table.set_column(index, field.name, _points(column))
+            table = table.set_column(index, field.name, _point_column(column))
     return table
 
 
-def decimal_of(table: pa.Table, *, delimiter: str) -> Decimal:
+def find_decimal(table: pa.Table, *, delimiter: str) -> Decimal:
     """Tell the decimal mark of a table of text: a comma if some column needs one, and none a point.
 
     1,234 alone may mean either; between semicolons, which stand in for commas in countries that need those for their
@@ -292,7 +294,7 @@ def decimal_of(table: pa.Table, *, delimiter: str) -> Decimal:
     return "," if is_comma and "." not in found else "."
 
 
-def _points(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _point_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([comma_to_point(chunk) for chunk in column.chunks], type=column.type)
 
 
@@ -301,7 +303,7 @@ def _refuse_both(column: pa.ChunkedArray, *, where: str) -> None:
     pointed = column.filter(pc.match_substring_regex(column, _POINTED))
     has_comma_form = is_with_comma(pointed)
     decimals, groups = pointed.filter(pc.invert(has_comma_form)), pointed.filter(has_comma_form)
-    if len(decimals) and len(groups) and numbers(_points(column)).fits():
+    if len(decimals) and len(groups) and parse_numbers(_point_column(column)).fits():
         raise DataError(
             f"{where} holds {decimals[0].as_py()!r} with a decimal point and {groups[0].as_py()!r}, which is "
             f"{comma_to_point(pa.array([groups[0].as_py()]))[0].as_py()} with data.decimal: ','; "
@@ -311,7 +313,7 @@ def _refuse_both(column: pa.ChunkedArray, *, where: str) -> None:
 
 def _mark(column: pa.ChunkedArray) -> str:
     """Tell which mark the numbers of a column need: a comma, a point, either, or none."""
-    with_point, with_comma = numbers(column), numbers(_points(column))
+    with_point, with_comma = parse_numbers(column), parse_numbers(_point_column(column))
     has_comma_form = is_with_comma(column)
     needs_point = pc.and_(pc.match_substring_regex(column, _POINTED), pc.invert(has_comma_form))
     if with_point.fits():

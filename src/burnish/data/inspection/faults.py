@@ -106,11 +106,11 @@ def judge(
 def _refusal(bad: Sequence[BadRow], *, total: int, split: str, share: float) -> str:
     count = f"{len(bad):,} of {total:,} rows" if total > 1 else "the only row"
     return "\n".join(
-        [f"{count} of {_called(split)} cannot be used", *_listed(bad), *_way_out(bad, total, split, share)]
+        [f"{count} of {_name_split(split)} cannot be used", *_list_causes(bad), *_way_out(bad, total, split, share)]
     )
 
 
-def _called(split: str) -> str:
+def _name_split(split: str) -> str:
     return f"the {split} split" if split in _SPLITS else split
 
 
@@ -134,15 +134,15 @@ def _too_many(bad: Sequence[BadRow], *, total: int, share: float, split: str, qu
     written = f"; all of them are in {quarantine}" if quarantine else ""
     return "\n".join(
         [
-            f"{len(bad):,} of {total:,} rows of {_called(split)} cannot be used: {len(bad) / total:.2%}, "
+            f"{len(bad):,} of {total:,} rows of {_name_split(split)} cannot be used: {len(bad) / total:.2%}, "
             f"but data.max_bad_share allows {share:.2%}",
-            *_listed(bad),
+            *_list_causes(bad),
             f"Fix them, or raise data.max_bad_share if you can do without them{written}.",
         ]
     )
 
 
-def _listed(bad: Sequence[BadRow]) -> list[str]:
+def _list_causes(bad: Sequence[BadRow]) -> list[str]:
     """List the first rows of each cause; what is quoted in it is the row's own value."""
     causes: dict[str, list[BadRow]] = {}
     for row in bad:

@@ -10,8 +10,8 @@ import pyarrow.parquet
 from burnish.data.files import Files
 from burnish.data.readers.encoding import NotUtf8, as_utf8, is_plain
 from burnish.data.readers.open_file import UTF8_MARK, first_bytes
-from burnish.data.readers.read import DELIMITERS, dialect, format_of, parse, read
-from burnish.data.readers.read_delimited import shape_of
+from burnish.data.readers.read import DELIMITERS, find_dialect, find_format, parse, read
+from burnish.data.readers.read_delimited import find_shape
 from burnish.data.rows import explain_missing
 from burnish.data.sources.address import DataFile, find, is_url, join_address
 from burnish.errors import DataError
@@ -23,7 +23,7 @@ _WHOLE_BYTES = 1 << 22
 _OF_TEXTS = {"text": ("text",), "documents": ("text",), "folders": ("text", "label", "id")}
 
 
-def absent(options: Files, columns: Sequence[str], *, place: str, task: str) -> Iterator[tuple[str, str]]:
+def find_absent(options: Files, columns: Sequence[str], *, place: str, task: str) -> Iterator[tuple[str, str]]:
     """Yield an option and a sentence for each file that is missing and each column that is in none of a split's files.
 
     `columns` are those of the task; `place` and `task` are how the options of data and task begin. A URL is not
@@ -37,15 +37,18 @@ def absent(options: Files, columns: Sequence[str], *, place: str, task: str) -> 
             files = [file for written in paths for file in _find(written, options, option=f"{place}.{option}")]
             names = [_columns(file, options) for file in files]
         except DataError as error:
-            yield f"{place}.{option}", _placed(str(error), options, option, place=place)
+            yield f"{place}.{option}", _add_place(str(error), options, option, place=place)
             continue
         known = [name for each in names if each is not None for name in each]
         if files and None not in names:
-            wanted = {task: columns, **{f"{place}.{why}": each for why, each in _named(options, option).items()}}
-            yield from _lacking(wanted, list(dict.fromkeys(known)), files=files)
+            wanted = {
+                task: columns,
+                **{f"{place}.{why}": each for why, each in _named_columns(options, option).items()},
+            }
+            yield from _find_lacking(wanted, list(dict.fromkeys(known)), files=files)
 
 
-def _placed(sentence: str, options: Files, option: str, *, place: str) -> str:
+def _add_place(sentence: str, options: Files, option: str, *, place: str) -> str:
     """Begin a refusal with its option; a file that is not here may be in a folder that was not named."""
     sentence = sentence if sentence.startswith(place) else f"{place}.{option}: {sentence}"
     is_bare = options.dir is None and not any("/" in written for written in options.paths[option])
@@ -62,7 +65,7 @@ def _columns(file: DataFile, options: Files) -> Sequence[str] | None:
     """Name the columns of a file; None where that would take a connection or the whole of a large file."""
     if file.is_remote:
         return None
-    kind, path = format_of(file, options), Path(file.location)
+    kind, path = find_format(file, options), Path(file.location)
     try:
         if kind in _OF_TEXTS:
             return _OF_TEXTS[kind]
@@ -70,7 +73,7 @@ def _columns(file: DataFile, options: Files) -> Sequence[str] | None:
             head = first_bytes(path, file=file, size=_HEAD_BYTES)
             if not is_plain(head[: min(len(UTF8_MARK) + 1, head.size)].to_pybytes(), options.encoding):
                 head = as_utf8(head[: min(_HEAD_BYTES, head.size)], stated=options.encoding, name=file.name)
-            return shape_of(head, dialect(kind, options), name=file.name).wanted
+            return find_shape(head, find_dialect(kind, options), name=file.name).wanted
         if kind == "conll":
             rows, _ = parse(_first_sentences(path, file), kind, name=file.name, options=options)
             return list(rows.table.column_names)
@@ -90,7 +93,7 @@ def _first_sentences(path: Path, file: DataFile) -> pa.Buffer:
     return body if end < 0 else body[:end]
 
 
-def _named(options: Files, option: str) -> dict[str, tuple[str, ...]]:
+def _named_columns(options: Files, option: str) -> dict[str, tuple[str, ...]]:
     """Name the columns that the options of the data name in the files of a set, by option."""
     by, is_train = options.split.by, option == "train"
     return {
@@ -100,7 +103,7 @@ def _named(options: Files, option: str) -> dict[str, tuple[str, ...]]:
     }
 
 
-def _lacking(
+def _find_lacking(
     wanted: Mapping[str, Sequence[str]], there: Sequence[str], *, files: Sequence[DataFile]
 ) -> Iterator[tuple[str, str]]:
     for why, needed in wanted.items():

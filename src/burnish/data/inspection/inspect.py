@@ -11,14 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.columns.parse_columns import comma_to_point, decimal_of, numbers
+from burnish.data.columns.parse_columns import comma_to_point, find_decimal, parse_numbers
 from burnish.data.files import Files, Format
 from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.encoding import NotUtf8, as_utf8, find_encoding
-from burnish.data.readers.open_file import local, text_body, unpacked
-from burnish.data.readers.read import ReadFile, dialect, format_of, read
-from burnish.data.readers.scan import Dialect, decoded, lost_bytes, records
-from burnish.data.rows import codes
+from burnish.data.readers.open_file import hold_local, open_unpacked, text_body
+from burnish.data.readers.read import ReadFile, find_dialect, find_format, read
+from burnish.data.readers.scan import Dialect, decode_lossy, lost_bytes, scan_records
+from burnish.data.rows import count_values
 from burnish.data.sources.address import DataFile, find
 from burnish.data.splits.arrange import SPELLINGS
 from burnish.data.splits.splits import sample
@@ -61,7 +61,7 @@ class ColumnFacts:
     @property
     def numbers(self) -> list[float]:
         """Read the values of a column of numbers."""
-        return [float(value) for value in numbers(pa.array(self.values, pa.string())).values]
+        return [float(value) for value in parse_numbers(pa.array(self.values, pa.string())).values]
 
     @property
     def is_yes_no(self) -> bool:
@@ -81,27 +81,27 @@ class FileFacts:
     has_header: bool
 
 
-def look(path: str, *, format: Format = "auto", encoding: str | None = None) -> FileFacts:
+def inspect_file(path: str, *, format: Format = "auto", encoding: str | None = None) -> FileFacts:
     """Read a file and describe its columns."""
     try:
-        return _look(path, format, encoding)
+        return _inspect(path, format, encoding)
     except NotUtf8 as error:
         raise error.advised() from error
 
 
-def _look(path: str, format: Format, encoding: str | None) -> FileFacts:
+def _inspect(path: str, format: Format, encoding: str | None) -> FileFacts:
     file = find(path, option="the data file")[0]
     options = _options(Files(train=path, format=format), file, encoding=encoding)
     reading = read(file, options)
-    if (kind := format_of(file, options)) in _DELIMITED:
-        delimiter = dialect(kind, options).delimiter
-        options = options.model_copy(update={"decimal": decimal_of(_some(reading.rows), delimiter=delimiter)})
+    if (kind := find_format(file, options)) in _DELIMITED:
+        delimiter = find_dialect(kind, options).delimiter
+        options = options.model_copy(update={"decimal": find_decimal(_some(reading.rows), delimiter=delimiter)})
         reading = reading if options.decimal == "." else read(file, options)
     has_header = options.header is not False
     return FileFacts(options, _columns(reading), len(reading.rows), reading.bad, has_header)
 
 
-def siblings(path: str) -> dict[str, str]:
+def find_siblings(path: str) -> dict[str, str]:
     """Find the splits beside a file called train, dev, test or the like; none if it is called nothing such."""
     trimmed = path.rstrip("/")
     folder, name = os.path.split(trimmed)
@@ -123,19 +123,19 @@ def _shape(name: str) -> str:
 
 
 def _options(options: Files, file: DataFile, *, encoding: str | None) -> Files:
-    kind = format_of(file, options)
+    kind = find_format(file, options)
     if kind in ("parquet", "arrow", "folders"):
         return options
-    with local(file) as at:
-        buffer = unpacked(at, file=file)
+    with hold_local(file) as at:
+        buffer = open_unpacked(at, file=file)
     options = options.model_copy(update={"encoding": encoding or find_encoding(buffer)})
     if kind not in _DELIMITED:
         return options
     body = text_body(as_utf8(buffer, stated=options.encoding, name=file.name), name=file.name)
-    head = decoded(body[: min(_HEAD, body.size)].to_pybytes())
+    head = decode_lossy(body[: min(_HEAD, body.size)].to_pybytes())
     if kind == "csv" and (delimiter := _delimiter(head, is_whole=body.size <= _HEAD)) != ",":
         options = options.model_copy(update={"delimiter": delimiter})
-    first = next(records(head, dialect(kind, options)), None)
+    first = next(scan_records(head, find_dialect(kind, options)), None)
     if first is None or not _is_row(first.fields):
         return options
     return options.model_copy(update={"header": False})
@@ -146,7 +146,7 @@ def _delimiter(head: str, *, is_whole: bool) -> str:
     first = head.partition("\n")[0]
     shares: dict[str, float] = {}
     for delimiter in sorted(_DELIMITERS, key=lambda each: -first.count(each)):
-        found = list(islice(records(head, Dialect(delimiter, quoting=True, header=None)), _LOOKED_AT + 1))
+        found = list(islice(scan_records(head, Dialect(delimiter, quoting=True, header=None)), _LOOKED_AT + 1))
         whole = found if is_whole and len(found) <= _LOOKED_AT else found[:-1]  # the last one may be cut short
         sizes = [len(record.fields) for record in whole] or [0]
         shares[delimiter] = sizes.count(sizes[0]) / len(sizes) if sizes[0] > 1 else 0.0
@@ -157,7 +157,7 @@ def _delimiter(head: str, *, is_whole: bool) -> str:
 def _is_row(fields: Sequence[str]) -> bool:
     """Tell whether a first line is data: names are neither numbers nor sentences, nor the same twice."""
     given = comma_to_point(pa.array([field for field in fields if not lost_bytes(field)], pa.string()))
-    has_number = bool(np.isfinite(numbers(given).values).any())
+    has_number = bool(np.isfinite(parse_numbers(given).values).any())
     return has_number or any(len(field.split()) >= _PROSE_WORDS for field in fields)
 
 
@@ -179,13 +179,13 @@ def _some(rows: Rows) -> pa.Table:
 def _num_distinct(column: pa.ChunkedArray) -> int:
     """Count the values that are there; an empty cell is none."""
     has_blank = pa.types.is_string(column.type) and pc.any(pc.equal(column, "")).as_py()
-    return codes(column)[1] - bool(column.null_count) - bool(has_blank)
+    return count_values(column)[1] - bool(column.null_count) - bool(has_blank)
 
 
 def _facts(name: str, cells: Sequence[object], *, num_distinct: int, num_rows: int) -> ColumnFacts:
     is_list = any(isinstance(cell, list) for cell in cells)
     filled = [_text(cell) for cell in cells if cell is not None and cell not in ("", [])]
-    read = numbers(pa.array(filled, pa.string()))
+    read = parse_numbers(pa.array(filled, pa.string()))
     is_known = np.isfinite(read.values)
     is_number = not is_list and bool(is_known.any()) and read.fits()
     filled = [text for text, known in zip(filled, is_known, strict=True) if known] if is_number else filled

@@ -81,15 +81,15 @@ class Proposal:
 def propose(facts: FileFacts, *, text: str | None = None, label: str | None = None) -> Proposal:
     """Choose the columns, unless they are given; refuse a file that holds no text or no label."""
     columns = {column.name: column for column in facts.columns}
-    given = _given_label(label, columns, facts)
-    texts, pair = _texts(facts, _given(text, columns, role="text"), label=given)
+    given = _find_label(label, columns, facts)
+    texts, pair = _texts(facts, _find_column(text, columns, role="text"), label=given)
     split = next((column.name for column in facts.columns if _names_splits(column)), None)
     taken = {*(column.name for column in texts), pair.name if pair else "", split or ""}
     rest = [column for column in facts.columns if column.name not in taken]
     targets = (given,) if given else _labels(rest, facts, text=texts[0])
     rest = [column for column in rest if column not in targets]
     groups = tuple(column.name for column in rest if _is_group(column))
-    length, is_long = length_for([*texts, pair] if pair else texts)
+    length, is_long = choose_length([*texts, pair] if pair else texts)
     return Proposal(
         texts=texts,
         pair=pair,
@@ -103,7 +103,7 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
     )
 
 
-def length_for(texts: Sequence[ColumnFacts]) -> tuple[int, bool]:
+def choose_length(texts: Sequence[ColumnFacts]) -> tuple[int, bool]:
     """Choose the length in tokens that most texts, one beside the other, fit into, and whether none is enough."""
     tokens = sum(part.long_words for part in texts) * _TOKENS_A_WORD + len(texts) + 1
     return next((length for length in _LENGTHS if tokens <= length), _LENGTHS[-1]), tokens > _LENGTHS[-1]
@@ -114,17 +114,17 @@ def has_text(facts: FileFacts) -> bool:
     return any(_is_text(column) for column in facts.columns)
 
 
-def target_of(facts: FileFacts, *, label: str | None = None) -> ColumnFacts:
+def choose_target(facts: FileFacts, *, label: str | None = None) -> ColumnFacts:
     """Choose the column that a table is about: the given one, one called like a label, a price, or the last.
 
     A last column of few values wins over prices, unless those come first.
     """
-    given = _given_label(label, {column.name: column for column in facts.columns}, facts)
+    given = _find_label(label, {column.name: column for column in facts.columns}, facts)
     if given is not None:
         return given
     several = [column for column in facts.columns if column.num_distinct > 1 and not _names_rows(column, facts)]
     if not several:
-        raise DataError(f"no column of {facts.options.train[0]} can be a target: {_described(facts.columns)}")
+        raise DataError(f"no column of {facts.options.train[0]} can be a target: {_describe(facts.columns)}")
     by_name = {column.name.lower(): column for column in several}
     named = [by_name[name] for name in (*_LABEL_NAMES, *_TARGET_NAMES) if name in by_name]
     prices = [by_name[name] for name in _PRICE_NAMES if name in by_name]
@@ -133,8 +133,8 @@ def target_of(facts: FileFacts, *, label: str | None = None) -> ColumnFacts:
     return next(iter([*named, *prices]), several[-1])
 
 
-def _given_label(label: str | None, columns: dict[str, ColumnFacts], facts: FileFacts) -> ColumnFacts | None:
-    given = _given(label, columns, role="label")
+def _find_label(label: str | None, columns: dict[str, ColumnFacts], facts: FileFacts) -> ColumnFacts | None:
+    given = _find_column(label, columns, role="label")
     if given is not None and _names_rows(given, facts):
         raise DataError(
             f"`{given.name}` has {given.num_distinct:,} different values in {facts.num_rows:,} rows, like "
@@ -149,7 +149,7 @@ def _names_rows(column: ColumnFacts, facts: FileFacts) -> bool:
     return is_plain and facts.num_rows >= _FEWEST_ROWS and column.share_distinct > _MOST_DISTINCT
 
 
-def _given(name: str | None, columns: dict[str, ColumnFacts], *, role: str) -> ColumnFacts | None:
+def _find_column(name: str | None, columns: dict[str, ColumnFacts], *, role: str) -> ColumnFacts | None:
     if name is not None and name not in columns:
         raise DataError(f"{role}: there is no column `{name}`; the columns are {', '.join(columns)}")
     return columns[name] if name is not None else None
@@ -166,7 +166,7 @@ def _texts(
         return (given,), None
     if not texts:
         raise DataError(
-            f"no column of {facts.options.train[0]} looks like text: {_described(facts.columns)}; "
+            f"no column of {facts.options.train[0]} looks like text: {_describe(facts.columns)}; "
             f"if one of these is text, name it"
         )
     longest = max(texts, key=lambda column: column.mean_words)
@@ -177,7 +177,7 @@ def _is_read_too(column: ColumnFacts) -> bool:
     return column.name.lower() not in _LABEL_NAMES and (_has_name_of_text(column) or column.share_distinct >= _READ_TOO)
 
 
-def _described(columns: Sequence[ColumnFacts]) -> str:
+def _describe(columns: Sequence[ColumnFacts]) -> str:
     return ", ".join(f"{column.name} ({_content(column)})" for column in columns)
 
 
@@ -242,7 +242,7 @@ def _no_label(columns: Sequence[ColumnFacts], facts: FileFacts, *, text: ColumnF
     if not columns:
         return f"{has}, and no other column that could be its label"
     return (
-        f"{has}, and no other column looks like a label: {_described(columns)}. "
+        f"{has}, and no other column looks like a label: {_describe(columns)}. "
         "A label has two values or more; name its column if it is one of these"
     )
 
@@ -308,7 +308,7 @@ def _tagging(columns: dict[str, ColumnFacts]) -> TaskShape | None:
         TaskOption("words", (words.name,), "lists of words"),
         TaskOption("tags", (tags.name,), f"a tag a word: {shown}"),
     )
-    return TaskShape("token_classification", options, length_for([words])[0], (words.name, tags.name))
+    return TaskShape("token_classification", options, choose_length([words])[0], (words.name, tags.name))
 
 
 def _questions(columns: dict[str, ColumnFacts]) -> TaskShape | None:
@@ -339,7 +339,7 @@ def _choices(columns: dict[str, ColumnFacts]) -> TaskShape | None:
         TaskOption("label", (label.name,), "the right choice: its number, letter or text"),
     )
     names = tuple(column.name for column in (*asked, *chosen, label))
-    return TaskShape("multiple_choice", options, length_for([*asked, chosen[0]])[0], names)
+    return TaskShape("multiple_choice", options, choose_length([*asked, chosen[0]])[0], names)
 
 
 def _lines(facts: FileFacts) -> TaskShape | None:

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.readers.open_file import UTF8_MARK, is_utf8, mapped
-from burnish.data.readers.scan import decoded, lost_bytes
+from burnish.data.readers.open_file import UTF8_MARK, is_utf8, map_file
+from burnish.data.readers.scan import decode_lossy, lost_bytes
 from burnish.errors import DataError
 
 _MARKS = {
@@ -64,7 +64,7 @@ def write_utf8(path: Path, target: Path, *, stated: str, name: str) -> None:
     """Write a copy of a file in UTF-8, part by part."""
     with path.open("rb") as source, target.open("wb") as sink:
         encoding = _effective(source.read(_LONGEST_MARK), stated)
-        _refuse_utf8(mapped(path), encoding, name=name)
+        _refuse_utf8(map_file(path), encoding, name=name)
         source.seek(0)
         sink.writelines(_pieces(iter(lambda: source.read(_CHUNK), b""), encoding, name=name))
 
@@ -75,7 +75,7 @@ def likely_encoding(data: bytes) -> str | None:
         return "utf-16-le"
     if data[0::2].count(0) > _MANY_ZEROS * len(data) / 2:
         return "utf-16-be"
-    text = decoded(data)
+    text = decode_lossy(data)
     num_high = int(np.count_nonzero(np.frombuffer(data, np.uint8) >= 0x80))
     num_lost = len(lost_bytes(text))
     if num_lost <= num_high - num_lost:

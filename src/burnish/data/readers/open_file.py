@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from burnish.data.sources.address import WEB, DataFile, refused
+from burnish.data.sources.address import WEB, DataFile, explain_refusal
 from burnish.errors import DataError
 
 _CHUNK = 1 << 22
@@ -18,7 +18,7 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 @contextmanager
-def local(file: DataFile) -> Iterator[Path]:
+def hold_local(file: DataFile) -> Iterator[Path]:
     """Hold a path on this machine for as long as it is needed."""
     if not file.is_remote:
         yield Path(file.location)
@@ -39,7 +39,7 @@ def _fetch(url: str, path: Path) -> None:
         with fsspec.open(url, "rb") as source, path.open("wb") as target:
             shutil.copyfileobj(source, target, _CHUNK)
     except Exception as error:  # each store raises its own kinds, and all of them mean the same to the user
-        raise refused(url, error) from error
+        raise explain_refusal(url, error) from error
 
 
 def _download(url: str, path: Path) -> None:
@@ -52,11 +52,11 @@ def _download(url: str, path: Path) -> None:
             raise ConnectionError(f"the connection ended after {target.tell():,} of {int(promised):,} bytes")
 
 
-def unpacked(path: Path, *, file: DataFile) -> pa.Buffer:
+def open_unpacked(path: Path, *, file: DataFile) -> pa.Buffer:
     """Open the bytes inside a file: mapped if it is plain, in memory if it is compressed."""
     try:
         if file.compression is None:
-            return mapped(path)
+            return map_file(path)
         with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, file.compression) as stream:
             return stream.read_buffer()
     except OSError as error:
@@ -66,7 +66,7 @@ def unpacked(path: Path, *, file: DataFile) -> pa.Buffer:
 def first_bytes(path: Path, *, file: DataFile, size: int) -> pa.Buffer:
     """Open the first bytes inside a file, at most `size`; a file that is not compressed is mapped as a whole."""
     if file.compression is None:
-        return mapped(path)
+        return map_file(path)
     try:
         with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, file.compression) as stream:
             return stream.read_buffer(size)
@@ -88,7 +88,7 @@ def unpack(path: Path, target: Path, *, file: DataFile) -> None:
         raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
 
 
-def mapped(path: Path) -> pa.Buffer:
+def map_file(path: Path) -> pa.Buffer:
     """See a file's bytes as if they were in memory."""
     if path.stat().st_size == 0:
         return pa.py_buffer(b"")

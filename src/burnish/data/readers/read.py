@@ -13,7 +13,7 @@ import pyarrow as pa
 from burnish.data.files import LAYOUTS, SUFFIXES, Files, unknown_suffix
 from burnish.data.inspection.faults import BadRow, judge
 from burnish.data.readers.encoding import as_utf8
-from burnish.data.readers.open_file import local, unpacked
+from burnish.data.readers.open_file import hold_local, open_unpacked
 from burnish.data.readers.read_columnar import read_arrow, read_parquet, refuse_twins
 from burnish.data.readers.read_delimited import read_delimited
 from burnish.data.readers.read_json import read_json, read_json_lines
@@ -44,9 +44,9 @@ class ReadFile:
 
 def read(file: DataFile, options: Files) -> ReadFile:
     """Read one file as the options say."""
-    kind = format_of(file, options)
+    kind = find_format(file, options)
     try:
-        with local(file) as path:
+        with hold_local(file) as path:
             before = _state(path)
             reading = _read(path, file, kind, options=options)
             if _state(path) != before:  # its digest may be that of other bytes than were read
@@ -62,11 +62,11 @@ def _read(path: Path, file: DataFile, kind: str, *, options: Files) -> ReadFile:
         return ReadFile(rows, tuple(bad), _folder_digest(path))
     digest = sha256_of(path)
     if is_large(path, file, kind=kind):
-        written = dialect(kind, options) if kind in DELIMITERS else None
+        written = find_dialect(kind, options) if kind in DELIMITERS else None
         streamed = stream(Large(path, file, kind, digest, written, options.encoding))
         if streamed is not None:
             return ReadFile(streamed, (), digest)
-    rows, bad = parse(unpacked(path, file=file), kind, name=file.name, options=options)
+    rows, bad = parse(open_unpacked(path, file=file), kind, name=file.name, options=options)
     return ReadFile(rows, tuple(bad), digest)
 
 
@@ -76,7 +76,7 @@ def _state(path: Path) -> list[tuple[int, ...]]:
     return [(each.st_dev, each.st_ino, each.st_size, each.st_mtime_ns, each.st_ctime_ns) for each in found]
 
 
-def format_of(file: DataFile, options: Files) -> str:
+def find_format(file: DataFile, options: Files) -> str:
     """Tell a file's format by what it is, by the options, or by its suffix."""
     if file.is_directory or options.format == "folders":
         if not file.is_directory:
@@ -92,7 +92,7 @@ def format_of(file: DataFile, options: Files) -> str:
     return kind
 
 
-def dialect(kind: str, options: Files) -> Dialect:
+def find_dialect(kind: str, options: Files) -> Dialect:
     """Tell how a delimited file is written."""
     if options.layout:
         return Dialect("\t", quoting=False, header=False, columns=LAYOUTS[options.layout], is_ragged=True)
@@ -113,7 +113,7 @@ def parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[R
         return read_arrow(buffer, name=name), []
     buffer = as_utf8(buffer, stated=options.encoding, name=name)
     if kind in DELIMITERS:
-        return read_delimited(buffer, name=name, dialect=dialect(kind, options))
+        return read_delimited(buffer, name=name, dialect=find_dialect(kind, options))
     if kind == "conll":
         return read_conll(buffer, name=name, columns=options.columns, delimiter=options.delimiter)
     readers: dict[str, Callable[..., tuple[Rows, list[BadRow]]]] = {
@@ -150,12 +150,12 @@ def read_file(
     raise refusals[-1] if isinstance(like, Files) and _has_own_columns(like) else refusals[0]
 
 
-def rows_of(
+def read_table(
     table: pa.Table, *, name: str, columns: Sequence[str], absent: Literal["error", "default"] = "error"
 ) -> Rows:
     """Do as `read_file` with a table in memory, which messages call by `name`."""
     refuse_twins(table.column_names, name=name)
-    return _checked(from_file(table, name=name, first_line=0), columns=columns, absent=absent)
+    return _check_columns(from_file(table, name=name, first_line=0), columns=columns, absent=absent)
 
 
 def _ways(name: str, like: object) -> Iterator[Files]:
@@ -193,12 +193,12 @@ def _has_own_columns(options: Files) -> bool:
 def _rows(found: Sequence[DataFile], options: Files, *, columns: Sequence[str], absent: str) -> Rows:
     readings: list[ReadFile] = [read(file, options) for file in found]
     bad = [row for reading in readings for row in reading.bad]
-    rows = _checked(join([reading.rows for reading in readings]), columns=columns, absent=absent)
+    rows = _check_columns(join([reading.rows for reading in readings]), columns=columns, absent=absent)
     judge(bad, total=len(rows) + len(bad), policy="error", share=0.0, quarantine=None, split=options.train[0])
     return rows
 
 
-def _checked(rows: Rows, *, columns: Sequence[str], absent: str) -> Rows:
+def _check_columns(rows: Rows, *, columns: Sequence[str], absent: str) -> Rows:
     needed = columns if absent == "error" else _needed(columns, rows.table.column_names)
     demand(rows, needed, why="the model", has_options=False)
     return rows

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from burnish.data.columns.parse_columns import with_points
+from burnish.data.columns.parse_columns import write_points
 from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.encoding import NotUtf8
 from burnish.data.readers.open_file import count, text_body
-from burnish.data.readers.scan import CsvRecord, Dialect, decoded, has_strict_quotes, lost_bytes, records
+from burnish.data.readers.scan import CsvRecord, Dialect, decode_lossy, has_strict_quotes, lost_bytes, scan_records
 from burnish.data.rows import from_file
 from burnish.errors import DataError
 from burnish.spec.values import Rows
@@ -46,7 +46,7 @@ def read_delimited(buffer: pa.Buffer, *, name: str, dialect: Dialect) -> tuple[R
     return (rows if bad and not len(rows) else _some(rows, dialect, name=name)), bad
 
 
-def shape_of(buffer: pa.Buffer, dialect: Dialect, *, name: str) -> HeaderShape:
+def find_shape(buffer: pa.Buffer, dialect: Dialect, *, name: str) -> HeaderShape:
     """Look at the first record of a file."""
     body = text_body(buffer, name=name)
     return _shape(_first(body, dialect, name=name), dialect, name=name)
@@ -55,7 +55,7 @@ def shape_of(buffer: pa.Buffer, dialect: Dialect, *, name: str) -> HeaderShape:
 def _some(rows: Rows, dialect: Dialect, *, name: str) -> Rows:
     if len(rows) == 0:
         raise DataError(f"{name} has a header and no rows")
-    return rows if dialect.decimal == "." else replace(rows, table=with_points(rows.table, name=name))
+    return rows if dialect.decimal == "." else replace(rows, table=write_points(rows.table, name=name))
 
 
 def _without_blank_end(body: pa.Buffer) -> pa.Buffer:
@@ -78,12 +78,12 @@ def _first(body: pa.Buffer, dialect: Dialect, *, name: str) -> CsvRecord:
 def _peek(body: pa.Buffer, dialect: Dialect) -> CsvRecord | None:
     size = _HEAD
     while size < body.size:
-        head = records(decoded(body[:size].to_pybytes()), dialect)
+        head = scan_records(decode_lossy(body[:size].to_pybytes()), dialect)
         record, following = next(head, None), next(head, None)
         if record and following and not record.fault:  # so it was not cut short
             return record
         size *= 16
-    return next(records(decoded(body.to_pybytes()), dialect), None)
+    return next(scan_records(decode_lossy(body.to_pybytes()), dialect), None)
 
 
 def _shape(first: CsvRecord, dialect: Dialect, *, name: str) -> HeaderShape:
@@ -93,18 +93,20 @@ def _shape(first: CsvRecord, dialect: Dialect, *, name: str) -> HeaderShape:
         has_header = not dialect.columns or found == dialect.columns
     header_lines = first.line + first.raw.count("\n") if has_header else 0
     if dialect.columns:
-        names = _fitted(dialect, num_fields=len(found), name=name)
+        names = _fit_names(dialect, num_fields=len(found), name=name)
         return HeaderShape(names, dialect.columns, header_lines, first.line > 1)
-    names = tuple(_named(field, at) for at, field in enumerate(found if has_header else [""] * len(found), start=1))
+    names = tuple(
+        _name_column(field, at) for at, field in enumerate(found if has_header else [""] * len(found), start=1)
+    )
     _refuse_twins(names, name=name, line=first.line)
     return HeaderShape(names, names, header_lines, first.line > 1)
 
 
-def _named(field: str, position: int) -> str:
+def _name_column(field: str, position: int) -> str:
     return field or f"column{position}"
 
 
-def _fitted(dialect: Dialect, *, num_fields: int, name: str) -> tuple[str, ...]:
+def _fit_names(dialect: Dialect, *, num_fields: int, name: str) -> tuple[str, ...]:
     num_extra = num_fields - len(dialect.columns)
     if num_extra < 0 or (num_extra and not dialect.is_ragged):
         raise DataError(
@@ -126,7 +128,7 @@ def _refuse_twins(names: Sequence[str], *, name: str, line: int) -> None:
 def _fast(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape, name: str) -> Rows | None:
     """Read with Arrow; None if anything about the file calls for the exact way."""
     is_odd = shape.is_late or _has_odd_ends(body, dialect) or not _has_strict_quotes(body, dialect)
-    table = None if is_odd else _parsed(body, dialect, shape=shape)
+    table = None if is_odd else _parse(body, dialect, shape=shape)
     if table is None:
         return None
     num_lines = count(body, b"\n") + 1
@@ -150,7 +152,7 @@ def _has_strict_quotes(body: pa.Buffer, dialect: Dialect) -> bool:
     return not dialect.quoting or has_strict_quotes(memoryview(body), dialect.delimiter)
 
 
-def _parsed(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape) -> pa.Table | None:
+def _parse(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape) -> pa.Table | None:
     block = _FIRST_BLOCK
     while True:
         try:
@@ -194,7 +196,7 @@ def _exact(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape, name: str) 
     good: list[CsvRecord] = []
     bad: list[BadRow] = []
     wanted = len(shape.wanted)
-    for record in records(decoded(body.to_pybytes()), dialect):
+    for record in scan_records(decode_lossy(body.to_pybytes()), dialect):
         if record.line <= shape.header_lines:
             continue
         fault = record.fault or _misfit(len(record.fields), wanted, is_ragged=dialect.is_ragged)

@@ -16,7 +16,7 @@ from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.encoding import NotUtf8
 from burnish.data.readers.open_file import count, is_utf8, text_body
 from burnish.data.readers.read_squad import is_squad, read_squad
-from burnish.data.readers.scan import decoded, lost_byte
+from burnish.data.readers.scan import decode_lossy, lost_byte
 from burnish.data.rows import from_file
 from burnish.errors import DataError
 from burnish.spec.values import Rows
@@ -32,7 +32,7 @@ _TOKEN = re.compile(rb'"(?:[^"\\]++|\\.)*+"|([\[{])|[\]}]')
 def read_json_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
     """Read a file with one object a line, and the lines that hold none."""
     body = text_body(buffer, name=name)
-    table = objects_of(body)
+    table = parse_objects(body)
     if table is not None:
         return from_file(table, name=name, first_line=1), []
     return _exact(body, name=name)
@@ -44,7 +44,7 @@ def read_json(buffer: pa.Buffer, *, name: str, layout: str | None = None) -> tup
     data = body.to_pybytes()
     if layout is None and _is_lines(data):
         return read_json_lines(buffer, name=name)
-    document = _parsed(data, name=name)
+    document = _parse_document(data, name=name)
     if layout == "squad" or is_squad(document):
         return read_squad(document, name=name)
     try:
@@ -54,19 +54,19 @@ def read_json(buffer: pa.Buffer, *, name: str, layout: str | None = None) -> tup
     return from_file(_document_table(document, name=name), name=name, first_line=0), []
 
 
-def _parsed(data: bytes, *, name: str) -> object:
+def _parse_document(data: bytes, *, name: str) -> object:
     try:
         return parse_json(data.decode(), pairs=distinct_keys)
     except UnicodeDecodeError as error:
         line_number = data.count(b"\n", 0, error.start) + 1
-        text = decoded(data)
+        text = decode_lossy(data)
         raise NotUtf8(f"{name}:{line_number}: {lost_byte(text)}", text) from error
     except ValueError as error:
         line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
         raise DataError(f"{name}{line}: {_reason(error)}") from error
 
 
-def objects_of(body: pa.Buffer, *, kinds: pa.Schema | None = None) -> pa.Table | None:
+def parse_objects(body: pa.Buffer, *, kinds: pa.Schema | None = None) -> pa.Table | None:
     """Parse the objects of some lines, of the kinds given or found; None if only the exact way can read them."""
     num_lines = _objects_by_line(body)
     if num_lines is None or not is_utf8(body) or has_deep_line(body, num_lines=num_lines):
@@ -122,7 +122,7 @@ def _exact(body: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
     objects: list[dict[str, Any]] = []
     lines: list[int] = []
     bad: list[BadRow] = []
-    for line, text in enumerate(decoded(body.to_pybytes()).split("\n"), start=1):
+    for line, text in enumerate(decode_lossy(body.to_pybytes()).split("\n"), start=1):
         if not text.strip():
             continue
         try:
@@ -201,16 +201,16 @@ def _document_table(document: object, *, name: str) -> pa.Table:
         if len(tables) == 1:
             document = tables[0]
         elif lists and len(lists) == len(document) and len({len(value) for value in lists.values()}) == 1:
-            return _checked(pa.table({key: column_of(value) for key, value in lists.items()}), name=name)
+            return _refuse_empty(pa.table({key: build_column(value) for key, value in lists.items()}), name=name)
     if not isinstance(document, list):
         raise DataError(f"{name} holds no table: expected a list of objects, or one list of objects under a key")
     strangers = [at for at, row in enumerate(document, start=1) if not isinstance(row, dict)]
     if strangers:
         raise DataError(f"{name} row {strangers[0]} is {_kind(document[strangers[0] - 1])} where an object is expected")
-    return _checked(_table(document), name=name)
+    return _refuse_empty(_table(document), name=name)
 
 
-def _checked(table: pa.Table, *, name: str) -> pa.Table:
+def _refuse_empty(table: pa.Table, *, name: str) -> pa.Table:
     if table.num_rows == 0 or table.num_columns == 0:
         raise DataError(f"{name} holds no rows")
     return table
@@ -218,7 +218,7 @@ def _checked(table: pa.Table, *, name: str) -> pa.Table:
 
 def _table(objects: list[dict[str, Any]]) -> pa.Table:
     names = list(dict.fromkeys(key for row in objects for key in row))
-    return pa.table({name: column_of([row.get(name) for row in objects]) for name in names})
+    return pa.table({name: build_column([row.get(name) for row in objects]) for name in names})
 
 
 def parse_json(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
@@ -246,7 +246,7 @@ def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def column_of(values: list[Any]) -> pa.Array:
+def build_column(values: list[Any]) -> pa.Array:
     """Put values into one column; numbers beside words all become text, as they would be in a CSV file."""
     if not _would_lose_digits(values):
         with suppress(pa.ArrowException, OverflowError):

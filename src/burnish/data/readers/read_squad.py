@@ -33,7 +33,7 @@ def read_squad(document: object, *, name: str) -> tuple[Rows, list[BadRow]]:
     rows: list[dict[str, Any]] = []
     numbers: list[int] = []
     bad: list[BadRow] = []
-    for number, found in enumerate(questions_of(document, name=name)):
+    for number, found in enumerate(find_questions(document, name=name)):
         if isinstance(found, Misshapen):
             bad.append(BadRow(name, None, str(found), str(found.value)[:_SHOWN]))
             continue
@@ -52,7 +52,7 @@ class Misshapen(Exception):
         self.value = value
 
 
-def questions_of(document: object, *, name: str) -> Iterator[dict[str, Any] | Misshapen]:
+def find_questions(document: object, *, name: str) -> Iterator[dict[str, Any] | Misshapen]:
     """Walk through the questions of a document in order, each with its context; in their places, what is broken."""
     if not isinstance(document, dict) or not isinstance(document.get("data"), list):
         raise DataError(f"{name} is not a SQuAD file: expected an object with a list of articles under `data`")

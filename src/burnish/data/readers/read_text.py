@@ -13,7 +13,7 @@ from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.encoding import as_utf8
 from burnish.data.readers.open_file import text_body
 from burnish.data.readers.read_columnar import refuse_twins
-from burnish.data.readers.scan import decoded, lost_byte
+from burnish.data.readers.scan import decode_lossy, lost_byte
 from burnish.data.rows import from_file
 from burnish.errors import DataError
 from burnish.spec.values import Array, RowOrigins, Rows
@@ -26,7 +26,7 @@ _NEW_DOCUMENT = "-DOCSTART-"
 
 def read_lines(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
     """Read every line that is not blank as a row with the column `text`."""
-    texts, numbers, lost = lines_of(text_body(buffer, name=name).to_pybytes())
+    texts, numbers, lost = number_lines(text_body(buffer, name=name).to_pybytes())
     if not texts and not lost:
         raise DataError(f"{name} is empty")
     bad = [BadRow(name, number + 1, why, line[:_SHOWN]) for number, line, why in lost]
@@ -45,9 +45,9 @@ def read_documents(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]
     return from_file(table, name=name, first_line=1, numbers=rows.places.numbers[first]), bad
 
 
-def lines_of(data: bytes) -> tuple[list[str], "Array", list[tuple[int, str, str]]]:
+def number_lines(data: bytes) -> tuple[list[str], "Array", list[tuple[int, str, str]]]:
     """Number the lines that are not blank, and those with a lost byte: number, line, reason."""
-    written = decoded(data).replace("\r\n", "\n").split("\n")
+    written = decode_lossy(data).replace("\r\n", "\n").split("\n")
     numbered = [(number, line) for number, line in enumerate(written) if line.strip()]
     found = [(number, line, lost_byte(line)) for number, line in numbered if not line.isascii()]
     lost = [(number, line, why) for number, line, why in found if why]
@@ -74,7 +74,7 @@ def read_folders(folder: Path, *, name: str, encoding: str = "utf-8") -> tuple[R
     for path in paths:
         key = f"{path.parent.name}/{path.name}"
         content = as_utf8(pa.py_buffer(path.read_bytes()), stated=encoding, name=f"{name.rstrip('/')}/{key}")
-        text = decoded(content.to_pybytes()).removeprefix("\ufeff")
+        text = decode_lossy(content.to_pybytes()).removeprefix("\ufeff")
         lost = None if text.isascii() else lost_byte(text)
         if lost:
             bad.append(BadRow(f"{name.rstrip('/')}/{key}", None, lost, text[:_SHOWN]))
@@ -112,7 +112,7 @@ def read_conll(
     Without `columns`, the first one is `words` and the last one, if there are several, `tags`; one that is called _ is
     left out.
     """
-    text = decoded(text_body(buffer, name=name).to_pybytes()).replace("\r\n", "\n")
+    text = decode_lossy(text_body(buffer, name=name).to_pybytes()).replace("\r\n", "\n")
     refuse_twins([column for column in columns if column != UNNAMED], name=name)
     sentences = list(_sentences(text, name=name, delimiter=delimiter))
     if not sentences:
@@ -122,7 +122,7 @@ def read_conll(
     good = [sentence for sentence, fault in faults if fault is None]
     bad = [fault for _, fault in faults if fault is not None]
     numbers = np.array([sentence.line - 1 for sentence in good], dtype=np.int64)
-    return from_file(_table(good, _named(columns, width)), name=name, first_line=1, numbers=numbers), bad
+    return from_file(_table(good, _name_columns(columns, width)), name=name, first_line=1, numbers=numbers), bad
 
 
 def _sentences(text: str, *, name: str, delimiter: str | None) -> Iterator[_Sentence]:
@@ -161,7 +161,7 @@ def _fault(sentence: _Sentence, *, name: str, width: int) -> BadRow | None:
     return None
 
 
-def _named(columns: Sequence[str], width: int) -> list[str | None]:
+def _name_columns(columns: Sequence[str], width: int) -> list[str | None]:
     """Name the columns that are kept; those between words and tags are not, unless the options name them."""
     if columns:
         return [None if column == UNNAMED else column for column in columns]

@@ -36,12 +36,12 @@ class CsvRecord:
     fault: str | None = None
 
 
-def records(text: str, dialect: Dialect) -> Iterator[CsvRecord]:
+def scan_records(text: str, dialect: Dialect) -> Iterator[CsvRecord]:
     """Scan every record that is not blank; lines are counted by their line feeds, as editors do."""
-    return _quoted(text, dialect.delimiter) if dialect.quoting else _unquoted(text, dialect.delimiter)
+    return _scan_quoted(text, dialect.delimiter) if dialect.quoting else _scan_unquoted(text, dialect.delimiter)
 
 
-def decoded(data: bytes) -> str:
+def decode_lossy(data: bytes) -> str:
     """Decode UTF-8, keeping each lost byte as a mark that `lost_byte` finds again."""
     return data.decode("utf-8", errors="surrogateescape")
 
@@ -57,14 +57,14 @@ def lost_byte(text: str) -> str | None:
     return None if found is None else f"byte 0x{ord(found[0]) - 0xDC00:02x} is not UTF-8; save the file as UTF-8"
 
 
-def _unquoted(text: str, delimiter: str) -> Iterator[CsvRecord]:
+def _scan_unquoted(text: str, delimiter: str) -> Iterator[CsvRecord]:
     for line, written in enumerate(text.split("\n"), start=1):
         raw = written.removesuffix("\r")
         if raw:
             yield CsvRecord(line, raw.split(delimiter), raw[:_SHOWN], lost_byte(raw))
 
 
-def _quoted(text: str, delimiter: str) -> Iterator[CsvRecord]:
+def _scan_quoted(text: str, delimiter: str) -> Iterator[CsvRecord]:
     parts = _Parts(delimiter)
     start, line = 0, 1
     while start < len(text):
@@ -92,14 +92,14 @@ def _record(text: str, start: int, *, line: int, parts: _Parts) -> tuple[CsvReco
     while True:
         quoted = parts.quoted.match(text, at)
         if quoted is None and text.startswith('"', at):
-            return _abandoned(text, start, line=line, fault="a quote opens here and never closes")
+            return _abandon(text, start, line=line, fault="a quote opens here and never closes")
         match = quoted or parts.plain.match(text, at)
         assert match is not None  # an empty field matches
         at = match.end()
         is_last = not text.startswith(parts.delimiter, at)
         tail = match[2 if quoted else 0].removesuffix("\r" if is_last else "")
         if quoted and tail:
-            return _abandoned(text, start, line=line, fault=_tail_fault(text, start, line=line, quoted=quoted))
+            return _abandon(text, start, line=line, fault=_tail_fault(text, start, line=line, quoted=quoted))
         fields.append(quoted[1].replace('""', '"') if quoted else tail)
         if is_last:
             break
@@ -117,7 +117,7 @@ def _tail_fault(text: str, start: int, *, line: int, quoted: re.Match[str]) -> s
     )
 
 
-def _abandoned(text: str, start: int, *, line: int, fault: str) -> tuple[CsvRecord, int]:
+def _abandon(text: str, start: int, *, line: int, fault: str) -> tuple[CsvRecord, int]:
     # going on at the next line costs one row; believing the quote would swallow all up to where it closes, if it does
     end = text.find("\n", start)
     end = len(text) if end < 0 else end

@@ -17,14 +17,14 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from burnish.data.cache.features import cache_root
-from burnish.data.cache.spill import LARGE_BYTES, spooled
-from burnish.data.columns.parse_columns import with_points
+from burnish.data.cache.spill import LARGE_BYTES, spool
+from burnish.data.columns.parse_columns import write_points
 from burnish.data.readers.encoding import is_plain, write_utf8
-from burnish.data.readers.open_file import UTF8_MARK, mapped, text_body, unpack
+from burnish.data.readers.open_file import UTF8_MARK, map_file, text_body, unpack
 from burnish.data.readers.read_columnar import refuse_twins
-from burnish.data.readers.read_delimited import HeaderShape, csv_options, line_feeds, shape_of
-from burnish.data.readers.read_json import objects_of
-from burnish.data.readers.read_text import lines_of
+from burnish.data.readers.read_delimited import HeaderShape, csv_options, find_shape, line_feeds
+from burnish.data.readers.read_json import parse_objects
+from burnish.data.readers.read_text import number_lines
 from burnish.data.readers.scan import Dialect, has_strict_quotes
 from burnish.data.rows import from_file, plain
 from burnish.data.sources.address import DataFile
@@ -71,7 +71,7 @@ def stream(large: Large) -> Rows | None:
         "dialect": asdict(large.dialect) if large.dialect else None,
         "encoding": large.encoding,
     }
-    found = _spooled(large, key)
+    found = _spool(large, key)
     if found is None or found[0].num_rows == 0:
         return None  # what there is instead of rows is for the exact way to say
     table, held = found
@@ -82,11 +82,11 @@ def stream(large: Large) -> Rows | None:
     return from_file(table.drop_columns([LINE]), name=large.file.name, first_line=1, numbers=numbers, held=held)
 
 
-def _spooled(large: Large, key: Mapping[str, object]) -> tuple[pa.Table, MemoryMapped] | None:
+def _spool(large: Large, key: Mapping[str, object]) -> tuple[pa.Table, MemoryMapped] | None:
     """Write the rows into the cache, with larger blocks if a row is longer than the small ones."""
     for block in BLOCKS:
         try:
-            return spooled(key, partial(_parts, large, block=block))
+            return spool(key, partial(_parts, large, block=block))
         except Odd:
             return None
         except pa.ArrowInvalid as error:
@@ -158,7 +158,7 @@ def delimited_parts(
 
     ArrowInvalid if a row is longer than a block, or is no row.
     """
-    shape = shape_of(mapped(path), dialect, name=name)
+    shape = find_shape(map_file(path), dialect, name=name)
     counted = count_in(path, [b"\n", b"\r", b"\r\n"])
     if shape.is_late or (not dialect.quoting and counted[b"\r"] != counted[b"\r\n"]):
         raise Odd
@@ -170,7 +170,7 @@ def delimited_parts(
     for part in _csv_parts(path, dialect, shape, block=block):
         inside = line_feeds(part) if dialect.quoting else np.zeros(len(part), dtype=np.int64)
         ends = np.cumsum(1 + inside)
-        table = part if dialect.decimal == "." else with_points(part, name=name)
+        table = part if dialect.decimal == "." else write_points(part, name=name)
         yield table.append_column(line, pa.array(done + ends - 1 - inside))
         done += int(ends[-1]) if len(ends) else 0
         is_empty = is_empty and not len(part)
@@ -208,7 +208,7 @@ def json_parts(path: Path, *, name: str) -> Iterator[pa.Table]:
 
 
 def _objects(block: pa.Buffer, *, kinds: pa.Schema | None = None) -> pa.Table:
-    found = objects_of(block, kinds=kinds)
+    found = parse_objects(block, kinds=kinds)
     if found is None:
         raise Odd
     return found
@@ -219,7 +219,7 @@ def line_parts(path: Path, *, name: str, line: str) -> Iterator[pa.Table]:
     done = 0
     for block in blocks(path, name=name):
         written = block.to_pybytes()
-        texts, numbers, lost = lines_of(written)
+        texts, numbers, lost = number_lines(written)
         if lost:
             raise Odd
         table = pa.table({"text": pa.array(texts, type=pa.string())})

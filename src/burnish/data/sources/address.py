@@ -157,12 +157,12 @@ def _remote(url: str, *, option: str) -> list[DataFile]:
         how = f"pip install 'burnish[{extra}]'" if extra else str(error)
         raise MissingExtra(f"{option}: reading {url} needs a package that is not installed; {how}") from error
     except Exception as error:  # each store raises its own kinds, and all of them mean the same to the user
-        raise refused(url, error, option=option) from error
+        raise explain_refusal(url, error, option=option) from error
     if not found:
         raise DataError(f"{option}: there is nothing at {url}")
     return found
 
 
-def refused(url: str, error: Exception, *, option: str = "data") -> BurnishError:
+def explain_refusal(url: str, error: Exception, *, option: str = "data") -> BurnishError:
     """Word a store's own error."""
     return DataError(f"{option}: {url} could not be read: {error or type(error).__name__}")

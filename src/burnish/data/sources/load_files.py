@@ -11,8 +11,8 @@ from burnish.data.files import Files
 from burnish.data.inspection.faults import BadRow, BrokenRows, judge, settle_all
 from burnish.data.options import NAMES
 from burnish.data.readers.encoding import NotUtf8
-from burnish.data.readers.read import ReadFile, format_of, read
-from burnish.data.rows import join, matching
+from burnish.data.readers.read import ReadFile, find_format, read
+from burnish.data.rows import join, keep_matching
 from burnish.data.sources.address import DataFile, find
 from burnish.data.splits.arrange import arrange, finish
 from burnish.errors import DataError
@@ -69,14 +69,14 @@ class _Found:
         broken = self.broken
         return settle_all(
             {
-                split: partial(_judged, rows, broken[split], options=options, split=split, request=request)
+                split: partial(_judge, rows, broken[split], options=options, split=split, request=request)
                 for split, rows in self.sound.items()
             }
         )
 
     def arranged(self, parts: Mapping[str, Rows], options: Files, request: DataRequest) -> Splits:
         """Filter and split the rows."""
-        kept = {split: _filtered(rows, options, split=split) for split, rows in parts.items()}
+        kept = {split: _filter(rows, options, split=split) for split, rows in parts.items()}
         arranged = arrange(kept, plan=options.split, limit=options.limit, request=request)
         facts = {
             "files": {name: [file.name for file in found] for name, found in self.files.items()},
@@ -92,7 +92,7 @@ class _Found:
             "stratify": request.stratify,
             "bytes": {name: [reading.digest for reading in found] for name, found in self.readings.items()},
             # the same bytes are other rows in a file of another suffix
-            "formats": {name: [format_of(file, options) for file in found] for name, found in self.files.items()},
+            "formats": {name: [find_format(file, options) for file in found] for name, found in self.files.items()},
         }
         return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
 
@@ -143,17 +143,17 @@ def _refuse_shared(found: Mapping[str, Sequence[DataFile]]) -> None:
                 )
 
 
-def _filtered(rows: Rows, options: Files, *, split: str) -> Rows:
+def _filter(rows: Rows, options: Files, *, split: str) -> Rows:
     if not options.filter:
         return rows
-    kept = matching(rows, options.filter)
+    kept = keep_matching(rows, options.filter)
     if len(kept) == 0:
         asked = " and ".join(f"{' or '.join(values)} in {column}" for column, values in options.filter.items())
         raise DataError(f"data.filter: none of the {len(rows):,} rows of {split} holds {asked}")
     return kept
 
 
-def _judged(rows: Rows, broken: Sequence[BadRow], *, options: Files, split: str, request: DataRequest) -> Rows:
+def _judge(rows: Rows, broken: Sequence[BadRow], *, options: Files, split: str, request: DataRequest) -> Rows:
     judge(
         broken,
         total=len(rows) + len(broken),

@@ -108,16 +108,16 @@ def _from_files(options: Glue, layout: GlueLayout, request: DataRequest) -> Spli
         max_bad_share=options.max_bad_share,
     )
     published = _Request(request.seed, None, tuple(layout.columns), request.quarantine)
-    return _mapped(source.load(published), lambda rows: _renamed(rows, layout))
+    return _map_splits(source.load(published), lambda rows: _rename(rows, layout))
 
 
 def _further(directory: str, layout: GlueLayout) -> dict[str, tuple[str, ...]]:
     """Find those of the further sets that the folder has."""
-    found = {name: location_of(directory, stem) for name, (stem, _) in layout.also.items()}
+    found = {name: locate_file(directory, stem) for name, (stem, _) in layout.also.items()}
     return {name: (location,) for name, location in found.items() if location is not None}
 
 
-def location_of(directory: str, stem: str) -> str | None:
+def locate_file(directory: str, stem: str) -> str | None:
     """Find a published file in a folder, plain or packed."""
     for ending in ("", ".gz", ".zst"):
         try:
@@ -128,7 +128,7 @@ def location_of(directory: str, stem: str) -> str | None:
 
 
 def _file(directory: str, stem: str, *, glue_set: str) -> str:
-    location = location_of(directory, stem)
+    location = locate_file(directory, stem)
     if location is not None:
         return location
     where = "" if is_url(directory) or Path(os.path.expanduser(directory)).is_dir() else ", and there is no such folder"
@@ -138,7 +138,7 @@ def _file(directory: str, stem: str, *, glue_set: str) -> str:
     )
 
 
-def _renamed(rows: Rows, layout: GlueLayout) -> Rows:
+def _rename(rows: Rows, layout: GlueLayout) -> Rows:
     table = rows.table.select(list(layout.columns)).rename_columns(list(layout.columns.values()))
     return replace(rows, table=table)
 
@@ -148,22 +148,22 @@ def _from_hub(options: Glue, layout: GlueLayout, request: DataRequest) -> Splits
     source = Hub(name=_HUB_NAME, config=options.set, validation=layout.hub_dev, also=also, limit=options.limit)
     columns = tuple(layout.columns.values())
     asked = _Request(request.seed, "label", columns, request.quarantine)
-    return _mapped(source.load(asked), lambda rows: _relabelled(rows, layout, columns))
+    return _map_splits(source.load(asked), lambda rows: _relabel(rows, layout, columns))
 
 
-def _relabelled(rows: Rows, layout: GlueLayout, columns: tuple[str, ...]) -> Rows:
+def _relabel(rows: Rows, layout: GlueLayout, columns: tuple[str, ...]) -> Rows:
     table = rows.table.select(list(columns))
     if layout.labels:
-        table = table.set_column(columns.index("label"), "label", _published(table.column("label"), layout.labels))
+        table = table.set_column(columns.index("label"), "label", _publish(table.column("label"), layout.labels))
     return Rows(table, rows.places)
 
 
-def _published(column: pa.ChunkedArray, labels: Mapping[str, str]) -> pa.ChunkedArray:
+def _publish(column: pa.ChunkedArray, labels: Mapping[str, str]) -> pa.ChunkedArray:
     at = pc.index_in(column, value_set=pa.array(list(labels), type=pa.string()))
     return pc.take(pa.array(list(labels.values()), type=pa.string()), at)
 
 
-def _mapped(splits: Splits, change: Callable[[Rows], Rows]) -> Splits:
+def _map_splits(splits: Splits, change: Callable[[Rows], Rows]) -> Splits:
     # test has no published labels, so nothing could be scored on it
     others = {name: change(rows) for name, rows in splits.others.items()}
     return replace(splits, train=change(splits.train), validation=change(splits.validation), test=None, others=others)
@@ -180,18 +180,18 @@ class PublishedTest:
 def read_tests(glue_set: GlueSet, source: str) -> dict[str, PublishedTest]:
     """Read the test files that a folder has, or one of them, by what their answers are called when handed in."""
     layout = LAYOUTS[glue_set]
-    found = _found(source, layout)
+    found = _find_tests(source, layout)
     if not found:
         stems = " or ".join(f"{stem}.tsv" for stem in layout.tests.values())
         raise DataError(f"{source} has no {stems} (nor .gz, .zst), which GLUE's {glue_set} is tested on")
     return {name: _read(location, layout) for name, location in found.items()}
 
 
-def _found(source: str, layout: GlueLayout) -> Mapping[str, str]:
+def _find_tests(source: str, layout: GlueLayout) -> Mapping[str, str]:
     if not is_url(source) and os.path.isfile(os.path.expanduser(source)):
         stem = os.path.basename(source).partition(".tsv")[0]
         return {name: source for name, each in layout.tests.items() if each == stem}
-    found = {name: location_of(source, stem) for name, stem in layout.tests.items()}
+    found = {name: locate_file(source, stem) for name, stem in layout.tests.items()}
     return {name: location for name, location in found.items() if location is not None}
 
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from burnish.data.hub import Hub
 from burnish.data.options import NAMES
-from burnish.data.rows import fingerprint, from_file, matching
+from burnish.data.rows import fingerprint, from_file, keep_matching
 from burnish.data.splits.arrange import arrange, finish
 from burnish.errors import BurnishError, DataError
 from burnish.extras import require
@@ -25,13 +25,13 @@ def load_hub(options: Hub, request: DataRequest) -> Splits:
     """Read every split that the options name, and arrange them."""
     if request.quarantine is not None:
         request.quarantine.unlink(missing_ok=True)  # the task writes what it skips there, anew at every start
-    chosen = _chosen(_fetch(options), options) | _elsewhere(options)
+    chosen = _choose(_fetch(options), options) | _elsewhere(options)
     parts = {name: _rows(found, options) for name, found in chosen.items()}
     unlabelled = "test" in parts and options.test is None and _is_blank(parts["test"], request.stratify)
     if unlabelled:
         del parts["test"]
     if options.filter:
-        parts = {name: matching(rows, options.filter) for name, rows in parts.items()}
+        parts = {name: keep_matching(rows, options.filter) for name, rows in parts.items()}
     arranged = arrange(parts, plan=options.split, limit=options.limit, request=request)
     facts: dict[str, object] = {"hub": f"{options.name}{f' ({options.config})' if options.config else ''}"}
     if unlabelled:
@@ -59,7 +59,7 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
-def _chosen(found: Mapping[str, Any], options: Hub) -> dict[str, Any]:
+def _choose(found: Mapping[str, Any], options: Hub) -> dict[str, Any]:
     also = {name: split for name, split in options.also.items() if _ELSEWHERE not in split}
     asked = {name: getattr(options, name) for name in NAMES if getattr(options, name) is not None} | also
     for name, split in asked.items():
@@ -99,16 +99,16 @@ def _is_carved(name: str, options: Hub) -> bool:
 
 
 def _rows(found: Any, options: Hub) -> Rows:  # a datasets.Dataset, whose package is optional
-    return from_file(named_classes(found), name=f"{options.name} [{found.split}]", first_line=0)
+    return from_file(name_classes(found), name=f"{options.name} [{found.split}]", first_line=0)
 
 
-def named_classes(found: Any) -> pa.Table:  # of a datasets.Dataset, whose package is optional
+def name_classes(found: Any) -> pa.Table:  # of a datasets.Dataset, whose package is optional
     """Read the table of a data set, with class names in the place of class numbers."""
     table: pa.Table = found.with_format("arrow")[:]
     for index, name in enumerate(table.column_names):
         names = _class_names(found.features[name])
         if names:
-            table = table.set_column(index, name, _spelled(table.column(name), names))
+            table = table.set_column(index, name, _spell(table.column(name), names))
     return table
 
 
@@ -118,14 +118,14 @@ def _class_names(feature: Any) -> list[str] | None:  # a datasets feature, whose
     return names
 
 
-def _spelled(column: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:
-    chunks = [_spelled_chunk(chunk, names) for chunk in column.chunks]
+def _spell(column: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:
+    chunks = [_spell_chunk(chunk, names) for chunk in column.chunks]
     return pa.chunked_array(chunks, type=pa.list_(pa.string()) if pa.types.is_list(column.type) else pa.string())
 
 
-def _spelled_chunk(chunk: pa.Array, names: list[str]) -> pa.Array:
+def _spell_chunk(chunk: pa.Array, names: list[str]) -> pa.Array:
     if pa.types.is_list(chunk.type):
-        return pa.ListArray.from_arrays(chunk.offsets, _spelled_chunk(chunk.values, names), mask=chunk.is_null())
+        return pa.ListArray.from_arrays(chunk.offsets, _spell_chunk(chunk.values, names), mask=chunk.is_null())
     known = pc.if_else(pc.greater_equal(chunk, 0), chunk, None)  # -1 stands for a label that is not published
     return pc.take(pa.array(names, type=pa.string()), known)
 

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.columns.parse_columns import is_opaque
-from burnish.data.columns.parse_columns import numbers as number_cells
+from burnish.data.columns.parse_columns import parse_numbers as number_cells
 from burnish.data.options import NAMES, Limit, Portion, SplitPlan
-from burnish.data.rows import codes, demand, keep, numbered
+from burnish.data.rows import count_values, demand, keep, number_values
 from burnish.data.splits.splits import Mask, Numbers, carve, carve_groups, sample
 from burnish.errors import DataError
 from burnish.spec.protocols import DataRequest
@@ -41,11 +41,11 @@ def arrange(parts: Mapping[str, Rows], *, plan: SplitPlan, limit: Limit, request
         demand(rows, request.columns, why="task")
     divided = _by_column(parts["train"], plan.by) if plan.by else dict(parts)
     note = _origin(divided, plan)
-    carved = _carved(divided, plan, request=request)
+    carved = _carve(divided, plan, request=request)
     divided = dict(carved.parts)
     _refuse_crossing(divided, plan.group)
     names = [name for name in NAMES if name in divided] + [name for name in parts if name not in NAMES]
-    limited = {name: _limited({**parts, **divided}[name], name, limit, request=request) for name in names}
+    limited = {name: _limit({**parts, **divided}[name], name, limit, request=request) for name in names}
     for name, rows in limited.items():
         if len(rows) == 0:
             raise DataError(f"the {name} split has no rows; look at data.filter and data.split")
@@ -63,7 +63,7 @@ def finish(arranged: Arranged, *, facts: Mapping[str, object], fingerprint: str,
 
 def _by_column(rows: Rows, column: str) -> dict[str, Rows]:
     demand(rows, (column,), why="data.split.by")
-    numbers, distinct = numbered(rows.table.column(column))
+    numbers, distinct = number_values(rows.table.column(column))
     values = [str(value) for value in distinct]
     found = {value: SPELLINGS.get(value.strip().lower()) for value in values}
     strange = [value for value, split in found.items() if split is None]
@@ -85,7 +85,7 @@ def _origin(parts: Mapping[str, Rows], plan: SplitPlan) -> str:
     return f"by the column {plan.by}" if plan.by else "as given"
 
 
-def _carved(parts: Mapping[str, Rows], plan: SplitPlan, *, request: DataRequest) -> Arranged:
+def _carve(parts: Mapping[str, Rows], plan: SplitPlan, *, request: DataRequest) -> Arranged:
     wanted = {"test": plan.test, "validation": plan.validation}
     if "validation" not in parts and plan.validation is None:
         wanted["validation"] = _DEFAULT
@@ -126,7 +126,7 @@ def _classes(rows: Rows, column: str | None) -> Numbers | None:
     if column is None or column not in rows.table.column_names:
         return None
     values = rows.table.column(column)
-    numbers, count = codes(values)
+    numbers, count = count_values(values)
     most = len(rows) // 2 if (not is_opaque(values.type) and number_cells(values).fits()) else len(rows) - 1
     return numbers if 1 < count <= min(_MOST_CLASSES, most) else None
 
@@ -145,9 +145,9 @@ def _assign(rows: Rows, sizes: Sequence[int], *, classes: Numbers | None, group:
 
 def _groups(rows: Rows, columns: tuple[str, ...]) -> tuple[Numbers, int]:
     demand(rows, columns, why="data.split.group")
-    numbers, count = codes(rows.table.column(columns[0]))
+    numbers, count = count_values(rows.table.column(columns[0]))
     for column in columns[1:]:
-        more, times = codes(rows.table.column(column))
+        more, times = count_values(rows.table.column(column))
         _, numbers = np.unique(numbers * times + more, return_inverse=True)
         count = int(numbers.max()) + 1 if len(numbers) else 0
     alone = _is_alone(rows, columns)
@@ -190,7 +190,7 @@ def _members(rows: Rows, group: tuple[str, ...]) -> set[tuple[object, ...]]:
     return set(zip(*columns, strict=True))
 
 
-def _limited(rows: Rows, name: str, limit: Limit, *, request: DataRequest) -> Rows:
+def _limit(rows: Rows, name: str, limit: Limit, *, request: DataRequest) -> Rows:
     size: int | None = getattr(limit, name, None)
     if size is None or size >= len(rows):
         return rows

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.inspection.faults import judge
-from burnish.data.inspection.inspect import FileFacts, look
-from burnish.data.inspection.propose import has_text, propose, target_of
+from burnish.data.inspection.inspect import FileFacts, inspect_file
+from burnish.data.inspection.propose import choose_target, has_text, propose
 from burnish.data.options import Limit, SplitPlan
 from burnish.data.readers.read import read
 from burnish.data.rows import demand
@@ -56,7 +56,7 @@ def only_file(source: str) -> DataFile:
 
 def divide(source: str, plan: SplitPlan, *, label: str | None, seed: int) -> Division:
     """Read the file and divide its rows; refuse broken rows, for they could not be written again."""
-    facts = look(source)
+    facts = inspect_file(source)
     reading = read(only_file(source), facts.options)
     total = len(reading.rows) + len(reading.bad)
     judge(reading.bad, total=total, policy="error", share=0.0, quarantine=None, split=source)
@@ -75,7 +75,7 @@ def _label(facts: FileFacts) -> str | None:
     """Choose the column that looks like the label; None if none does, or several together do."""
     try:
         if not has_text(facts):
-            return target_of(facts).name
+            return choose_target(facts).name
         labels = propose(facts).labels
     except DataError:
         return None  # rows without a label can be divided all the same

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from burnish.data.batching.rng import GOLDEN, mixed
+from burnish.data.batching.rng import GOLDEN, mix
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 Mask = np.ndarray[Any, np.dtype[np.bool_]]
@@ -13,9 +13,9 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 def lots(num_rows: int, *, seed: int, purpose: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
     """Draw a lot for each row (splitmix64), so that no library's generator decides who is in which split."""
-    start = mixed(np.array([(seed + int(GOLDEN) * (purpose + 1)) % 2**64], dtype=np.uint64))
+    start = mix(np.array([(seed + int(GOLDEN) * (purpose + 1)) % 2**64], dtype=np.uint64))
     with np.errstate(over="ignore"):
-        return mixed(start + GOLDEN * np.arange(1, num_rows + 1, dtype=np.uint64))
+        return mix(start + GOLDEN * np.arange(1, num_rows + 1, dtype=np.uint64))
 
 
 def sample(num_rows: int, size: int, *, seed: int, purpose: int, classes: Numbers | None = None) -> Mask:

@@ -110,7 +110,7 @@ def learn(texts: Iterable[str], recipe: TokenizerRecipe) -> dict[str, bytes]:
     if marks.single is not None:
         ids = [(token, learned.token_to_id(token)) for token in recipe.special_tokens]
         learned.post_processor = processors.TemplateProcessing(single=marks.single, pair=marks.pair, special_tokens=ids)
-    return {"tokenizer.json": learned.to_str(pretty=True).encode(), "tokenizer_config.json": _described(recipe)}
+    return {"tokenizer.json": learned.to_str(pretty=True).encode(), "tokenizer_config.json": _describe(recipe)}
 
 
 def _some(texts: Iterable[str]) -> Iterator[str]:
@@ -207,7 +207,7 @@ def _is_blank(letter: str) -> bool:
     return letter.isspace() or unicodedata.category(letter)[0] == "C"
 
 
-def _described(recipe: TokenizerRecipe) -> bytes:
+def _describe(recipe: TokenizerRecipe) -> bytes:
     """Write what `transformers` needs to know beside the tokenizer itself."""
     marks = recipe.marks
     segments = ["token_type_ids"] if marks.has_segments else []
@@ -222,6 +222,6 @@ def _described(recipe: TokenizerRecipe) -> bytes:
     return (json.dumps(described, indent=2, ensure_ascii=False) + "\n").encode()
 
 
-def usual(recipe: TokenizerRecipe, *, frame: Frame | None) -> TokenizerRecipe:
+def choose_frame(recipe: TokenizerRecipe, *, frame: Frame | None) -> TokenizerRecipe:
     """Complete the recipe with the frame that was asked for, or the one that is usual for its kind."""
     return replace(recipe, frame=frame or USUAL_FRAMES[recipe.kind])

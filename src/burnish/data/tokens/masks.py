@@ -48,7 +48,7 @@ class MaskSelection:
         pieces = self._pieces(can, begins, key)
         sizes = _count(pieces, can)
         wanted = np.maximum(self.probability * can.sum(axis=1), 1.0)
-        taken = _filled(sizes, wanted, key)
+        taken = _fill(sizes, wanted, key)
         return np.take_along_axis(taken, pieces, axis=1) & can, pieces
 
     def _pieces(self, can: Array, begins: Array, key: Key) -> Array:
@@ -104,7 +104,7 @@ def _count(pieces: Array, can: Array) -> Array:
     return np.bincount(flat, minlength=pieces.size).reshape(pieces.shape)
 
 
-def _filled(sizes: Array, wanted: Array, key: Key) -> Array:
+def _fill(sizes: Array, wanted: Array, key: Key) -> Array:
     """Take pieces in random order until so many places are taken, the last by lot; at least one."""
     priority = np.where(sizes > 0, key.uniforms(sizes.shape[1], _PRIORITY), np.inf)
     order = np.argsort(priority, axis=1, kind="stable")

@@ -56,7 +56,7 @@ def cut_packed(texts: Ragged, *, room: int) -> Blocks:
     return Blocks(pack(texts.values, lengths), rows, turns)
 
 
-def rows_at(rows: Array, turns: Ragged, *, width: int) -> Array:
+def find_rows(rows: Array, turns: Ragged, *, width: int) -> Array:
     """Find the row of each place of blocks, [n, width]; places beyond a block's end get its last row."""
     steps = np.zeros((len(rows), width), dtype=np.int64)
     steps[:, 0] = rows
@@ -64,7 +64,7 @@ def rows_at(rows: Array, turns: Ragged, *, width: int) -> Array:
     return np.cumsum(steps, axis=1)
 
 
-def offset_of(epoch: int, *, seed: int, room: int) -> int:
+def draw_offset(epoch: int, *, seed: int, room: int) -> int:
     """Say by how many tokens the cuts of an epoch are moved."""
     return int(generator(seed, "offset", epoch=epoch).integers(room))
 
@@ -111,7 +111,7 @@ class Stretches:
     cuts: Ragged
 
 
-def stretches(sentences: Ragged, rows: Array, *, room: int) -> Stretches:
+def fill_stretches(sentences: Ragged, rows: Array, *, room: int) -> Stretches:
     """Fill stretches of at most `room` tokens with whole sentences of a row; too long ones are cut, nothing is lost.
 
     A stretch of one sentence may be cut in its middle. Only a stretch of a single token is left out: it has no two

@@ -10,7 +10,7 @@ from string import ascii_lowercase
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.padding import Padding, Template, pad, template_of_columns
+from burnish.data.batching.padding import Padding, Template, learn_column_template, pad
 from burnish.data.batching.ragged import Ragged, from_lists, gather, pick, total_lengths, view
 from burnish.data.batching.rng import generator
 from burnish.data.tokens.tokens import TextAssets, tokenize
@@ -84,7 +84,7 @@ class TextCodec:
         texts = [gather(features[side], indices) for side in self._sides]
         if self.truncation.is_random:
             texts = self._drawn(texts, pick(features["row"], indices), draw)
-        return pad(texts, self.template, padding_of(self.assets, multiple=pad_to_multiple))
+        return pad(texts, self.template, choose_padding(self.assets, multiple=pad_to_multiple))
 
     def limits(self, features: pa.Table) -> Iterator[FeatureLimit]:
         """List the limits of token ids, and of how many of them there are."""
@@ -112,7 +112,7 @@ class TextCodec:
     def template(self) -> Template:
         """How texts are wrapped in special tokens."""
         sizes = [len(self.text)] if self.pair is None else [len(self.text), 1]
-        return template_of_columns(self.assets.tokenizer, sizes)
+        return learn_column_template(self.assets.tokenizer, sizes)
 
     @property
     def room(self) -> int:
@@ -138,7 +138,7 @@ def id_limits(texts: Iterable[tuple[str, Ragged]], assets: TextAssets) -> Iterat
         yield FeatureLimit(name, text.values, 0, assets.num_ids - 1)
 
 
-def padding_of(assets: TextAssets, *, multiple: int = 1) -> Padding:
+def choose_padding(assets: TextAssets, *, multiple: int = 1) -> Padding:
     """Say how the batches of a model are filled up."""
     return Padding(
         assets.pad_id,

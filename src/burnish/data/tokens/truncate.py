@@ -76,19 +76,19 @@ def _replace(text: Ragged, chosen: Iterable[tuple[int, list[Array]]]) -> Ragged:
     return pack(np.concatenate(values), np.concatenate(lengths))
 
 
-def windows(starts: Sequence[int], *, width: int) -> list[Array]:
+def list_windows(starts: Sequence[int], *, width: int) -> list[Array]:
     """List one array of positions a window."""
     return [np.arange(start, start + width) for start in starts]
 
 
-def thinned(starts: Sequence[int], *, most: int) -> list[int]:
+def thin(starts: Sequence[int], *, most: int) -> list[int]:
     """Keep at most so many, spread evenly from the first to the last."""
     if len(starts) <= most:
         return list(starts)
     return [starts[int(place)] for place in np.linspace(0, len(starts) - 1, most).round()]
 
 
-def chunks(length: int, *, limit: int, span: int, random: np.random.Generator) -> Array:
+def draw_chunks(length: int, *, limit: int, span: int, random: np.random.Generator) -> Array:
     """Draw whole chunks until the limit is full, the last one cut to fit; document order is kept."""
     starts = random.permutation(np.arange(0, length, span))
     widths = fill(np.minimum(span, length - starts), limit)
@@ -97,13 +97,13 @@ def chunks(length: int, *, limit: int, span: int, random: np.random.Generator) -
     return spread(starts[order], widths[order])
 
 
-def overlapping(length: int, *, limit: int, span: int, random: np.random.Generator) -> Array:
+def draw_overlapping(length: int, *, limit: int, span: int, random: np.random.Generator) -> Array:
     """Draw spans each on its own, in draw order."""
     widths = fill(np.full(-(-limit // span), span), limit)
     return spread(random.integers(0, length - widths + 1), widths)
 
 
-def deleting(length: int, *, limit: int, span: int, random: np.random.Generator) -> Array:
+def draw_deleting(length: int, *, limit: int, span: int, random: np.random.Generator) -> Array:
     """Draw spans out of what is left, in draw order."""
     if span == 1:
         return random.permutation(length)[:limit]

@@ -34,17 +34,17 @@ def learn_pieces(words: Mapping[str, int], *, size: int, letters: Sequence[str])
     lattice = Lattice.of(texts, number)
     own = Lattice.of(pieces, number).without_whole(np.array([len(piece) for piece in pieces]))
     counts = np.array([counted[text] for text in texts], dtype=np.float64)
-    scores = _normalised(np.bincount(lattice.piece, weights=counts[lattice.word], minlength=len(pieces)) + _LEAST_COUNT)
+    scores = _normalise(np.bincount(lattice.piece, weights=counts[lattice.word], minlength=len(pieces)) + _LEAST_COUNT)
     is_letter = np.arange(len(pieces)) < len(letters)
     alive = np.ones(len(pieces), dtype=bool)
     while True:
         for _ in range(_ROUNDS_OF_EM):
             expected = lattice.expected(np.exp(scores), counts)
-            scores = _normalised(np.where(alive, np.maximum(expected, _LEAST_COUNT), 0.0))
+            scores = _normalise(np.where(alive, np.maximum(expected, _LEAST_COUNT), 0.0))
         if alive.sum() <= max(size, len(letters)):
             return {pieces[place]: float(scores[place]) for place in np.flatnonzero(alive)}
         keep = max(size, len(letters), int(_KEPT_A_ROUND * alive.sum()))
-        alive = _most_needed(expected, scores - own.best(scores), alive=alive, always=is_letter, keep=keep)
+        alive = _keep_most_needed(expected, scores - own.best(scores), alive=alive, always=is_letter, keep=keep)
         scores = np.where(alive, scores, -np.inf)
 
 
@@ -146,12 +146,12 @@ def _seeds(words: Mapping[str, int], *, number: int) -> list[str]:
     return [piece for piece, _ in often[:number]]
 
 
-def _normalised(counts: Array) -> Array:
+def _normalise(counts: Array) -> Array:
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(counts) - np.log(counts.sum()))
 
 
-def _most_needed(expected: Array, gain: Array, *, alive: Array, always: Array, keep: int) -> Array:
+def _keep_most_needed(expected: Array, gain: Array, *, alive: Array, always: Array, keep: int) -> Array:
     """Keep the pieces whose loss would cost most: how often each is used, times its gain over the best other way."""
     with np.errstate(invalid="ignore"):
         loss = np.where(always, np.inf, expected * gain)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from burnish.errors import CheckpointError, DataError
 from burnish.run.record.directory import RunDirectory, read_json
-from burnish.spec.parts import ALONE, named, written_profiles
+from burnish.spec.parts import ALONE, prefix, read_profiles
 from burnish.spec.values import Array, Outcome, Profile
 
 if TYPE_CHECKING:
@@ -70,13 +70,13 @@ def read_places(directory: RunDirectory, split: str, *, task: str = ALONE) -> pa
 
 def read_profile(directory: RunDirectory, *, task: str = ALONE) -> Profile:
     """Read what a run, or one of its tasks, learned of its data."""
-    fields = written_profiles(read_json(directory.profile))[task]
+    fields = read_profiles(read_json(directory.profile))[task]
     return Profile(str(fields["kind"]), tuple(map(str, fields["labels"])), fields.get("facts", {}))
 
 
 def predictions_file(directory: RunDirectory, split: str, *, task: str = ALONE) -> Path:
     """Give the file of what was said of a split."""
-    return directory.predictions / f"{named(task, split)}.parquet"
+    return directory.predictions / f"{prefix(task, split)}.parquet"
 
 
 def _own_outcome(table: Any, profile: Profile) -> Outcome:

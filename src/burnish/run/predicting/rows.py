@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from burnish.artifact.predictor import Predictor
-from burnish.data.cache.spill import faults_of
+from burnish.data.cache.spill import find_faults
 from burnish.data.options import NAMES
 from burnish.errors import CheckpointError, DataError
 from burnish.run.preparation.inputs import changed_files, digests_of, of_task
 from burnish.run.preparation.prepare import Preparation, named_splits, settle_rows
-from burnish.spec.parts import named
+from burnish.spec.parts import prefix
 from burnish.spec.values import Rows, Splits
 
 
@@ -50,7 +50,7 @@ def _defaults(predictor: Predictor, rows: Rows) -> Sequence[str]:
 def _changes(task: str, splits: Splits, split: str, trained_on: Mapping[str, str]) -> list[str]:
     """Tell which files of a split changed since training; refuse a split that is carved from those of train."""
     files: Mapping[str, Sequence[str]] = splits.facts.get("files", {})  # type: ignore[assignment]  # names by split
-    own = [named(task, file) for file in files.get(split, ())] if split != "train" else []
+    own = [prefix(task, file) for file in files.get(split, ())] if split != "train" else []
     known, found = of_task(task, trained_on), digests_of(task, splits)
     if own:
         known = {file: digest for file, digest in known.items() if file in own}
@@ -65,7 +65,7 @@ def _changes(task: str, splits: Splits, split: str, trained_on: Mapping[str, str
 
 
 def _sound(predictor: Predictor, rows: Rows, split: str) -> Rows:
-    return settle_rows(predictor.experiment.data, rows, faults_of(predictor.encoder, rows), split=split)
+    return settle_rows(predictor.experiment.data, rows, find_faults(predictor.encoder, rows), split=split)
 
 
 def _from_file(predictor: Predictor, data: str) -> Rows:

@@ -13,7 +13,7 @@ from burnish.metrics.tally import Tally, mean_score
 from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.selection import judging, main_metric, metrics_of, selection
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import ALONE, MEAN, named, parts_of
+from burnish.spec.parts import ALONE, MEAN, divide_tasks, prefix
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome, Score, Times
 
@@ -29,7 +29,7 @@ class Scorer:
     @property
     def parts(self) -> "dict[str, Scorer]":
         """Give the scorer of each task by name."""
-        experiments = parts_of(self.experiment)
+        experiments = divide_tasks(self.experiment)
         return {
             name: Scorer(experiments[name], PreparedData({ALONE: part}), self.world)
             for name, part in self.prepared.parts.items()
@@ -50,7 +50,7 @@ class Scorer:
         part = parts[name]
         num_rows = len(part.prepared.rows["validation"])
         chosen, direction = selection(part.experiment.train.select, part.metrics, num_rows=num_rows)
-        return named(name, chosen), direction
+        return prefix(name, chosen), direction
 
     def headline(self) -> str:
         """Name the score that the run is judged by."""
@@ -64,7 +64,7 @@ class Scorer:
             metric.better == "lower"
             for name, part in self.parts.items()
             for metric in part.metrics
-            if score in (named(name, each) for each in metric.names())
+            if score in (prefix(name, each) for each in metric.names())
         )
 
     def outcome(
@@ -128,7 +128,7 @@ def scored(parts: Mapping[str, tuple[Sequence[Metric], Outcome | None]], *, inte
         if outcome is not None and outcome.truth is not None
     }
     found = {
-        named(name, score): figure
+        prefix(name, score): figure
         for name, (metrics, outcome) in known.items()
         for score, figure in Tally(metrics, [outcome]).scored(intervals=intervals).items()
     }
@@ -136,6 +136,6 @@ def scored(parts: Mapping[str, tuple[Sequence[Metric], Outcome | None]], *, inte
         return found
     mains = {name: (main_metric(metrics), outcome) for name, (metrics, outcome) in known.items()}
     # Those that the mean is of come right behind it: a line on the screen has room for a few.
-    first = [named(name, metric.names()[0]) for name, (metric, _) in mains.items()]
+    first = [prefix(name, metric.names()[0]) for name, (metric, _) in mains.items()]
     mean = mean_score(list(mains.values()), intervals=intervals)
     return {MEAN: mean, **{score: found[score] for score in first}, **found}

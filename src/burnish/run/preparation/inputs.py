@@ -12,7 +12,7 @@ from burnish.engine.state import refusing_misfit
 from burnish.errors import CheckpointError
 from burnish.run.record.directory import RunDirectory, read_json
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import named, profile_from_json, written_profiles
+from burnish.spec.parts import prefix, profile_from_json, read_profiles
 from burnish.spec.values import Profile, Splits
 from burnish.storage.checkpoints import Checkpoint
 
@@ -48,12 +48,12 @@ NOTHING_KNOWN = TrainedOn()
 def digests_of(task: str, splits: Splits) -> dict[str, str]:
     """Give the digest of each file that was read; of a source that tells of no files, that of all it gave."""
     found = splits.digests or ({"data": splits.fingerprint} if splits.fingerprint else {})
-    return {named(task, file): digest for file, digest in found.items()}
+    return {prefix(task, file): digest for file, digest in found.items()}
 
 
 def of_task(task: str, digests: Mapping[str, str]) -> dict[str, str]:
     """Take those of one task out of recorded digests."""
-    return {file: digest for file, digest in digests.items() if file.startswith(named(task, ""))}
+    return {file: digest for file, digest in digests.items() if file.startswith(prefix(task, ""))}
 
 
 def changed_files(known: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
@@ -88,7 +88,7 @@ def recorded_in(checkpoint: Checkpoint, *, on_change: Callable[[Sequence[str]], 
     """Read what a checkpoint was trained on; of those of earlier versions, only the profile of their run is known."""
     written = read_json(checkpoint.path / PROFILE) or read_json(checkpoint.path.parents[1] / PROFILE)
     with refusing_misfit(checkpoint.path):
-        found = written_profiles(written) if written else {}
+        found = read_profiles(written) if written else {}
         profiles = {name: profile_from_json(each) for name, each in found.items()}
     return TrainedOn(_digests(checkpoint.path / DATA), profiles, on_change, partial(_refusing_profile, checkpoint.path))
 

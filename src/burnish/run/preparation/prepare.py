@@ -11,7 +11,7 @@ import pyarrow as pa
 from burnish.artifact.foreign import encoding_code
 from burnish.data.batching.mixture import Grouped
 from burnish.data.cache.features import Stored, open_cache
-from burnish.data.cache.spill import encode_parts, faults_of
+from burnish.data.cache.spill import encode_parts, find_faults
 from burnish.data.inspection.faults import BadRow, BrokenRows, Policy, settle, settle_all
 from burnish.data.tokens.text import drop_report
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
@@ -23,7 +23,7 @@ from burnish.run.prepared import PreparedFolder
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.selection import refuse_misfits, refuse_unlike
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import ALONE, named, parts_of
+from burnish.spec.parts import ALONE, divide_tasks, prefix
 from burnish.spec.protocols import DataSource, Encoder, build_encoder
 from burnish.spec.values import Profile, RowFault, Rows, Splits
 from burnish.tasks.tabular.encoder import unseen_cells
@@ -42,7 +42,7 @@ def prepare(
     trained_on: TrainedOn = NOTHING_KNOWN,
 ) -> PreparedData:
     """Read, profile, check and encode every split; what was found of the data is written into a directory, if given."""
-    parts = parts_of(experiment)
+    parts = divide_tasks(experiment)
     quarantine = directory.skipped_rows if directory else None
     if ALONE in parts:
         alone = Preparation(experiment, quarantine=quarantine, trained_on=trained_on, tell=tell)
@@ -65,9 +65,9 @@ def prepare(
 
 def feature_keys(experiment: Experiment) -> dict[str, dict[str, object]]:
     """Compute the key of each split's features; read the rows and the tokenizer, encode nothing."""
-    works = {name: Preparation(part, name=name) for name, part in parts_of(experiment).items()}
+    works = {name: Preparation(part, name=name) for name, part in divide_tasks(experiment).items()}
     return {
-        named(name, split): work.key(task, split)
+        prefix(name, split): work.key(task, split)
         for name, work in works.items()
         for task in [work.load()]
         for split in task.rows
@@ -165,7 +165,7 @@ class Preparation:
         return cache.store(key, lambda: encode_parts(task.encoder, rows, progress=progress))
 
     def _sound(self, encoder: Encoder, rows: Rows, split: str) -> Rows:
-        faults = faults_of(encoder, rows)
+        faults = find_faults(encoder, rows)
         return settle_rows(self.experiment.data, rows, faults, split=split, quarantine=self.quarantine)
 
     def _with_faults_of_the_rest(self, error: BrokenRows) -> DataError:
@@ -174,7 +174,7 @@ class Preparation:
         try:
             splits = error.rest()
             encoder = build_encoder(task, task.profile(splits.train), self.experiment.model.assets())
-            found = {name: (rows, faults_of(encoder, rows)) for name, rows in named_splits(splits).items()}
+            found = {name: (rows, find_faults(encoder, rows)) for name, rows in named_splits(splits).items()}
         except BurnishError:
             return error  # what is wrong besides may well be due to the rows that are missing
         settling = {

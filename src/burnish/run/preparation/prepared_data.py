@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.rows import join as join_rows
-from burnish.spec.parts import ALONE, joined_profile
+from burnish.spec.parts import ALONE, join_profiles
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import Array, Batch, Profile, RandomKey, Rows
 
@@ -86,7 +86,7 @@ class PreparedData:
     def profile(self) -> Profile:
         """What the training rows looked like."""
         profiles = {name: part.profile for name, part in self.parts.items()}
-        return profiles[ALONE] if self.only else joined_profile(profiles)
+        return profiles[ALONE] if self.only else join_profiles(profiles)
 
     @property
     def assets(self) -> Assets:

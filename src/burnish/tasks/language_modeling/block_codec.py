@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.batching.padding import Template, pad, template_of
+from burnish.data.batching.padding import Template, learn_template, pad
 from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
-from burnish.data.tokens.packing import Blocks, cut_lines, cut_packed, gather_moved, offset_of, rows_at
-from burnish.data.tokens.text import id_limits, padding_of, refuse_length
+from burnish.data.tokens.packing import Blocks, cut_lines, cut_packed, draw_offset, find_rows, gather_moved
+from burnish.data.tokens.text import choose_padding, id_limits, refuse_length
 from burnish.data.tokens.tokens import Vocabulary, tokenize
 from burnish.spec.values import Array, FeatureLimit, RandomKey
 from burnish.tasks.labels import refuse_other_than_text
@@ -68,7 +68,7 @@ class BlockCodec:
     @cached_property
     def template(self) -> Template:
         """Give the special tokens around a block."""
-        return template_of(self.vocabulary.assets.tokenizer, num_texts=1)
+        return learn_template(self.vocabulary.assets.tokenizer, num_texts=1)
 
     @property
     def room(self) -> int:
@@ -114,12 +114,12 @@ class BlockCodec:
         """Copy the tokens of some blocks; in training, packed ones are cut at other places each epoch."""
         if not (self.is_packed and draw.is_training):
             return gather(features["tokens"], indices)
-        offset = offset_of(draw.epoch, seed=draw.seed, room=self.room)
+        offset = draw_offset(draw.epoch, seed=draw.seed, room=self.room)
         return gather_moved(features["tokens"], indices, offset=offset)
 
     def pad(self, texts: Ragged) -> tuple[dict[str, Array], BlockLayout]:
         """Lay texts out in one rectangle with their special tokens."""
-        batch = pad([texts], self.template, padding_of(self.vocabulary.assets))
+        batch = pad([texts], self.template, choose_padding(self.vocabulary.assets))
         attended = batch["attention_mask"].astype(bool)
         places = np.cumsum(attended, axis=1) - 1 - len(self.template.pieces[0])
         return batch, BlockLayout(attended & (places >= 0) & (places < texts.lengths[:, None]), valid_of(texts))
@@ -128,7 +128,7 @@ class BlockCodec:
         """Give `row` of each block, and row and place of each of its tokens."""
         rows = pick(features["row"], indices)
         width = layout.valid.shape[1]
-        found = rows_at(rows, gather(features["turns"], indices), width=width)
+        found = find_rows(rows, gather(features["turns"], indices), width=width)
         place = np.broadcast_to(np.arange(width, dtype=np.int64), found.shape)
         return {
             "row": rows,

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.batching.ragged import Ragged, array_of, pack, positions
+from burnish.data.batching.ragged import Ragged, pack, positions, read_column
 from burnish.data.batching.rng import uniforms
 from burnish.data.tokens.masks import Key, MaskSelection, Replacement
 from burnish.errors import ConfigError, Problem
@@ -65,7 +65,7 @@ class MaskedEncoder(Encoder):
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
         yield from self.codec.limits(features, num_rows=num_rows)
-        yield FeatureLimit("asked", array_of(features["asked"]), 0, 0)
+        yield FeatureLimit("asked", read_column(features["asked"]), 0, 0)
 
     def counts(self, features: pa.Table) -> Array:
         return self.codec.vocabulary.counts(features["tokens"])

@@ -10,11 +10,11 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.padding import Template, pad, template_of
+from burnish.data.batching.padding import Template, learn_template, pad
 from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
 from burnish.data.batching.rng import uniforms
-from burnish.data.tokens.packing import split_sentences, stretches
-from burnish.data.tokens.text import id_limits, padding_of, refuse_length
+from burnish.data.tokens.packing import fill_stretches, split_sentences
+from burnish.data.tokens.text import choose_padding, id_limits, refuse_length
 from burnish.data.tokens.tokens import tokenize
 from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
@@ -48,7 +48,7 @@ class PairEncoder(Encoder):
     @cached_property
     def template(self) -> Template:
         """Give the special tokens around two texts."""
-        return template_of(self.masked.codec.vocabulary.assets.tokenizer, num_texts=2)
+        return learn_template(self.masked.codec.vocabulary.assets.tokenizer, num_texts=2)
 
     def faults(self, rows: Rows) -> list[RowFault]:
         return self.masked.faults(rows)
@@ -58,7 +58,7 @@ class PairEncoder(Encoder):
         refuse_other_than_text(table, [codec.text])
         sentences, rows = split_sentences(table[codec.text])
         tokens = view(tokenize(sentences, codec.vocabulary.assets.tokenizer))
-        found = stretches(tokens, rows, room=self._room)
+        found = fill_stretches(tokens, rows, room=self._room)
         return pa.table(
             {
                 "tokens": found.tokens.to_arrow(),
@@ -125,7 +125,7 @@ class PairEncoder(Encoder):
             pack(both.values[positions(both.starts, first)], first),
             pack(both.values[positions(both.starts + first, second)], second),
         ]
-        batch = pad(texts, self.template, padding_of(self.masked.codec.vocabulary.assets))
+        batch = pad(texts, self.template, choose_padding(self.masked.codec.vocabulary.assets))
         attended = batch["attention_mask"].astype(bool)
         place = np.cumsum(attended, axis=1) - 1
         begin, middle = len(self.template.pieces[0]), len(self.template.pieces[1])

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from burnish.data.batching.padding import pad
 from burnish.data.batching.ragged import Ragged, gather, pack, pick, view
-from burnish.data.tokens.text import id_limits, padding_of
+from burnish.data.tokens.text import choose_padding, id_limits
 from burnish.errors import DataError
 from burnish.spec.values import Array, FeatureLimit, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.labels import as_text
@@ -86,7 +86,7 @@ class ChoiceEncoder(SequenceEncoder):
             pack(gather(features[side], indices).values, gather(features[f"{side}_sizes"], indices).values)
             for side in _SIDES
         ]
-        flat = pad(sides, self.codec.template, padding_of(self.codec.assets))
+        flat = pad(sides, self.codec.template, choose_padding(self.codec.assets))
         counts = pick(features["num_choices"], indices)
         width = int(pc.max(features["num_choices"]).as_py())
         # What is no choice repeats the last one: the network answers it, and nobody asks.

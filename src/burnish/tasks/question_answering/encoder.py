@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.padding import template_of
-from burnish.data.batching.ragged import Ragged, array_of, gather, pick, positions, view
+from burnish.data.batching.padding import learn_template
+from burnish.data.batching.ragged import Ragged, gather, pick, positions, read_column, view
 from burnish.data.tokens.text import TextCodec
 from burnish.data.tokens.tokens import PlacedTokens, TextAssets, tokenize, tokenize_placed
 from burnish.data.truncation import Head
@@ -51,7 +51,7 @@ class QuestionEncoder(SequenceEncoder):
         cls, assets: TextAssets, columns: QuestionColumns, reading: WindowLimits, **flags: bool
     ) -> QuestionEncoder:
         """Put a tokenizer and a task's options together; refuse a limit under which a question leaves no room."""
-        least = template_of(assets.tokenizer, num_texts=2).num_special + reading.max_question + 1
+        least = learn_template(assets.tokenizer, num_texts=2).num_special + reading.max_question + 1
         if reading.max_length < least:
             reason = "the question, the special tokens and a token of the context must fit in"
             sentence = f"task.max_length must be at least {least}, got {reading.max_length}"
@@ -96,7 +96,7 @@ class QuestionEncoder(SequenceEncoder):
             yield FeatureLimit(f"number of entries in {name}", places.lengths, tokens.lengths, tokens.lengths)
             yield FeatureLimit(name, places.values, 0, np.inf)
         if "label" in features.column_names:
-            yield FeatureLimit("label", array_of(features["label"]), -1, tokens.lengths[:, None] - 1)
+            yield FeatureLimit("label", read_column(features["label"]), -1, tokens.lengths[:, None] - 1)
 
     @cached_property
     def null_token(self) -> tuple[int, int]:

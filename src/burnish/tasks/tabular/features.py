@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.batching.ragged import array_of
+from burnish.data.batching.ragged import read_column
 from burnish.data.cache.spill import in_parts
-from burnish.data.columns.datetimes import part
-from burnish.data.columns.hashing import bucket, combine, hash_texts
-from burnish.data.columns.parse_columns import STRAY_SHARE, ParsedNumbers, describe_cell, same_words
+from burnish.data.columns.datetimes import take_part
+from burnish.data.columns.hashing import assign_buckets, combine_hashes, hash_texts
+from burnish.data.columns.parse_columns import STRAY_SHARE, ParsedNumbers, describe_cell, unify_words
 from burnish.spec.values import Array, FeatureLimit, RowFault, Rows, TableInputs
 from burnish.tasks.tabular.fit import scaled, turned
 from burnish.tasks.tabular.frame import ColumnFrame
@@ -92,8 +92,8 @@ class FrameEncoder:
             return scaled(filled, number.scaling)
         name, _, wave = number.part.rpartition("_")
         if wave in ("sin", "cos"):
-            return turned(part(filled, name), name, wave)
-        return scaled(part(filled, number.part), number.scaling)
+            return turned(take_part(filled, name), name, wave)
+        return scaled(take_part(filled, number.part), number.scaling)
 
     def _ids(self, column: ColumnPlan) -> "Array":
         if column.kind == "boolean":
@@ -109,7 +109,7 @@ class FrameEncoder:
 
     def _wide_ids(self, wide: WidePlan) -> "Array":
         if len(wide.columns) > 1:
-            return bucket(combine([self._hashes(name, wide) for name in wide.columns]), wide.size)
+            return assign_buckets(combine_hashes([self._hashes(name, wide) for name in wide.columns]), wide.size)
         name = wide.columns[0]
         return self._buckets(name, wide) if name in wide.boundaries else self._ids(self._column(name))
 
@@ -144,11 +144,11 @@ def _whole_ids(values: "Array", size: int) -> "Array":
 
 def _value_ids(values: pa.Array, column: ColumnPlan) -> "Array":
     if column.kind == "hash":
-        return FIRST_ID + bucket(hash_texts(values), column.size)
+        return FIRST_ID + assign_buckets(hash_texts(values), column.size)
     vocabulary = pa.array(column.vocabulary, pa.string())
     places = pc.index_in(values, value_set=vocabulary)
     if places.null_count:
-        places = pc.coalesce(places, pc.index_in(same_words(values), value_set=same_words(vocabulary)))
+        places = pc.coalesce(places, pc.index_in(unify_words(values), value_set=unify_words(vocabulary)))
     return np.asarray(pc.fill_null(pc.add(places, FIRST_ID), UNSEEN_ID).to_numpy(zero_copy_only=False), np.int64)
 
 
@@ -251,7 +251,7 @@ def plan_limits(features: pa.Table, inputs: TableInputs) -> Iterator[FeatureLimi
     most: dict[str, Any] = {"numbers": LARGEST_FLOAT, "flags": 1, "categories": ids, "wide": inputs.wide_size - 1}
     for name, high in most.items():
         if name in features.column_names:
-            yield FeatureLimit(name, array_of(features[name]), -LARGEST_FLOAT if name == "numbers" else 0, high)
+            yield FeatureLimit(name, read_column(features[name]), -LARGEST_FLOAT if name == "numbers" else 0, high)
 
 
 def matrix_column(values: "Array") -> pa.Array:

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.columns.datetimes import PERIODS, part, slash_order
-from burnish.data.columns.parse_columns import ParsedNumbers, Words, describe_cell, numbers, times
+from burnish.data.columns.datetimes import PERIODS, slash_order, take_part
+from burnish.data.columns.parse_columns import ParsedNumbers, Words, describe_cell, parse_numbers, parse_times
 from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Array
 from burnish.tasks.tabular.frame import ColumnFrame
@@ -119,7 +119,7 @@ class Fitter:
         if options.default is None:
             return middle
         written = pa.array([options.default])
-        read = times(written, day_first=day_first) if kind == "datetime" else numbers(written)
+        read = parse_times(written, day_first=day_first) if kind == "datetime" else parse_numbers(written)
         value = read.values[0]
         if not np.isfinite(value):
             wanted = "a date or time" if kind == "datetime" else "a number"
@@ -148,9 +148,9 @@ class Fitter:
     def _time_parts(self, column: ColumnPlan) -> Iterator[NumberPlan]:
         options = self._options(column.name)
         known = _known(self.frame.times(column.name, day_first=column.day_first).values)
-        chosen = options.parts or [name for name in _PARTS if len(np.unique(np.floor(part(known, name)))) > 1]
+        chosen = options.parts or [name for name in _PARTS if len(np.unique(np.floor(take_part(known, name)))) > 1]
         for name in chosen:
-            values = np.sort(part(known, name))
+            values = np.sort(take_part(known, name))
             if name in PERIODS and options.cyclic is not False:
                 for wave in ("sin", "cos"):
                     ordered = np.sort(turned(values, name, wave))

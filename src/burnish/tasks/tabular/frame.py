@@ -11,7 +11,14 @@ import pyarrow as pa
 
 from burnish.data.columns.evaluate import evaluate
 from burnish.data.columns.expression import parse
-from burnish.data.columns.parse_columns import ParsedNumbers, Words, flags, numbers, times, words
+from burnish.data.columns.parse_columns import (
+    ParsedNumbers,
+    Words,
+    parse_flags,
+    parse_numbers,
+    parse_times,
+    parse_words,
+)
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.values import Array, Rows
 from burnish.tasks.tabular.options import Derived
@@ -39,22 +46,22 @@ class ColumnFrame:
 
     def words(self, name: str) -> Words:
         """Read a column as text."""
-        read: Words = self._once("words", name, lambda name: _named(name, words, self.column(name)))
+        read: Words = self._once("words", name, lambda name: _named(name, parse_words, self.column(name)))
         return read
 
     def numbers(self, name: str) -> ParsedNumbers:
         """Read a column as numbers."""
-        read: ParsedNumbers = self._once("numbers", name, lambda name: _named(name, numbers, self.column(name)))
+        read: ParsedNumbers = self._once("numbers", name, lambda name: _named(name, parse_numbers, self.column(name)))
         return read
 
     def flags(self, name: str) -> ParsedNumbers:
         """Read a column as yes and no."""
-        read: ParsedNumbers = self._once("flags", name, lambda name: _named(name, flags, self.column(name)))
+        read: ParsedNumbers = self._once("flags", name, lambda name: _named(name, parse_flags, self.column(name)))
         return read
 
     def times(self, name: str, *, day_first: bool = False) -> ParsedNumbers:
         """Read a column as seconds since 1970."""
-        how, read_times = ("day_first", partial(times, day_first=True)) if day_first else ("times", times)
+        how, read_times = ("day_first", partial(parse_times, day_first=True)) if day_first else ("times", parse_times)
         read: ParsedNumbers = self._once(how, name, lambda name: _named(name, read_times, self.column(name)))
         return read
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.columns.datetimes import slash_order
-from burnish.data.columns.parse_columns import EXACT, flags, is_opaque
+from burnish.data.columns.parse_columns import EXACT, is_opaque, parse_flags
 from burnish.spec.values import Array
 from burnish.tasks.tabular.frame import ColumnFrame
 
@@ -95,7 +95,7 @@ def _text(frame: ColumnFrame, name: str) -> Guess:
     distinct = pc.drop_null(pc.unique(read.values))
     if len(distinct) == 1 and num_known == len(frame):
         return Guess("drop", f"it holds {distinct[0].as_py()[:40]!r} in every row")
-    if len(distinct) <= 2 and not flags(distinct).is_wrong.any():
+    if len(distinct) <= 2 and not parse_flags(distinct).is_wrong.any():
         return Guess("boolean", " and ".join(distinct.to_pylist()))
     order = slash_order(distinct)
     if order != "unknown" and not frame.numbers(name).fits() and frame.times(name, day_first=order == "day").fits():

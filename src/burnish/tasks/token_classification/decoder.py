@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.batching.ragged import Ragged, pack, positions
-from burnish.metrics.entities import ChunkMarks, Chunks, chunks_of, marks_of
+from burnish.metrics.entities import ChunkMarks, Chunks, find_chunks, read_marks
 from burnish.spec.values import Array, Outcome, Profile
 from burnish.tasks.probabilities import softmax
 from burnish.tasks.token_classification.rows import TagTexts, words_of
@@ -61,7 +61,7 @@ class Said:
 def answers(said: Said, profile: Profile, column: pa.ChunkedArray, *, name: str) -> pa.Table:
     """Give `predicted`, `truth` and `true_tags` if known, `confidence`, `tags` and, if they mark any, `entities`."""
     texts = words_of(column, name=name)
-    marks = marks_of(profile.labels)
+    marks = read_marks(profile.labels)
     columns: dict[str, pa.Array] = {"predicted": _lines(said.tags, profile, texts, marks)}
     if said.truth is not None:
         columns["truth"] = _lines(said.truth, profile, texts, marks)
@@ -78,7 +78,7 @@ def _lines(tags: Ragged, profile: Profile, texts: TagTexts, marks: ChunkMarks | 
     """Write each row's entities, like `PER Peter Blackburn; LOC Brussels`; other tags as they come."""
     if marks is None:
         return pa.array([" ".join(row) for row in _names(tags, profile).to_pylist()], pa.string())
-    chunks = chunks_of(tags.values, tags.lengths, marks)
+    chunks = find_chunks(tags.values, tags.lengths, marks)
     found = zip(chunks.types.tolist(), texts.between(chunks.starts, chunks.ends), strict=True)
     shown = [f"{marks.names[kind]} {text}".strip() for kind, text in found]
     ends = np.cumsum(_per_row(chunks, tags.lengths)).tolist()
@@ -92,7 +92,7 @@ def _names(tags: Ragged, profile: Profile) -> pa.ListArray:
 
 def _entities(said: Said, texts: TagTexts, marks: ChunkMarks) -> pa.ListArray:
     """Give each row's entities: type, text, start and end in characters, and the probability of all their tags."""
-    chunks = chunks_of(said.tags.values, said.tags.lengths, marks)
+    chunks = find_chunks(said.tags.values, said.tags.lengths, marks)
     sizes = chunks.ends - chunks.starts
     inner = {
         "type": pa.array(marks.names, pa.string()).take(pa.array(chunks.types, pa.int64())),

@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from burnish.data.batching.padding import token_places
+from burnish.data.batching.padding import locate_tokens
 from burnish.data.batching.ragged import Ragged, gather, pack, positions, view
-from burnish.data.tokens.text import padding_of
+from burnish.data.tokens.text import choose_padding
 from burnish.data.tokens.tokens import word_pieces
-from burnish.metrics.entities import BEGIN, INSIDE, marks_of
+from burnish.metrics.entities import BEGIN, INSIDE, read_marks
 from burnish.spec.values import Array, Batch, FeatureLimit, Profile, RandomKey, RowFault, Rows
 from burnish.tasks.sequences import SequenceEncoder, WindowPlan, plan_windows
 from burnish.tasks.token_classification.rows import items_of, words_of
@@ -86,9 +86,9 @@ class TagEncoder(SequenceEncoder):
             laid.reshape(-1)[places] = gather(features[name], indices).values
             return laid
 
-        shape, padding = batch["input_ids"].shape, padding_of(self.codec.assets)
+        shape, padding = batch["input_ids"].shape, choose_padding(self.codec.assets)
         lengths = gather(features["a"], indices).lengths
-        places = token_places(lengths, self.codec.template, padding, width=shape[1])
+        places = locate_tokens(lengths, self.codec.template, padding, width=shape[1])
         batch["at_word"] = spread("word", fill=_NO_WORD)
         batch["scored"] = batch["at_word"] != _NO_WORD
         if "label" in features.column_names:
@@ -133,7 +133,7 @@ class TagEncoder(SequenceEncoder):
     def _inside(self) -> "Array":
         """For each label, that of the later tokens of its word: I after B, else the same."""
         numbers = np.arange(len(self.profile.labels))
-        marks = marks_of(self.profile.labels)
+        marks = read_marks(self.profile.labels)
         if marks is None:
             return numbers
         for type_ in range(len(marks.names)):

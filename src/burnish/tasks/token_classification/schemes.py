@@ -17,9 +17,9 @@ from burnish.metrics.entities import (
     OUTSIDE,
     SINGLE,
     ChunkMarks,
-    chunks_of,
-    continued,
-    marks_of,
+    find_chunks,
+    find_continued,
+    read_marks,
     row_starts,
 )
 from burnish.spec.values import Array, Profile, RowFault, Rows
@@ -63,7 +63,7 @@ def scheme_of(tags: "Array", lengths: "Array", *, names: Sequence[str], marks: C
 def impossible(tags: "Array", lengths: "Array", marks: ChunkMarks, scheme: str) -> Impossible:
     """Find the tags that cannot stand where they do."""
     places, types = marks.places[tags], marks.types[tags]
-    goes_on = continued(places, types, lengths)
+    goes_on = find_continued(places, types, lengths)
     if scheme == "bio":
         return _told((places == INSIDE) & ~goes_on, "must follow B or I of its type")
     if scheme == "iob1":
@@ -77,7 +77,7 @@ def impossible(tags: "Array", lengths: "Array", marks: ChunkMarks, scheme: str) 
 
 def rewritten(tags: "Array", lengths: "Array", *, marks: ChunkMarks, scheme: str, names: Sequence[str]) -> "Array":
     """Write the entities of some tags in another scheme, as indices into `names`, the tags of that scheme."""
-    chunks = chunks_of(tags, lengths, marks)
+    chunks = find_chunks(tags, lengths, marks)
     places = np.full(len(tags), OUTSIDE, dtype=np.int64)
     types = marks.types[tags]
     places[types >= 0] = INSIDE
@@ -187,7 +187,7 @@ class TagReading:
 
     @cached_property
     def _marks(self) -> ChunkMarks:
-        marks = marks_of(self.vocabulary)
+        marks = read_marks(self.vocabulary)
         assert marks is not None, "the tags of a scheme were made by it"
         return marks
 
@@ -211,7 +211,7 @@ def learn_reading(tags: TagItems, *, scheme: str, learn_as: str, names: Sequence
         if learn_as not in ("as_written", "none"):
             raise DataError(f"task.learn_as is {learn_as}, and the tags mark no entities: {_some(counts)}")
         return TagReading("none", "none", tuple(names or sorted(counts)))
-    marks = marks_of([tag for tag in counts if _is_tag(tag)])
+    marks = read_marks([tag for tag in counts if _is_tag(tag)])
     types = tuple(names or (marks.names if marks else ()))
     if not types:
         raise DataError(f"task.scheme is {written}, and no tag marks an entity in it: {_some(counts)}")
@@ -225,7 +225,7 @@ def _scheme(tags: TagItems, counts: Mapping[str, int]) -> str:
     is_other = len(fitting) < len(counts) and not any("-" in tag for tag in fitting)
     if is_other or share < _MOSTLY:
         return "none"
-    marks = marks_of(fitting)
+    marks = read_marks(fitting)
     assert marks is not None, "only tags that can be read were taken"
     keep = pc.is_in(tags.flat, value_set=pa.array(fitting, pa.string())).to_numpy(zero_copy_only=False)
     lengths = np.bincount(tags.row_of[keep], minlength=len(tags.lengths))
@@ -234,7 +234,7 @@ def _scheme(tags: TagItems, counts: Mapping[str, int]) -> str:
 
 
 def _is_tag(tag: str) -> bool:
-    return marks_of([tag]) is not None
+    return read_marks([tag]) is not None
 
 
 def _some(counts: Mapping[str, int]) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from burnish.data.codecs import convert
 from burnish.data.codecs.columns import ColumnSpec, Kind
-from burnish.data.codecs.convert import from_cells, from_values, settled
+from burnish.data.codecs.convert import from_cells, from_values, settle_missing
 from burnish.errors import DataError
 
 CELLS = st.lists(
@@ -105,9 +105,9 @@ def test_what_is_wrong_is_told(kind: Kind, value: object, said: str) -> None:
 
 def test_a_missing_value_becomes_the_default_or_stays_missing_or_is_refused() -> None:
     values = from_values([1.5, None], ColumnSpec("c", "number"))
-    assert settled(values, ColumnSpec("c", "number", default=7)).array.to_pylist() == [1.5, 7.0]
-    assert settled(values, ColumnSpec("c", "number", is_required=False)).array.to_pylist() == [1.5, None]
-    assert settled(values, ColumnSpec("c", "number")).faults == {
+    assert settle_missing(values, ColumnSpec("c", "number", default=7)).array.to_pylist() == [1.5, 7.0]
+    assert settle_missing(values, ColumnSpec("c", "number", is_required=False)).array.to_pylist() == [1.5, None]
+    assert settle_missing(values, ColumnSpec("c", "number")).faults == {
         1: "is missing and has no default; expected a number like 12.5"
     }
 
@@ -125,7 +125,7 @@ def test_an_empty_cell_is_missing_but_where_a_text_must_be_given() -> None:
 
 def test_a_default_that_does_not_fit_is_refused() -> None:
     with pytest.raises(DataError, match="the default of column `c` does not fit: 'much' is not a number"):
-        settled(from_values([None], ColumnSpec("c", "number")), ColumnSpec("c", "number", default="much"))
+        settle_missing(from_values([None], ColumnSpec("c", "number")), ColumnSpec("c", "number", default="much"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from burnish.data.codecs import tfrecord as module
-from burnish.data.codecs.tfrecord import crc32c, masked_crc32c
+from burnish.data.codecs.tfrecord import crc32c, mask_crc32c
 
 
 @pytest.mark.parametrize(
@@ -33,4 +33,4 @@ def test_lanes_give_what_bytes_give(size: int, random: object) -> None:
 def test_the_masked_form_is_what_tensorboard_writes() -> None:
     theirs = pytest.importorskip("tensorboard.compat.tensorflow_stub.pywrap_tensorflow", reason="tensorboard is absent")
     for data in (b"", b"abc", bytes(5000)):
-        assert masked_crc32c(data) == theirs.masked_crc32c(data)
+        assert mask_crc32c(data) == theirs.masked_crc32c(data)

@@ -2,13 +2,13 @@
 
 import pyarrow as pa
 
-from burnish.data.codecs.answers import flat
+from burnish.data.codecs.answers import flatten
 
 
 def test_probabilities_are_a_column_a_class_and_all_else_is_json() -> None:
     answers = [{"text": ["Ann"], "answer_start": [0]}]
     table = pa.table({"answers": answers, "probabilities": [{"a": 0.25, "b": 0.75}], "tags": [["x", "y"]]})
-    assert flat(table).to_pylist() == [
+    assert flatten(table).to_pylist() == [
         {
             "answers": '{"text": ["Ann"], "answer_start": [0]}',
             "probability_a": 0.25,

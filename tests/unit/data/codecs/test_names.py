@@ -2,7 +2,7 @@
 
 import pytest
 
-from burnish.data.codecs.columns import format_of
+from burnish.data.codecs.columns import find_format
 from burnish.errors import DataError
 
 
@@ -19,9 +19,9 @@ from burnish.errors import DataError
     ],
 )
 def test_the_format_of_a_content_type(content_type: str, format: str) -> None:
-    assert format_of(content_type) == format
+    assert find_format(content_type) == format
 
 
 def test_an_unknown_type_is_refused_with_a_suggestion() -> None:
     with pytest.raises(DataError, match=r"no rows are read from `text/cvs`. Did you mean `text/csv`\? The types are "):
-        format_of("text/cvs")
+        find_format("text/cvs")

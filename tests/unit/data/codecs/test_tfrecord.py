@@ -83,11 +83,11 @@ def test_a_refusal_names_the_record(data: bytes, said: str) -> None:
 
 
 def test_a_length_that_would_take_all_memory_is_refused() -> None:
-    from burnish.data.codecs.tfrecord import masked_crc32c
+    from burnish.data.codecs.tfrecord import mask_crc32c
 
     length = struct.pack("<Q", 1 << 60)
     with pytest.raises(DataError, match="has 1,152,921,504,606,846,976 bytes, but only 268,435,456 are allowed"):
-        read(length + struct.pack("<I", masked_crc32c(length)))
+        read(length + struct.pack("<I", mask_crc32c(length)))
 
 
 def test_a_table_becomes_one_feature_a_column() -> None:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.data.columns.hashing import bucket, combine, hash_texts
+from burnish.data.columns.hashing import assign_buckets, combine_hashes, hash_texts
 
 _MASK = (1 << 64) - 1
 _PRIME = 0x100000001B3
@@ -33,8 +33,8 @@ def test_texts_hash_as_a_plain_loop_would(texts: list[str | None]) -> None:
 def test_crosses_hash_as_plain_integers_would(pairs: list[tuple[str, str]], size: int) -> None:
     columns = [hash_texts(pa.array([pair[at] for pair in pairs])) for at in (0, 1)]
     expected = [mixed((mixed(fnv(a)) * _PRIME + fnv(b)) & _MASK) for a, b in pairs]
-    assert combine(columns).tolist() == expected
-    assert bucket(combine(columns), size).tolist() == [mixed(value) % size for value in expected]
+    assert combine_hashes(columns).tolist() == expected
+    assert assign_buckets(combine_hashes(columns), size).tolist() == [mixed(value) % size for value in expected]
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_crosses_hash_as_plain_integers_would(pairs: list[tuple[str, str]], size
 )
 def test_a_cross_never_moves_between_versions(texts: tuple[str, str], expected: int) -> None:
     hashes = [hash_texts(pa.array([text])) for text in texts]
-    assert bucket(combine(hashes), 1000).tolist() == [expected]
+    assert assign_buckets(combine_hashes(hashes), 1000).tolist() == [expected]
 
 
 def test_a_huge_value_is_hashed_by_its_digest_and_still_apart_from_others() -> None:

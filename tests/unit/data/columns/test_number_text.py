@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.data.cache.spill import LARGE_BYTES
-from burnish.data.columns.parse_columns import numbers, with_points
+from burnish.data.columns.parse_columns import parse_numbers, write_points
 from burnish.data.files import Files
-from burnish.data.inspection.inspect import look
+from burnish.data.inspection.inspect import inspect_file
 from burnish.data.readers.read import read_file
 from burnish.errors import DataError
 from tests.data_request import Asked
@@ -38,7 +38,7 @@ from tests.data_request import Asked
     ],
 )
 def test_a_number_with_its_signs_is_a_number(written: str, number: float) -> None:
-    read = numbers(pa.array([written, "1.5"]))
+    read = parse_numbers(pa.array([written, "1.5"]))
     assert read.values.tolist() == [number, 1.5]
     assert not read.is_wrong.any()
 
@@ -47,7 +47,7 @@ def test_a_number_with_its_signs_is_a_number(written: str, number: float) -> Non
     "written", ["1,5", "12,34", "1,2345", "0,123", "$", "€", "%", "1,23,456", "$ 5 €", "5 apples", "1.234,50", "a$5"]
 )
 def test_what_only_looks_like_a_number_is_none(written: str) -> None:
-    assert numbers(pa.array([written])).is_wrong.tolist() == [True]
+    assert parse_numbers(pa.array([written])).is_wrong.tolist() == [True]
 
 
 @pytest.mark.parametrize(
@@ -78,14 +78,14 @@ def test_what_only_looks_like_a_number_is_none(written: str) -> None:
 )
 def test_a_decimal_comma_becomes_a_point(written: str | None, plain: str | None) -> None:
     column = pa.chunked_array([pa.array([written], pa.string()), pa.array([], pa.string())])
-    assert with_points(pa.table({"a": column}), name="a.csv")["a"].to_pylist() == [plain]
+    assert write_points(pa.table({"a": column}), name="a.csv")["a"].to_pylist() == [plain]
 
 
 @given(st.lists(st.floats(-1e9, 1e9).map(lambda value: round(value, 3)), min_size=1))
 def test_numbers_written_in_german_are_those_that_were_meant(values: list[float]) -> None:
     german = [f"{value:,.2f}".translate(str.maketrans(",.", ".,")) for value in values]
-    plain = with_points(pa.table({"a": pa.array(german)}), name="a.csv")["a"]
-    np.testing.assert_array_equal(numbers(plain).values, [float(f"{value:.2f}") for value in values])
+    plain = write_points(pa.table({"a": pa.array(german)}), name="a.csv")["a"]
+    np.testing.assert_array_equal(parse_numbers(plain).values, [float(f"{value:.2f}") for value in values])
 
 
 def test_a_column_in_which_a_point_would_mean_two_things_is_refused(tmp_path: Path) -> None:
@@ -134,4 +134,4 @@ def test_a_file_with_points_is_predicted_though_training_files_had_commas(tmp_pa
 )
 def test_looking_at_a_file_finds_its_decimal_mark(tmp_path: Path, content: str, decimal: str) -> None:
     (tmp_path / "a.csv").write_text(content)
-    assert look(str(tmp_path / "a.csv")).options.decimal == decimal
+    assert inspect_file(str(tmp_path / "a.csv")).options.decimal == decimal

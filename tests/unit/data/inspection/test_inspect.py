@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from burnish.data.inspection.inspect import ColumnFacts, look, siblings
+from burnish.data.inspection.inspect import ColumnFacts, find_siblings, inspect_file
 
 
 def facts(path: Path, column: str) -> ColumnFacts:
-    return next(one for one in look(str(path)).columns if one.name == column)
+    return next(one for one in inspect_file(str(path)).columns if one.name == column)
 
 
 def test_columns_are_told_apart(tmp_path: Path) -> None:
@@ -49,14 +49,14 @@ def test_joined_tags_are_seen(tmp_path: Path, cells: list[str], separator: str |
 )
 def test_a_first_line_of_data_is_no_header(tmp_path: Path, name: str, first_line: str, has_header: bool) -> None:
     (tmp_path / name).write_text(f"{first_line}\n{first_line}\n")
-    found = look(str(tmp_path / name))
+    found = inspect_file(str(tmp_path / name))
     assert found.has_header is has_header
     assert found.num_rows == (1 if has_header else 2)
 
 
 def test_semicolons_between_fields_are_seen(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("text;label\nso, so;1\n")
-    assert look(str(tmp_path / "a.csv")).options.delimiter == ";"
+    assert inspect_file(str(tmp_path / "a.csv")).options.delimiter == ";"
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_semicolons_between_fields_are_seen(tmp_path: Path) -> None:
 def test_neighbours_are_found_by_name(tmp_path: Path, there: list[str], asked: str, found: dict[str, str]) -> None:
     for name in there:
         (tmp_path / name).touch()
-    assert siblings(f"{tmp_path}/{asked}") == {split: f"{tmp_path}/{stem}.csv" for split, stem in found.items()}
+    assert find_siblings(f"{tmp_path}/{asked}") == {split: f"{tmp_path}/{stem}.csv" for split, stem in found.items()}
 
 
 @pytest.mark.parametrize("odd", ["1_000", "①", "\uff12", "--1", "0x1F", "inf", "nan", "9" * 5001])

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from burnish.data.cache.spill import LARGE_BYTES
 from burnish.data.files import Files
-from burnish.data.inspection.inspect import look
+from burnish.data.inspection.inspect import inspect_file
 from burnish.data.readers.encoding import likely_encoding
 from burnish.data.readers.read import read_file
 from burnish.errors import DataError
@@ -138,7 +138,7 @@ def test_the_likely_encoding_is_named_where_there_is_one(data: bytes, expected: 
 def test_looking_at_a_file_finds_its_encoding(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_bytes(TEXT.encode("cp1252"))
-    found = look(str(path))
+    found = inspect_file(str(path))
     assert (found.options.encoding, found.options.delimiter) == ("cp1252", ";")
     assert [column.name for column in found.columns] == ["Straße", "größe"]
 

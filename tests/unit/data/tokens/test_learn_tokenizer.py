@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from burnish.data.tokens.learn_tokenizer import FRAMES, USUAL_FRAMES, Kind, TokenizerRecipe, learn, usual
+from burnish.data.tokens.learn_tokenizer import FRAMES, USUAL_FRAMES, Kind, TokenizerRecipe, choose_frame, learn
 from burnish.errors import DataError
 
 TEXTS = [
@@ -21,7 +21,7 @@ KINDS: tuple[Kind, ...] = ("wordpiece", "bpe", "unigram")
 
 
 def learned(kind: Kind, *, texts: list[str] = TEXTS, size: int = 400, **options: object) -> Tokenizer:
-    recipe = usual(TokenizerRecipe(kind, size, **options), frame=None)  # type: ignore[arg-type]  # by keyword, as given
+    recipe = choose_frame(TokenizerRecipe(kind, size, **options), frame=None)  # type: ignore[arg-type]  # by keyword, as given
     return Tokenizer.from_buffer(learn(iter(texts), recipe)["tokenizer.json"])
 
 

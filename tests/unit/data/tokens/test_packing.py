@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.data.batching.ragged import Ragged, from_lists
-from burnish.data.tokens.packing import cut_lines, cut_packed, gather_moved, offset_of, rows_at
+from burnish.data.tokens.packing import cut_lines, cut_packed, draw_offset, find_rows, gather_moved
 
 ROWS = st.lists(st.integers(0, 9), min_size=1, max_size=9)
 ROOM = st.integers(1, 7)
@@ -34,7 +34,7 @@ def test_packed_blocks_are_the_whole_text_and_full_but_the_last(lengths: list[in
 @given(lengths=ROWS, room=ROOM)
 def test_every_place_knows_its_row(lengths: list[int], room: int) -> None:
     for blocks in (cut_packed(texts_of(lengths), room=room), cut_lines(texts_of(lengths), room=room)):
-        found = rows_at(blocks.rows, blocks.turns, width=room)
+        found = find_rows(blocks.rows, blocks.turns, width=room)
         told = [row for at, length in enumerate(blocks.lengths) for row in found[at, :length].tolist()]
         assert told == owners(lengths)
 
@@ -69,6 +69,6 @@ def test_moved_cuts_lose_and_repeat_no_token(
 
 
 def test_every_epoch_is_cut_elsewhere() -> None:
-    offsets = [offset_of(epoch, seed=1, room=128) for epoch in range(20)]
+    offsets = [draw_offset(epoch, seed=1, room=128) for epoch in range(20)]
     assert len(set(offsets)) > 12
-    assert offsets == [offset_of(epoch, seed=1, room=128) for epoch in range(20)]
+    assert offsets == [draw_offset(epoch, seed=1, room=128) for epoch in range(20)]

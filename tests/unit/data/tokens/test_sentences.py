@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.data.batching.ragged import from_lists
-from burnish.data.tokens.packing import split_sentences, stretches
+from burnish.data.tokens.packing import fill_stretches, split_sentences
 
 DOCUMENTS = st.lists(st.lists(st.integers(0, 7), max_size=6), min_size=1, max_size=5)
 
@@ -43,7 +43,7 @@ def test_stretches_hold_whole_sentences_of_one_row_and_lose_only_single_tokens(
     sentences = from_lists(np.split(tokens, np.cumsum(lengths)[:-1]) if lengths else [])
     owner = np.repeat(rows, lengths)
     ends = set(np.cumsum(lengths).tolist())
-    found = stretches(sentences, rows, room=room)
+    found = fill_stretches(sentences, rows, room=room)
     seen = found.tokens.values.tolist()
     assert seen == sorted(set(seen))
     for at, row in enumerate(found.rows):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnish.data.columns.datetimes import part
+from burnish.data.columns.datetimes import take_part
 from burnish.tasks.tabular.features import FrameEncoder
 from burnish.tasks.tabular.fit import Fitter
 from burnish.tasks.tabular.frame import ColumnFrame
@@ -55,7 +55,7 @@ def test_dates_with_slashes_are_read_in_the_order_that_the_column_shows(
     frame = ColumnFrame(pa.table({"when": dates}))
     plan = Fitter(frame, {}).fit(["when"], ())
     assert (plan.columns[0].kind, plan.columns[0].day_first) == ("datetime", day_first)
-    assert part(frame.times("when", day_first=day_first).values, "day").tolist() == list(days)
+    assert take_part(frame.times("when", day_first=day_first).values, "day").tolist() == list(days)
     kept = TablePlan.from_json(json.loads(json.dumps(plan.to_json())))
     alone = FrameEncoder(kept, ColumnFrame(pa.table({"when": dates[:1]}))).numbers()  # 01/02 alone shows no order
     assert alone.tolist() == FrameEncoder(plan, frame).numbers()[:1].tolist()

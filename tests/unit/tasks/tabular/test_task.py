@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.data.codecs.columns import columns_of
+from burnish.data.codecs.columns import describe_columns
 from burnish.data.codecs.formats import decode
 from burnish.errors import ConfigError, DataError
 from burnish.spec.values import Profile, RandomKey, RowOrigins, Rows
@@ -352,7 +352,7 @@ def test_a_table_without_a_usable_column_is_refused() -> None:
 
 def test_rows_without_names_have_the_columns_of_the_file_but_not_the_target() -> None:
     task, profile = profiled(trips())
-    specs = columns_of(task, profile)
+    specs = describe_columns(task, profile)
     assert [spec.name for spec in specs] == [name for name in trips().column_names if name != "tip"]
     assert [spec.name for spec in specs if not spec.is_read] == ["trip_id", "city", "said"]
     kinds = {spec.name: spec.kind for spec in specs if spec.is_read}
@@ -362,14 +362,14 @@ def test_rows_without_names_have_the_columns_of_the_file_but_not_the_target() ->
 def test_what_a_derived_target_is_made_of_has_no_place_unless_prediction_reads_it() -> None:
     derived = {"long": "miles > 4", "speed": "miles / 2"}
     task, profile = profiled(trips(), target="long", derived=derived, columns={"tip": "drop"})
-    assert "miles" in [spec.name for spec in columns_of(task, profile)]
+    assert "miles" in [spec.name for spec in describe_columns(task, profile)]
     task, profile = profiled(trips(), target="long", derived={"long": "miles > 4"}, columns={"tip": "drop"})
-    assert "miles" not in [spec.name for spec in columns_of(task, profile)]
+    assert "miles" not in [spec.name for spec in describe_columns(task, profile)]
 
 
 def test_a_profile_of_an_older_version_has_no_order_and_says_so() -> None:
     task, profile = profiled(trips())
-    specs = columns_of(task, _but_order(profile))
+    specs = describe_columns(task, _but_order(profile))
     assert {spec.name for spec in specs} == set(profile.inputs)
     assert not any(spec.is_placed for spec in specs)
 
@@ -494,7 +494,7 @@ def test_a_stated_category_is_known_however_a_program_writes_it(written: str, se
     assert known.tolist() != [[1]]
     row = {"width": "5", "day": "2024-03-01", "town": sent}
     assert batch_of(task, profile, task.table([row], profile))["categories"].tolist() == known.tolist()
-    decoded = decode(json.dumps([row]).encode(), columns_of(task, profile), format="json")
+    decoded = decode(json.dumps([row]).encode(), describe_columns(task, profile), format="json")
     assert batch_of(task, profile, decoded.table)["categories"].tolist() == known.tolist()
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pydantic import ValidationError
 
-from burnish.data.codecs.columns import columns_of
+from burnish.data.codecs.columns import describe_columns
 from burnish.data.truncation import Head, Windows
 from burnish.errors import ConfigError, DataError
 from burnish.spec.values import RandomKey, RowOrigins, Rows
@@ -123,7 +123,7 @@ def test_rows_need_their_text_and_take_defaults_for_the_rest() -> None:
 
 
 def test_a_serving_format_is_told_what_must_be_given() -> None:
-    specs = columns_of(task(), task().profile(rows()))
+    specs = describe_columns(task(), task().profile(rows()))
     assert [(each.name, each.kind, each.must_be_given) for each in specs] == [
         ("text", "text", True),
         ("price", "number", False),
@@ -133,7 +133,7 @@ def test_a_serving_format_is_told_what_must_be_given() -> None:
 
 def test_rows_without_names_have_the_columns_of_the_file_but_not_the_label() -> None:
     turned = TABLE.select(["place", "label", "price", "text"]).append_column("id", [["1", "2", "3", "4"]])
-    specs = columns_of(task(), task().profile(rows(turned)))
+    specs = describe_columns(task(), task().profile(rows(turned)))
     assert [(each.name, each.is_read) for each in specs] == [
         ("place", True),
         ("price", True),

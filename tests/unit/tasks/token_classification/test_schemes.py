@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from burnish.metrics.entities import chunks_of, marks_of
+from burnish.metrics.entities import find_chunks, read_marks
 from burnish.tasks.token_classification.schemes import impossible, rewritten, scheme_of, tags_of
 
 SCHEMES = ("bio", "iob1", "iobes", "bilou")
@@ -48,8 +48,8 @@ def numbered(rows: list[list[str]], names: tuple[str, ...]) -> tuple[np.ndarray,
 def test_rewriting_gives_what_the_other_scheme_would_have_written(source, target, text) -> None:
     names, others = tags_of(TYPES, source), tags_of(TYPES, target)
     tags, lengths = numbered([written(row, source) for row in text], names)
-    assert not len(impossible(tags, lengths, marks_of(names), source).words)
-    found = rewritten(tags, lengths, marks=marks_of(names), scheme=target, names=others)
+    assert not len(impossible(tags, lengths, read_marks(names), source).words)
+    found = rewritten(tags, lengths, marks=read_marks(names), scheme=target, names=others)
     assert found.tolist() == numbered([written(row, target) for row in text], others)[0].tolist()
 
 
@@ -57,7 +57,7 @@ def test_rewriting_gives_what_the_other_scheme_would_have_written(source, target
 def test_chunks_are_the_entities_that_were_written(text) -> None:
     names = tags_of(TYPES, "iobes")
     tags, lengths = numbered([written(row, "iobes") for row in text], names)
-    chunks = chunks_of(tags, lengths, marks_of(names))
+    chunks = find_chunks(tags, lengths, read_marks(names))
     expected = [part for row in text for part in row if part is not None]
     found = [
         (TYPES[kind], end - start) for kind, start, end in zip(chunks.types, chunks.starts, chunks.ends, strict=True)
@@ -71,7 +71,7 @@ def test_a_scheme_is_recognised_or_no_other_would_read_otherwise(scheme, text) -
     rows = [written(row, scheme) for row in text]
     names = tuple(sorted({tag for row in rows for tag in row})) or ("O",)
     tags, lengths = numbered(rows, names)
-    marks = marks_of(names)
+    marks = read_marks(names)
     told = scheme_of(tags, lengths, names=names, marks=marks)
     assert not len(impossible(tags, lengths, marks, told).words)
 
@@ -95,18 +95,18 @@ def test_a_scheme_is_recognised_or_no_other_would_read_otherwise(scheme, text) -
 def test_impossible_tags_are_found_where_they_stand(scheme: str, row: str, wrong: list[int]) -> None:
     names = tags_of(TYPES, scheme)
     tags, lengths = numbered([row.split(), ["O"]], names)
-    assert sorted(impossible(tags, lengths, marks_of(names), scheme).words.tolist()) == wrong
+    assert sorted(impossible(tags, lengths, read_marks(names), scheme).words.tolist()) == wrong
 
 
 def test_a_chunk_never_reaches_into_the_next_row() -> None:
     names = tags_of(TYPES, "bio")
     tags, lengths = numbered([["B-PER"], ["I-PER"]], names)
-    assert impossible(tags, lengths, marks_of(names), "bio").words.tolist() == [1]
-    assert len(chunks_of(tags, lengths, marks_of(names))) == 2
+    assert impossible(tags, lengths, read_marks(names), "bio").words.tolist() == [1]
+    assert len(find_chunks(tags, lengths, read_marks(names))) == 2
 
 
 def test_tags_without_a_type_are_a_scheme_too() -> None:
     assert tags_of(("",), "bio") == ("O", "B", "I")
     tags, lengths = numbered([["B", "I", "O"]], ("O", "B", "I"))
-    found = rewritten(tags, lengths, marks=marks_of(("O", "B", "I")), scheme="iobes", names=tags_of(("",), "iobes"))
+    found = rewritten(tags, lengths, marks=read_marks(("O", "B", "I")), scheme="iobes", names=tags_of(("",), "iobes"))
     assert [tags_of(("",), "iobes")[tag] for tag in found] == ["B", "E", "O"]

@@ -9,7 +9,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 from tokenizers.processors import BertProcessing
 
 from burnish.data.batching.padding import Padding
-from burnish.data.tokens.text import padding_of
+from burnish.data.tokens.text import choose_padding
 from burnish.data.tokens.tokens import TextAssets
 from burnish.errors import ConfigError, DataError
 from burnish.metrics.tally import rehearse
@@ -241,4 +241,4 @@ def test_metrics_of_the_task_can_be_rehearsed() -> None:
 
 def test_padding_is_that_of_the_model() -> None:
     encoder, _ = encoder_for(PAIR)
-    assert padding_of(encoder.codec.assets) == Padding(PAD, segment=0, max_width=512)
+    assert choose_padding(encoder.codec.assets) == Padding(PAD, segment=0, max_width=512)
