@@ -212,14 +212,14 @@ def test_a_file_that_changes_while_it_is_read_is_refused(
         (path / "label").mkdir(parents=True)
         path = path / "label" / "1.txt"
     path.write_bytes(CSV)
-    hashed = module.digest
+    hashed = module.sha256_of
 
     def digest(found: Path) -> str:
         told = hashed(found)
         path.write_bytes(CSV.replace(b"x", b"z"))
         return told
 
-    monkeypatch.setattr(module, "digest", digest)
+    monkeypatch.setattr(module, "sha256_of", digest)
     with pytest.raises(DataError, match="changed while it was being read; start again when nothing writes to it"):
         load(tmp_path / name)
 

@@ -110,20 +110,16 @@ class Grouped(Encoder):
 
     @property
     def key(self) -> Mapping[str, object]:
-        """All that shapes the features, which are those of the encoder alone."""
         return self.encoder.key
 
     def faults(self, rows: Rows) -> Sequence[RowFault]:
         return self.encoder.faults(rows)
 
     def encode(self, table: pa.Table) -> pa.Table:
-        """Encode as the encoder alone does."""
         return self.encoder.encode(table)
 
     def collate(self, features: pa.Table, indices: np.ndarray[Any, Any], draw: RandomKey) -> "Batch":
-        """Build a batch with `group`, the same number for every row."""
-        batch = self.encoder.collate(features, indices, draw)
-        return {**batch, "group": np.full(len(indices), self.group)}
+        return {**self.encoder.collate(features, indices, draw), "group": np.full(len(indices), self.group)}
 
     def put_into_words(self, outcome: Outcome) -> Outcome:
         return self.encoder.put_into_words(outcome)

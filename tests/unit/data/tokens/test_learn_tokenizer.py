@@ -36,9 +36,9 @@ def test_what_was_seen_is_read_and_written_back(kind: Kind) -> None:
 
 ELSEWHERE = """
 import hashlib, sys
-from burnish.data.tokens.learn_tokenizer import TokenizerRecipe, learn, usual
+from burnish.data.tokens.learn_tokenizer import TokenizerRecipe, choose_frame, learn
 for kind, size in (("wordpiece", 120), ("bpe", 300), ("unigram", 100)):
-    files = learn(sys.argv[1:], usual(TokenizerRecipe(kind, size), frame=None))
+    files = learn(sys.argv[1:], choose_frame(TokenizerRecipe(kind, size), frame=None))
     print(kind, hashlib.sha256(files["tokenizer.json"]).hexdigest())
 """
 
