@@ -20,7 +20,7 @@ from bench.small_data import small_files
 from burnish.cli.outcome import summarise
 from burnish.commands.config import check
 from burnish.commands.new import new
-from burnish.commands.train import result_of
+from burnish.commands.train import read_result
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.ending import COMPLETE
 from burnish.run.record.plan import settle_plan
@@ -65,7 +65,7 @@ def small_sets(
             continue
         options = [f"model={MODEL}"] if name in texts else []
         results = [_trained(path, runs, options, seed=seed) for seed in seeds]
-        older = [result_of(_run(before, name, seed)) for seed in seeds] if before else []
+        older = [read_result(_run(before, name, seed)) for seed in seeds] if before else []
         line = _line(path, results, [each for each in older if each.reason in COMPLETE])
         tell(line)
         yield line
@@ -77,13 +77,13 @@ def _trained(path: Path, runs: Path, options: Sequence[str], *, seed: int) -> Ru
     if not config.is_file():
         new(path, out=config)
     run = _run(runs, path.stem, seed)
-    if result_of(run).reason not in COMPLETE:
+    if read_result(run).reason not in COMPLETE:
         settle_plan(run, check(str(config), overrides=[f"runtime.seed={seed}", "runtime.threads=1", *options]))
         with redirect_stdout(io.StringIO()) as heard:
             work([str(run.path)])
-        if result_of(run).reason not in COMPLETE:
+        if read_result(run).reason not in COMPLETE:
             raise SystemExit(heard.getvalue())
-    return result_of(run)
+    return read_result(run)
 
 
 def _run(runs: Path, name: str, seed: int) -> RunDirectory:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from burnish.commands.config import check
-from burnish.commands.train import result_of
+from burnish.commands.train import read_result
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.ending import COMPLETE
 from burnish.run.record.plan import settle_plan
@@ -69,10 +69,10 @@ def _result(case: Case, data: Path, runs: Path, *, seed: int) -> RunResult:
 def _trained(experiment: str, run: RunDirectory, options: Sequence[str]) -> RunResult:
     """Train in this process, for most of a short run is the start of another; one that is already there is read."""
     settle_plan(run, check(experiment, overrides=options))
-    if result_of(run).reason not in COMPLETE:
+    if read_result(run).reason not in COMPLETE:
         with redirect_stdout(io.StringIO()):
             main([str(run.path)])
-    return result_of(run)
+    return read_result(run)
 
 
 def _line(case: Case, name: str, results: Sequence[RunResult]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from burnish.commands.config import check
-from burnish.commands.train import result_of
+from burnish.commands.train import read_result
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
 from burnish.run.record.result import RunResult, sheet_of
@@ -77,7 +77,7 @@ def train(block: Block, folder: Path, server: ForkServer, *overrides: str) -> Ru
     settle_plan(run, check(str(path), overrides=("runtime.threads=1", *overrides, *_tiny_instead(path))))
     attempt = server.start(run.path, output=folder / f"{name}.txt")
     assert attempt.wait() == 0, attempt.output.read_text()[-3000:]
-    return result_of(run)
+    return read_result(run)
 
 
 def _tiny_instead(path: Path) -> list[str]:

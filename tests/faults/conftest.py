@@ -15,7 +15,7 @@ import pytest
 
 from burnish.commands.config import check
 from burnish.commands.crash.sameness import find_differences
-from burnish.commands.train import result_of
+from burnish.commands.train import read_result
 from burnish.config import Resolved
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.ending import COMPLETE
@@ -107,7 +107,7 @@ class Scene:
 
 
 def is_complete(run: RunDirectory) -> bool:
-    return result_of(run).reason in COMPLETE
+    return read_result(run).reason in COMPLETE
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ from itertools import count
 from pathlib import Path
 
 from burnish.commands.crash.sameness import FileDifference, compare_environments, find_differences
-from burnish.commands.train import result_of, train
+from burnish.commands.train import read_result, train
 from burnish.errors import CheckpointError
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.ending import COMPLETE
@@ -42,7 +42,7 @@ def rerun(
 ) -> RerunResult:
     """Train a run's plan again into another directory; with `verify`, compare weights, predictions and scores."""
     first = RunDirectory(run)
-    if verify and result_of(first).reason not in COMPLETE:
+    if verify and read_result(first).reason not in COMPLETE:
         raise CheckpointError(
             f"{run} has not finished, so there is nothing to verify; finish it with `burnish resume {run}`"
         )
@@ -64,4 +64,4 @@ def free_directory(run: Path) -> Path:
 
 
 def _is_free(path: Path) -> bool:
-    return not path.exists() or (RunDirectory(path).exists() and result_of(RunDirectory(path)).reason not in COMPLETE)
+    return not path.exists() or (RunDirectory(path).exists() and read_result(RunDirectory(path)).reason not in COMPLETE)

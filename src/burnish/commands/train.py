@@ -67,7 +67,7 @@ def train(
     run = RunDirectory(directory or default_directory(str(experiment)))
     refuse_unfit(run)  # before a lock is put there
     # A run that has ended is only read, and needs its data no longer.
-    resolved = ask(trust_code=trust_code, has_inputs=result_of(run).reason not in COMPLETE)
+    resolved = ask(trust_code=trust_code, has_inputs=read_result(run).reason not in COMPLETE)
     if is_calibrated:
         measure = partial(time_step, experiment, configs, overrides, watch)
         measured = settle_choices(resolved.experiment, run, measure)
@@ -165,7 +165,7 @@ def continue_run(
     options: Sequence[str] = (),
 ) -> RunResult:
     """Settle the plan of a run and train it to its end; one that has ended is only read."""
-    if result_of(run).reason not in COMPLETE:
+    if read_result(run).reason not in COMPLETE:
         with claimed(run, settle, tell=lambda sentence: watch(Noted(0, sentence))):
             return work(run, processes=processes, watch=watch, options=options)
     settle()
@@ -174,7 +174,7 @@ def continue_run(
         from burnish.report.build import write_page
 
         write_page(run)
-    return result_of(run)
+    return read_result(run)
 
 
 def work(
@@ -190,10 +190,10 @@ def work(
         record(run, reason, step=max(saved, default=0), seconds=0.0, memory_bytes=0)
     elif code not in (0, PREEMPTED):
         raise died(run, exit_code=code)
-    return result_of(run)
+    return read_result(run)
 
 
-def result_of(run: RunDirectory) -> RunResult:
+def read_result(run: RunDirectory) -> RunResult:
     """Read what a run came to from its files."""
     ending = read_json(run.exit)
     fields = ending if isinstance(ending, dict) and _has_numbers(ending) else {}

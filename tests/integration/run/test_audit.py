@@ -1,4 +1,4 @@
-"""The data audit in a real run: what leaks is noted with its place, refused if asked, and taken out of a seco."""
+"""The data audit in a real run: what leaks is noted with its place, refused if asked, and left out of a second score."""
 
 import json
 from pathlib import Path

@@ -13,7 +13,7 @@ import torch
 
 from burnish.artifact.predictor import views
 from burnish.commands.config import check
-from burnish.commands.train import result_of
+from burnish.commands.train import read_result
 from burnish.config import Resolved
 from burnish.data.batching.batches import evaluation_plan
 from burnish.dist.world import Solo
@@ -103,7 +103,7 @@ class Examined:
             server.start(run.path, output=run.path / f"output{rank}.txt", env=env) for rank, env in enumerate(places)
         ]
         assert [each.wait() for each in attempts] == [0] * processes, attempts[0].output.read_text()[-3000:]
-        return result_of(run)
+        return read_result(run)
 
     @property
     def _losses(self) -> Losses:

@@ -28,7 +28,7 @@ def work(run, **_options):
     print("settled", flush=True)
     sys.stdin.readline()
     print(read_plan(run).optimizer.learning_rate, flush=True)
-    return module.result_of(run)
+    return module.read_result(run)
 
 module.work = work
 module.train("mine.yaml", overrides=["optimizer.learning_rate=0.25"], directory=Path("run"))

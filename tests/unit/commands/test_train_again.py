@@ -31,7 +31,7 @@ from burnish.commands import train as module
 def work(run, **_options):
     print(run.path, flush=True)
     sys.stdin.readline()
-    return module.result_of(run)
+    return module.read_result(run)
 
 module.work = work
 module.train("mine.yaml", overrides=sys.argv[1:], replace="--replace" in sys.orig_argv)
@@ -59,7 +59,7 @@ def works(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         run.report.touch()
         reason = "preempted" if read_plan(run).optimizer.learning_rate == 0.5 else "finished"
         run.exit.write_text(json.dumps({"reason": reason, "step": 3, "seconds": 1.0}))
-        return module.result_of(run)
+        return module.read_result(run)
 
     monkeypatch.setattr(module, "work", work)
     return started
