@@ -50,7 +50,6 @@ class JsonConsole(Console):
         self._stream = stream
 
     def watch(self, event: Event) -> None:
-        """Write the event's line."""
         from burnish.run.record.events_file import to_dict
 
         print(json.dumps(to_dict(event)), file=self._stream, flush=True)
@@ -81,7 +80,6 @@ class PlainLines(Console):
         self._starting.cancel()
 
     def watch(self, event: Event) -> None:
-        """Write the event's own line, or now and then how far the run is."""
         self._starting.cancel()
         now = self._now()
         self._progress = advance(self._progress, event, now=now)
@@ -122,7 +120,6 @@ class Live(Console):
         self._bar.stop()
 
     def watch(self, event: Event) -> None:
-        """Move the bar, and print the event's own line if it has one."""
         self._progress = advance(self._progress, event, now=monotonic())
         line = announce(event, is_summarised=True)
         if line is not None:

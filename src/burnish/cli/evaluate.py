@@ -1,4 +1,4 @@
-"""`burnish evaluate` and `burnish search`: scores of a run, and the passages that a retrieval run finds."""
+"""`burnish evaluate`, `check` and `search`: how good a run is, whether that is enough, and what it finds."""
 
 import re
 import sys
@@ -8,16 +8,7 @@ import typer
 
 from burnish.cli.console import JsonConsole, counting
 from burnish.cli.figures import figure
-from burnish.cli.options import (
-    Json,
-    OfSeveral,
-    Target,
-    TrustCode,
-    argument,
-    choose_source,
-    find_target,
-    option,
-)
+from burnish.cli.options import Json, OfSeveral, Run, Target, TrustCode, argument, choose_source, find_target, option
 from burnish.cli.outcome import scores_table
 from burnish.cli.progress import announce
 from burnish.cli.tables import TextTable, shorten
@@ -27,6 +18,8 @@ if TYPE_CHECKING:
     from burnish.commands.evaluate import Evaluation
 
 _TEXT_CHARACTERS = 100
+NOT_GOOD_ENOUGH = 8
+"""The exit code of a run that does not pass `burnish check`."""
 
 
 @verb("evaluate")
@@ -110,6 +103,30 @@ def search(
         for text, hits in zip(texts, found, strict=True)
     ]
     return Reply({"target": target, "in": source, "results": results}, lines)
+
+
+@verb("check", short_help="Check that a run is good enough to be used.")
+def check(
+    run: Run,
+    *,
+    require: Annotated[
+        list[str] | None, option("--require REQUIREMENT", 'Like "test/accuracy >= 0.85"; repeatable.')
+    ] = None,
+    no_worse_than: Annotated[
+        list[str] | None, option("--no-worse-than RUN", "A run that must not be shown to be better; repeatable.")
+    ] = None,
+    by: Annotated[
+        Literal["interval", "value"], option("--by", "Compare the near end of the 95% interval, or the value itself.")
+    ] = "interval",
+    trust_code: TrustCode = False,
+) -> Reply:
+    """Check that a run is good enough: exit code 0 if so, 8 if not."""
+    from burnish.commands.gate import check as command
+
+    result = command(run, require=require or (), no_worse_than=no_worse_than or (), by=by, trust_code=trust_code)
+    document = {"run": result.run, "is_passed": result.is_passed, "findings": result.findings}
+    lines = [f"{'✓' if each.is_met else '✗'} {each.asked}\n  {each.sentence}" for each in result.findings]
+    return Reply(document, lines, code=0 if result.is_passed else NOT_GOOD_ENOUGH)
 
 
 def _score_checkpoint(target: str, checkpoint: str, *, split: str | None, trust_code: bool, is_json: bool) -> Reply:

@@ -1,4 +1,4 @@
-"""The data audit in a real run: what leaks is noted with its place, refused if asked, and left out of a second score."""
+"""The data audit in a real run: what leaks is noted with its place, refused if asked, and left out of another score."""
 
 import json
 from pathlib import Path
