@@ -61,7 +61,7 @@ def summarise(result: RunResult) -> Lines:
     if sheet.judged is not None:
         yield headline_table(sheet)
         yield from ["", *_advise(result, sheet)]
-    yield f"{_describe_ending(result)}\n"
+    yield f"{describe_ending(result)}\n"
     yield from [*_list_places(result), "", *_suggest_commands(result)]
 
 
@@ -133,7 +133,8 @@ def scores_table(scores: Mapping[str, Score], *, title: str = "") -> TextTable:
     return TextTable(("score", "value", "95% interval"), rows, right=("value",), title=title)
 
 
-def _describe_ending(result: RunResult) -> str:
+def describe_ending(result: RunResult) -> str:
+    """Say how a run ended, where and after how long."""
     after = f"at step {result.step:,} after {duration(result.seconds)}"
     if result.reason in COMPLETE:
         return f"finished {after}"

@@ -32,7 +32,7 @@ def plan(
     with console_for(is_json=False, is_quiet=is_json) as console:
         found = command(asked.experiment, **asked.layers, directory=directory, watch=console.watch)
     document = {**vars(found), "problems": found.problems}
-    return Reply(document, _estimate(found), code=DOES_NOT_FIT if found.problems else 0)
+    return Reply(document, estimate_lines(found), code=DOES_NOT_FIT if found.problems else 0)
 
 
 @verb("bench", short_help="Measure training and prediction speed.")
@@ -55,7 +55,8 @@ def bench(
     return Reply(found, _speeds(found))
 
 
-def _estimate(found: "Forecast") -> Lines:
+def estimate_lines(found: "Forecast") -> Lines:
+    """Write an estimate for people: rows, steps, time, memory, disk, and what does not fit."""
     from burnish.spec.forecast import size
 
     timing, footprint = found.timing, found.footprint

@@ -67,7 +67,7 @@ def compare(
     from burnish.commands.runs import compare as command
 
     comparison = command(runs, split=split, trust_code=trust_code)
-    return Reply(comparison, _set_side_by_side(comparison))
+    return Reply(comparison, comparison_lines(comparison))
 
 
 @verb("logs")
@@ -202,7 +202,8 @@ def _evaluations_table(detail: "RunDetail") -> TextTable:
     return TextTable(("step", "split", *names, "best"), rows, right=("step", *names))
 
 
-def _set_side_by_side(comparison: "RunComparison") -> Lines:
+def comparison_lines(comparison: "RunComparison") -> Lines:
+    """Put runs side by side: options that differ, scores, and what the paired test says."""
     differences = tuple((each.key, *each.values) for each in comparison.differences)
     columns = ("option", *comparison.names)
     yield TextTable(columns, differences) if differences else "the same experiment in every run"

@@ -30,7 +30,7 @@ def predict(
 
     A model that learned several tasks is asked for one of them, `task`. Code that it names must be trusted.
     """
-    from burnish.artifact.predictor import Predictor
+    from burnish.artifact.predictor import Predictor, as_predictions
 
     if isinstance(rows, str) or not isinstance(rows, Sequence):
         raise DataError(
@@ -38,10 +38,17 @@ def predict(
             'of a DataFrame, give df.to_dict("records")'
         )
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
-    if predictor.task.reads_rows:
-        return predictor.predict(rows)
-    _refuse_wrong_number(rows, predictor.input_columns, target=target)
-    return predictor.predict([_rename(row, predictor.input_columns) for row in rows])
+    return as_predictions(outcome_of(predictor, rows, target=target)) if rows else []
+
+
+def outcome_of(predictor: "Predictor", rows: Sequence[Mapping[str, Any]], *, target: str) -> Outcome:
+    """Predict rows with a model that is loaded, and that messages call `target`."""
+    from burnish.artifact.predictor import table_of
+
+    if not predictor.task.reads_rows:
+        _refuse_wrong_number(rows, predictor.input_columns, target=target)
+        rows = [_renamed(row, predictor.input_columns) for row in rows]
+    return predictor.outcome(table_of(rows, predictor.task, profile=predictor.profile))
 
 
 @dataclass(frozen=True)

@@ -114,7 +114,10 @@ def plain(table: pa.Table) -> pa.Table:
     for index, field in enumerate(table.schema):
         kind = _plain_type(field.type)
         if kind != field.type:
-            table = table.set_column(index, field.name, table.column(index).cast(kind, safe=False))
+            column = table.column(index)
+            if pa.types.is_dictionary(field.type):  # first, because Arrow takes no views out of a dictionary
+                column = column.cast(pa.dictionary(field.type.index_type, kind), safe=False)
+            table = table.set_column(index, field.name, column.cast(kind, safe=False))
         if bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind)):
             table = table.set_column(index, field.name, _decode(table.column(index)))
     return table.replace_schema_metadata(None)

@@ -8,6 +8,7 @@ from burnish.data.files import Format
 from burnish.data.inspection.inspect import ColumnFacts, FileFacts
 from burnish.data.splits.arrange import SPELLINGS
 from burnish.errors import DataError
+from burnish.nearest import nearest
 
 _TEXT_NAMES = {
     *("text", "sentence", "review", "body", "content", "comment", "message", "tweet", "document", "abstract", "string"),
@@ -151,7 +152,9 @@ def _names_rows(column: ColumnFacts, facts: FileFacts) -> bool:
 
 def _find_column(name: str | None, columns: dict[str, ColumnFacts], *, role: str) -> ColumnFacts | None:
     if name is not None and name not in columns:
-        raise DataError(f"{role}: there is no column `{name}`; the columns are {', '.join(columns)}")
+        close = nearest(name, columns)
+        hint = f". Did you mean `{close}`? The" if close else "; the"
+        raise DataError(f"{role}: there is no column `{name}`{hint} columns are {', '.join(columns)}")
     return columns[name] if name is not None else None
 
 
