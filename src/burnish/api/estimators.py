@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from burnish.api.frames import is_frame, is_series, table_of_frame
 from burnish.api.verbs import load, train
-from burnish.data.codecs.flat import free_name
+from burnish.data.codecs.answers import free_name
 from burnish.extras import require
 from burnish.spec.values import Array
 

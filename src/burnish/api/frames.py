@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from burnish.data.cache.features import cache_root
-from burnish.data.codecs.flat import flat
+from burnish.data.codecs.answers import flat
 from burnish.data.readers.read_columnar import refuse_twins
 from burnish.data.rows import plain
 from burnish.data.sources.load_hub import named_classes
@@ -57,7 +58,8 @@ def store(frame: Any) -> Path:
     except OSError as error:
         raise DataError(f"{folder} cannot be written ({error.strerror or error}); set BURNISH_CACHE") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
     return path.absolute()
 
 

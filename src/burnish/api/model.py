@@ -13,7 +13,7 @@ from burnish.artifact.predictor import Predictor, as_predictions
 from burnish.artifact.tables import prediction_columns
 from burnish.cli.tables import TextTable
 from burnish.commands.predict import absent_columns, outcome_of, predict_rows
-from burnish.data.readers.read_one import rows_of
+from burnish.data.readers.read import rows_of
 from burnish.errors import DataError
 from burnish.spec.values import Array, Outcome
 

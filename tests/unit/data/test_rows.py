@@ -121,6 +121,7 @@ ODD_TYPES = {
     "span": pa.array([1, 1_001, None], pa.duration("ns")),
     "clock": pa.array([1, 1_001, None], pa.time64("ns")),
     "coded": pa.array([b"ab", b"cd", None], pa.binary(2)).dictionary_encode(),
+    "coded_view": pa.DictionaryArray.from_arrays(pa.array([0, 1, None]), pa.array(["a", "bc"], pa.string_view())),
 }
 
 
@@ -136,6 +137,7 @@ def test_types_that_only_storage_cares_about_become_plain_ones() -> None:
         "span": "duration[us]",
         "clock": "time64[us]",
         "coded": "string",
+        "coded_view": "string",
     }
     assert found.to_pylist()[1]["when"] == datetime(2023, 11, 14, 22, 13, 20)
     assert found["view"].to_pylist() == ["a", "bc", None]
