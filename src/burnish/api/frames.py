@@ -2,6 +2,7 @@
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -146,9 +147,7 @@ def like(given: Any, answers: pa.Table) -> Any:
     if _comes_from(given, "pandas"):
         return flat(answers).to_pandas().set_axis(given.index, axis="index")
     if _comes_from(given, "polars"):
-        import polars
-
-        return polars.from_arrow(answers)
+        return sys.modules["polars"].from_arrow(answers)
     return answers
 
 

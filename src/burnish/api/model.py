@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from burnish.api.frames import is_frame, is_series, like, table_of_frame
 from burnish.api.results import as_html, as_text
-from burnish.artifact.predictor import Predictor, as_predictions
+from burnish.artifact.predictor import Predictor, as_predictions, table_of
 from burnish.artifact.tables import prediction_columns
 from burnish.cli.tables import TextTable
-from burnish.commands.predict import absent_columns, outcome_of, predict_rows
+from burnish.commands.predict import absent_columns, own_rows, predict_rows
 from burnish.data.readers.read import rows_of
 from burnish.errors import DataError
 from burnish.spec.values import Array, Outcome
@@ -57,7 +57,8 @@ class Model:
 
     def _outcome(self, rows: Any) -> Outcome:
         if not is_frame(rows):
-            return outcome_of(self.predictor, _mappings(rows), target=str(self.path))
+            given = own_rows(self.predictor, _mappings(rows), target=str(self.path))
+            return self.predictor.outcome(table_of(given, self.predictor.task, profile=self.predictor.profile))
         read = rows_of(
             table_of_frame(rows),
             name=f"the {type(rows).__name__}",

@@ -104,7 +104,7 @@ def resume(
     progress: bool = True,
 ) -> Run:
     """Resume an interrupted run; one that has ended is only read."""
-    from burnish.commands.resume import resume as command
+    from burnish.commands.train import resume as command
 
     with _console(is_shown=progress) as console:
         result = command(

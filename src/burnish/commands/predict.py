@@ -30,7 +30,7 @@ def predict(
 
     A model that learned several tasks is asked for one of them, `task`. Code that it names must be trusted.
     """
-    from burnish.artifact.predictor import Predictor, as_predictions
+    from burnish.artifact.predictor import Predictor
 
     if isinstance(rows, str) or not isinstance(rows, Sequence):
         raise DataError(
@@ -38,17 +38,15 @@ def predict(
             'of a DataFrame, give df.to_dict("records")'
         )
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
-    return as_predictions(outcome_of(predictor, rows, target=target)) if rows else []
+    return predictor.predict(own_rows(predictor, rows, target=target))
 
 
-def outcome_of(predictor: "Predictor", rows: Sequence[Mapping[str, Any]], *, target: str) -> Outcome:
-    """Predict rows with a model that is loaded, and that messages call `target`."""
-    from burnish.artifact.predictor import table_of
-
-    if not predictor.task.reads_rows:
-        _refuse_wrong_number(rows, predictor.input_columns, target=target)
-        rows = [_renamed(row, predictor.input_columns) for row in rows]
-    return predictor.outcome(table_of(rows, predictor.task, profile=predictor.profile))
+def own_rows(predictor: "Predictor", rows: Sequence[Mapping[str, Any]], *, target: str) -> Sequence[Mapping[str, Any]]:
+    """Give rows the columns of a model, which messages call `target`, where `text` and `pair` stand for them."""
+    if predictor.task.reads_rows:
+        return rows
+    _refuse_wrong_number(rows, predictor.input_columns, target=target)
+    return [_renamed(row, predictor.input_columns) for row in rows]
 
 
 @dataclass(frozen=True)
