@@ -71,7 +71,8 @@ class _Estimator(_base.BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         if is_frame(X):
             _validation.validate_data(self, X, reset=is_fit, skip_check_array=True)
             return table_of_frame(X)
-        array = _validation.validate_data(self, X, reset=is_fit, dtype=None, ensure_all_finite="allow-nan")
+        least = {"ensure_min_samples": 1 + is_fit}  # one to learn from, and one to choose by
+        array = _validation.validate_data(self, X, reset=is_fit, dtype=None, ensure_all_finite="allow-nan", **least)
         return pa.table({f"x{at}": pa.array(array[:, at], from_pandas=True) for at in range(array.shape[1])})
 
     def __getstate__(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from burnish.data.cache.features import cache_root
 from burnish.data.codecs.answers import flat
 from burnish.data.readers.read_columnar import refuse_twins
 from burnish.data.rows import plain
-from burnish.data.sources.load_hub import named_classes
+from burnish.data.sources.load_hub import name_classes
 from burnish.durable import sha256_of, sync_file, sync_folder
 from burnish.errors import DataError
 
@@ -128,7 +128,7 @@ def _from_pandas(frame: Any, *, name: str) -> pa.Table:
 def _from_datasets(found: Any, *, name: str) -> pa.Table:
     if not hasattr(found, "num_rows") or isinstance(found, dict):
         raise DataError(f"{name} is not a table of rows; give one split of it, read in full")
-    return named_classes(found)
+    return name_classes(found)
 
 
 def _unfit(error: Exception, *, name: str) -> DataError:

@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnish.cli.outcome import ending_line, headline_table, scores_table
+from burnish.cli.outcome import describe_ending, headline_table, scores_table
 from burnish.cli.plan import estimate_lines
 from burnish.cli.runs import comparison_lines
 from burnish.cli.tables import TextTable, plain
@@ -44,7 +44,7 @@ class Run(RunResult):
 
     def _blocks(self) -> list[str | TextTable]:
         sheet = sheet_of(self)
-        return [*([headline_table(sheet)] if sheet.judged is not None else []), ending_line(self)]
+        return [*([headline_table(sheet)] if sheet.judged is not None else []), describe_ending(self)]
 
     def _report(self) -> list[str]:
         return [] if self.report is None else [f"report    {self.report}"]

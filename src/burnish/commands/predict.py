@@ -46,7 +46,7 @@ def own_rows(predictor: "Predictor", rows: Sequence[Mapping[str, Any]], *, targe
     if predictor.task.reads_rows:
         return rows
     _refuse_wrong_number(rows, predictor.input_columns, target=target)
-    return [_renamed(row, predictor.input_columns) for row in rows]
+    return [_rename(row, predictor.input_columns) for row in rows]
 
 
 @dataclass(frozen=True)
