@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from burnish.data.cache.features import cache_root
-from burnish.data.codecs.answers import flat
+from burnish.data.codecs.answers import flatten
 from burnish.data.readers.read_columnar import refuse_twins
 from burnish.data.rows import plain
 from burnish.data.sources.load_hub import name_classes
@@ -65,24 +66,16 @@ def store(frame: Any) -> Path:
 
 
 def _write(frame: Any, path: Path) -> None:
-    num_rows, writer = 0, None
-    with path.open("wb") as file:
-        for part in _even_parts(_parts(frame)):
-            writer = writer or pa.ipc.new_file(file, part.schema)
+    parts = _even_parts(_parts(frame))
+    first = next(parts)  # rows there are, or none of this is reached
+    with path.open("wb") as file, pa.ipc.new_file(file, first.schema) as writer:
+        for part in chain([first], parts):
             writer.write_table(part)
-            num_rows += part.num_rows
-        if writer is not None:
-            writer.close()
-    if not num_rows:
-        raise DataError(f"the {type(frame).__name__} holds no rows")
 
 
 def table_of_frame(frame: Any) -> pa.Table:
     """Give rows as one Arrow table of plain types."""
-    parts = [*_parts(frame)]
-    if not sum(part.num_rows for part in parts):
-        raise DataError(f"the {type(frame).__name__} holds no rows")
-    return pa.concat_tables(parts)
+    return pa.concat_tables(_parts(frame))
 
 
 def _even_parts(parts: Iterable[pa.Table]) -> Iterator[pa.Table]:
@@ -109,8 +102,12 @@ def _parts(frame: Any) -> Iterator[pa.Table]:
         refuse_twins(batches.schema.names, name=name)
         if not batches.schema.names:
             raise DataError(f"{name} has no columns")
+        num_rows = 0
         for batch in batches:
+            num_rows += len(batch)
             yield plain(pa.Table.from_batches([batch]))
+        if not num_rows:
+            raise DataError(f"{name} holds no rows")
     except (pa.ArrowException, TypeError) as error:
         raise _unfit(error, name=name) from error
 
@@ -145,7 +142,7 @@ def _unfit(error: Exception, *, name: str) -> DataError:
 def like(given: Any, answers: pa.Table) -> Any:
     """Give answers as what the rows were: a DataFrame of pandas with its index, one of polars, or an Arrow table."""
     if _comes_from(given, "pandas"):
-        return flat(answers).to_pandas().set_axis(given.index, axis="index")
+        return flatten(answers).to_pandas().set_axis(given.index, axis="index")
     if _comes_from(given, "polars"):
         return sys.modules["polars"].from_arrow(answers)
     return answers

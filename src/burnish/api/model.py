@@ -1,29 +1,30 @@
 """A trained model in memory: loaded once, it predicts lists, DataFrames and Arrow tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from burnish.api.frames import is_frame, is_series, like, table_of_frame
-from burnish.api.results import as_html, as_text
+from burnish.api.results import Shown
 from burnish.artifact.predictor import Predictor, as_predictions, table_of
 from burnish.artifact.tables import prediction_columns
 from burnish.cli.tables import TextTable
+from burnish.cli.verb import Lines
 from burnish.commands.predict import absent_columns, own_rows, predict_rows
-from burnish.data.readers.read import rows_of
+from burnish.data.readers.read import read_table
 from burnish.errors import DataError
 from burnish.spec.values import Array, Outcome
 
 
 @dataclass(frozen=True, repr=False)
-class Model:
+class Model(Shown):
     """A model that was loaded from a run or an artifact, and has proved that it predicts as it did when saved."""
 
     path: Path
-    predictor: Predictor = field(repr=False)
+    predictor: Predictor
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -59,7 +60,7 @@ class Model:
         if not is_frame(rows):
             given = own_rows(self.predictor, _mappings(rows), target=str(self.path))
             return self.predictor.outcome(table_of(given, self.predictor.task, profile=self.predictor.profile))
-        read = rows_of(
+        read = read_table(
             table_of_frame(rows),
             name=f"the {type(rows).__name__}",
             columns=self.columns,
@@ -67,13 +68,7 @@ class Model:
         )
         return predict_rows(self.predictor, read)
 
-    def __repr__(self) -> str:
-        return as_text([self._table()])
-
-    def _repr_html_(self) -> str:
-        return as_html([self._table()])
-
-    def _table(self) -> TextTable:
+    def _lines(self) -> Lines:
         facts = {
             "task": self.predictor.experiment.name,
             "kind": self.predictor.profile.kind,
@@ -81,7 +76,7 @@ class Model:
             "columns": _listed(self.columns),
             "artifact": str(self.path),
         }
-        return TextTable(("model", ""), tuple((name, value) for name, value in facts.items() if value))
+        return [TextTable(("model", ""), tuple((name, value) for name, value in facts.items() if value))]
 
 
 def _listed(names: Sequence[str], *, most: int = 8) -> str:

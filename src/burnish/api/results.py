@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,8 +21,20 @@ if TYPE_CHECKING:
     from burnish.api.model import Model
 
 
-@dataclass(frozen=True, repr=False)
-class Run(RunResult):
+class Shown:
+    """A result that shows itself as the command line would, and in a notebook as tables."""
+
+    def _lines(self) -> Lines:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return as_text(self._lines())
+
+    def _repr_html_(self) -> str:
+        return as_html(self._lines())
+
+
+class Run(Shown, RunResult):
     """A run that came to its end, or to a stop: how it ended, what it scored and what it left."""
 
     def load(self, *, task: str | None = None, trust_code: bool = False) -> "Model":
@@ -34,56 +45,38 @@ class Run(RunResult):
             raise CheckpointError(f"{self.directory} was stopped ({self.reason}) and has no model yet; resume it first")
         return load(self.artifact, task=task, trust_code=trust_code)
 
-    def __repr__(self) -> str:
-        return as_text([*self._blocks(), f"run       {self.directory}", *self._report()])
+    def _lines(self) -> Lines:
+        sheet = sheet_of(self)
+        if sheet.judged is not None:
+            yield headline_table(sheet)
+        yield describe_ending(self)
+        yield f"run       {self.directory}"
+        if self.report is not None:
+            yield f"report    {self.report}"
 
     def _repr_html_(self) -> str:
-        sheet = sheet_of(self)
-        scores = [scores_table(sheet.scores[sheet.split], title=f"on {sheet.split}")] if sheet.split else []
-        return as_html([*self._blocks(), *scores, f"run {self.directory}"]) + _link(self.report)
-
-    def _blocks(self) -> list[str | TextTable]:
-        sheet = sheet_of(self)
-        return [*([headline_table(sheet)] if sheet.judged is not None else []), describe_ending(self)]
-
-    def _report(self) -> list[str]:
-        return [] if self.report is None else [f"report    {self.report}"]
+        return super()._repr_html_() + _link(self.report)
 
 
-@dataclass(frozen=True, repr=False)
-class Scored(Evaluation):
+class Scored(Shown, Evaluation):
     """The scores of a split or of rows, each with its 95% interval."""
 
-    def __repr__(self) -> str:
-        return as_text(self._blocks())
-
-    def _repr_html_(self) -> str:
-        return as_html(self._blocks())
-
-    def _blocks(self) -> list[str | TextTable]:
+    def _lines(self) -> Lines:
         return [scores_table(self.scores, title=f"on {self.split or 'the rows given'}"), *self.notes]
 
 
-@dataclass(frozen=True, repr=False)
-class Compared(RunComparison):
+class Compared(Shown, RunComparison):
     """Runs side by side: options that differ, scores, and whether the data shows a difference."""
 
-    def __repr__(self) -> str:
-        return as_text(comparison_lines(self))
-
-    def _repr_html_(self) -> str:
-        return as_html(comparison_lines(self))
+    def _lines(self) -> Lines:
+        return comparison_lines(self)
 
 
-@dataclass(frozen=True, repr=False)
-class Planned(Forecast):
+class Planned(Shown, Forecast):
     """What a run would take."""
 
-    def __repr__(self) -> str:
-        return as_text(estimate_lines(self))
-
-    def _repr_html_(self) -> str:
-        return as_html(estimate_lines(self))
+    def _lines(self) -> Lines:
+        return estimate_lines(self)
 
 
 def as_text(lines: Lines) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from burnish.api import frames
 from burnish.api.frames import is_frame, like, store, table_of_frame, with_files
-from burnish.data.readers.read import rows_of
+from burnish.data.readers.read import read_table
 from burnish.errors import DataError
 
 ROWS = {"area": [1.5, None, 3.0], "city": ["a", "b", None]}
@@ -34,7 +34,7 @@ def read(path: Path) -> pa.Table:
     ],
     ids=lambda frame: type(frame).__module__,
 )
-def test_rows_of_any_kind_become_an_arrow_file(frame: object) -> None:
+def test_read_table_any_kind_become_an_arrow_file(frame: object) -> None:
     assert is_frame(frame)
     assert read(store(frame)).to_pydict() == ROWS
 
@@ -140,4 +140,4 @@ def test_answers_become_what_the_rows_were() -> None:
 
 def test_a_table_in_memory_is_checked_as_a_file_is() -> None:
     with pytest.raises(DataError, match=r"there is no column `city`. Did you mean `citty`\?[^/]*in the DataFrame"):
-        rows_of(pa.table({"citty": ["a"]}), name="the DataFrame", columns=["city"])
+        read_table(pa.table({"citty": ["a"]}), name="the DataFrame", columns=["city"])
