@@ -72,6 +72,8 @@ class Structure:
     classes_named_twice: tuple[str, ...] = ()
     long_files: tuple[str, ...] = ()
     long_functions: tuple[str, ...] = ()
+    kinds_asked: tuple[str, ...] = ()
+    """Where `isinstance` asks for a kind of component outside of the package that defines it."""
     undocumented_methods: tuple[str, ...] = ()
     """Public methods without a docstring, of their own or of a class that theirs derives from."""
 
@@ -99,8 +101,36 @@ def measure(source: Path = SOURCE, *, max_file: int = 400, max_function: int = 4
         long_functions=tuple(
             sorted(name for module in code.values() for name, lines in module.functions() if lines > max_function)
         ),
+        kinds_asked=tuple(sorted(set(_kinds_asked(modules)))),
         undocumented_methods=tuple(sorted(_undocumented(modules))),
     )
+
+
+def _kinds_asked(modules: Mapping[str, Module]) -> Iterator[str]:
+    owners = {kind: _package(name) for name, module in modules.items() for kind in module.classes()}
+    kinds = _component_kinds(modules)
+    for name, module in modules.items():
+        calls = (node for node in ast.walk(module.tree) if isinstance(node, ast.Call) and len(node.args) == 2)
+        for call in calls:
+            if isinstance(call.func, ast.Name) and call.func.id == "isinstance":
+                asked = {node.id for node in ast.walk(call.args[1]) if isinstance(node, ast.Name)} & kinds
+                yield from (f"{name}:{kind}" for kind in asked if owners[kind] != _package(name))
+
+
+def _component_kinds(modules: Mapping[str, Module]) -> set[str]:
+    """Name all classes that derive from Component or Encoder, and what of the protocols may stand for one."""
+    nodes = [node for module in modules.values() for node in module.tree.body if isinstance(node, ast.ClassDef)]
+    bases = {node.name: {base.id for base in node.bases if isinstance(base, ast.Name)} for node in nodes}
+    kinds = {"Component", "Encoder", *_checkable(modules["burnish.spec.protocols"])}
+    while more := {name for name, above in bases.items() if above & kinds} - kinds:
+        kinds |= more
+    return kinds
+
+
+def _checkable(module: Module) -> Iterator[str]:
+    for node in module.tree.body:
+        if isinstance(node, ast.ClassDef) and any(isinstance(each, ast.Name) for each in node.decorator_list):
+            yield node.name
 
 
 def _undocumented(modules: Mapping[str, Module]) -> Iterator[str]:

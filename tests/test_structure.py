@@ -18,7 +18,6 @@ SMALL_MODULES = {
     "burnish.cli.ui",
     "burnish.ui.server",  # asks for the extra before the board imports what it brings
     "burnish.launch.torchrun",
-    *(f"burnish.report.{part}" for part in ("tag_baselines", "trees_baseline")),
     *(f"burnish.tasks.{task}.decoder" for task in ("multiple_choice", "tabular")),  # numpy; a file of every task
 }
 # What a short protocol's class says already.
@@ -29,6 +28,16 @@ NAMED_BY_THEIR_CLASS = {
     "Optimizer.weight_decay",
     "Watcher.close",
     "Watcher.emit",
+}
+
+KINDS_ASKED = {
+    "burnish.cli.outcome:Linear",  # what to try next
+    "burnish.commands.glue:Glue",  # only a set of GLUE has its test files
+    "burnish.commands.glue:PreparedFolder",
+    "burnish.commands.search:Retrieval",  # a verb for one task
+    "burnish.config.decode:Experiment",  # any component is decoded and written here
+    "burnish.config.render:Component",
+    "burnish.tasks.multi:Joint",  # several tasks in one of several
 }
 
 
@@ -62,6 +71,10 @@ def test_a_small_module_with_one_importer_joins_it(found: Structure) -> None:
 def test_no_exception_is_left_over(found: Structure) -> None:
     over = SMALL_MODULES - set(found.small_with_one_importer)
     assert not over, f"remove {', '.join(sorted(over))} from SMALL_MODULES"
+
+
+def test_a_component_answers_for_itself_where_kinds_differ(found: Structure) -> None:
+    assert set(found.kinds_asked) == KINDS_ASKED, "let the base class answer, and the component otherwise"
 
 
 def test_a_method_has_a_docstring_or_overrides_one_that_has(found: Structure) -> None:

@@ -14,7 +14,7 @@ from burnish.catalog import CATALOG, MOVED, Entry
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.nearest import nearest
 from burnish.spec import protocols
-from burnish.spec.component import Component
+from burnish.spec.component import Component, add_defaults, required_members
 
 EntryPoints = Callable[[str], Iterable[EntryPoint]]
 """Finds the entry points of a group, without importing what they point to."""
@@ -123,7 +123,7 @@ class Registry:
         if lacking:
             raise _refusal(f"{address} is no {_noun(kind)}: it lacks {', '.join(f'`{each}`' for each in lacking)}")
         if kind in _PROTOCOLS:
-            protocols.add_defaults(cls, _PROTOCOLS[kind])
+            add_defaults(cls, _PROTOCOLS[kind])
         return cls
 
     def name_of(self, kind: str, cls: type) -> str:
@@ -196,7 +196,7 @@ def _lacking(kind: str, cls: type[Component]) -> list[str]:
 
 
 def _lacking_of(protocol: type[Any] | None, cls: type[Component]) -> list[str]:
-    members = protocols.required_members(protocol) if protocol else frozenset()
+    members = required_members(protocol) if protocol else frozenset()
     has = {each for each in dir(cls) if not getattr(getattr(cls, each, None), "__isabstractmethod__", False)}
     return sorted(members - has - cls.model_fields.keys())
 

@@ -25,7 +25,7 @@ _IMPORTED = (
     "burnish.run.worker",
     "burnish.run.attempt",
     "burnish.run.finish",
-    "burnish.report.build",
+    "burnish.report.page",
     "burnish.tasks.text_classification",
     "burnish.models.transformers.transformer_torch",
     "burnish.optim.optim_torch",

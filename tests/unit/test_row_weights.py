@@ -14,10 +14,10 @@ from burnish.metrics.regression import Rmse
 from burnish.metrics.tally import Tally, mean_score
 from burnish.registry import default_registry
 from burnish.report.classes import class_scores, ranking_curves
-from burnish.report.linear import Standing, constant, linear
 from burnish.report.predictions import read_predictions
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome, Profile, RowOrigins, Rows
+from burnish.tasks.baselines import Standing, constant, linear
 from burnish.tasks.probabilities import best_threshold, fit_calibration, refined
 from burnish.tasks.tabular import Tabular
 

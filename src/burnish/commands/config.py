@@ -135,7 +135,7 @@ def check(
         raise ConfigError([*error.problems, *problems(error.part, missing=error.missing)]) from error
     found = problems(resolved)
     if has_inputs:
-        from burnish.run.preflight import absent_inputs  # not for who only asks about options to wait for
+        from burnish.run.check import absent_inputs  # not for who only asks about options to wait for
 
         found += absent_inputs(resolved)
     if found:

@@ -11,8 +11,8 @@ from typing import Literal
 from burnish.commands.compare.comparison import compare
 from burnish.errors import CheckpointError, ConfigError, Problem
 from burnish.nearest import nearest
-from burnish.run.record.directory import find_run, read_json
-from burnish.run.record.result import ScoreSheet, sheet_from_json
+from burnish.run.record.directory import find_run
+from burnish.run.record.result import ScoreSheet, read_sheet
 from burnish.spec.values import Score
 
 JudgedBy = Literal["interval", "value"]
@@ -84,7 +84,7 @@ def check(
             [Problem(f'nothing is asked of the run; give `--require "{_EXAMPLE}"` or `--no-worse-than RUN`')]
         )
     directory = find_run(run)
-    sheet = sheet_from_json(read_json(directory.scores))
+    sheet = read_sheet(directory)
     if sheet is None:
         raise CheckpointError(f"{directory.path} has no scores yet; finish it with `burnish resume {directory.path}`")
     judged = [each.judge(sheet.scores[each.split][each.score], by=by) for each in _read(require, sheet)]

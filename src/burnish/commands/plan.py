@@ -71,10 +71,12 @@ def _forecast(argv: Sequence[str]) -> Iterator[dict[str, object]]:
 
 
 def _finish(trained: "Trained") -> None:
-    from burnish.report.build import compare, write_page
+    from burnish.report.page import write_page
+    from burnish.run.compare import compare
     from burnish.run.finish import finish
+    from burnish.run.record.result import write_sheet
 
-    compare(trained, finish(trained))
+    write_sheet(trained.run.directory, compare(trained, finish(trained)))
     write_page(trained.run.directory)
 
 

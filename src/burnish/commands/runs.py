@@ -14,7 +14,7 @@ from burnish.errors import BurnishError
 from burnish.run.record.directory import RUNS, RunDirectory, Status, find_run, find_runs, read_json
 from burnish.run.record.events_file import EventsFile
 from burnish.run.record.history import History, read_history
-from burnish.run.record.result import ScoreSheet, sheet_from_json
+from burnish.run.record.result import ScoreSheet, read_sheet
 from burnish.spec.events import Event
 from burnish.spec.values import Score
 
@@ -90,7 +90,7 @@ def show(run: Path | str) -> RunDetail:
         row=_make_row(directory, name=directory.name, history=history),
         history=history,
         plan=highlights(directory),
-        sheet=sheet_from_json(read_json(directory.scores)),
+        sheet=read_sheet(directory),
         artifact=directory.artifact if directory.artifact.is_dir() else None,
         report=directory.report if directory.report.is_file() else None,
         checkpoints=tuple(sorted(path.name for path in directory.checkpoints.glob("step-*"))),
@@ -139,7 +139,7 @@ def _try_row(directory: RunDirectory, *, root: Path) -> RunRow:
 
 
 def _make_row(directory: RunDirectory, *, name: str, history: History) -> RunRow:
-    sheet = sheet_from_json(read_json(directory.scores))
+    sheet = read_sheet(directory)
     return RunRow(
         name=name,
         path=directory.path,

@@ -28,7 +28,7 @@ from burnish.run.record.plan import (
     remove_unstarted,
     settle_plan,
 )
-from burnish.run.record.result import RunResult, ScoreSheet, sheet_from_json
+from burnish.run.record.result import RunResult, ScoreSheet, read_sheet
 from burnish.spec.events import Event, Noted
 from burnish.spec.experiment import Experiment
 from burnish.storage.checkpoints import CheckpointStore
@@ -171,7 +171,7 @@ def continue_run(
     settle()
     if not run.report.exists():
         # The last attempt was killed between its ending and its page.
-        from burnish.report.build import write_page
+        from burnish.report.page import write_page
 
         write_page(run)
     return read_result(run)
@@ -198,7 +198,7 @@ def read_result(run: RunDirectory) -> RunResult:
     ending = read_json(run.exit)
     fields = ending if isinstance(ending, dict) and _has_numbers(ending) else {}
     reason = str(fields.get("reason", "interrupted"))
-    sheet = sheet_from_json(read_json(run.scores)) if reason in COMPLETE else None
+    sheet = read_sheet(run) if reason in COMPLETE else None
     sheet = sheet or ScoreSheet("", {}, {})
     return RunResult(
         directory=run.path,

@@ -1,15 +1,14 @@
 """Rows from files: local, in a package, or behind a URL."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from burnish.data.options import FURTHER, AuditLevel, Limit, Names, SplitPlan, Values
 from burnish.data.sources.address import PACKAGE, DataFile
-from burnish.spec.component import Component
-from burnish.spec.protocols import DataRequest
+from burnish.spec.protocols import DataRequest, DataSource
 from burnish.spec.values import Splits
 
 Format = Literal["auto", "csv", "tsv", "jsonl", "json", "parquet", "arrow", "text", "documents", "folders", "conll"]
@@ -30,7 +29,7 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-class Files(Component):
+class Files(DataSource):
     """CSV, TSV, JSON, Parquet, Arrow, plain text, CoNLL files or one folder per class, split as asked."""
 
     shorthand = "train"
@@ -119,17 +118,22 @@ class Files(Component):
         return sets | {f"also.{name}": paths for name, paths in self.also.items()}
 
     def unreadable(self) -> Iterator[tuple[str, str]]:
-        """Yield the option and a sentence for each path that nothing here could read, wherever it lies."""
         for option, written in ((option, path) for option, paths in self.paths.items() for path in paths):
             file = DataFile(written, os.path.join(self.dir or "", os.path.expanduser(written)))
             if "${" in file.location:
-                yield option, f"{written} contains a variable, and variables are not expanded here; write the "
-                "path itself"
+                yield (
+                    option,
+                    f"{written} contains a variable, and variables are not expanded here; write the path itself",
+                )
             elif self.format == "auto" and not self.layout and not _may_be_read(file):
                 yield option, f"{written} {unknown_suffix(file.suffix)}"
 
+    def absent(self, columns: Sequence[str], *, place: str, task: str) -> Iterator[tuple[str, str]]:
+        from burnish.data.inspection.header import find_absent  # not for experiments without files to wait for
+
+        return find_absent(self, columns, place=place, task=task)
+
     def load(self, request: DataRequest) -> Splits:
-        """Read, check and split; raise DataError with every fault that was found."""
         from burnish.data.sources.load_files import load_files  # keeps checking a configuration light
 
         return load_files(self, request)

@@ -13,7 +13,7 @@ from burnish.spec.values import Splits
 GlueSet = Literal["sst2", "mrpc", "cola", "rte", "stsb", "qnli", "wnli", "mnli", "qqp"]
 
 
-class Hub(Component):
+class Hub(DataSource):
     """A data set from the Hugging Face hub (or a local copy), by name."""
 
     shorthand = "name"
@@ -48,7 +48,7 @@ class Hub(Component):
         return load_hub(self, request)
 
 
-class Glue(Component):
+class Glue(DataSource):
     """One GLUE task with the hub's column names and the published labels; GLUE's `dev` files are validation."""
 
     shorthand = "set"

@@ -9,8 +9,10 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from burnish.report import svg
+from burnish.report.collect import collect
 from burnish.report.data import CurvePoint, EvaluationCurve, Headline, RankingCurve, ReportData
 from burnish.report.figures import duration, figure, readable, share, shortened
+from burnish.run.record.directory import RunDirectory, write_text
 from burnish.spec.values import Score
 
 _MOST_CURVES = 6
@@ -25,6 +27,11 @@ class _Chart:
 
     name: str
     picture: Markup
+
+
+def write_page(directory: RunDirectory) -> None:
+    """Write report.html from the files of the run."""
+    write_text(directory.report, render(collect(directory.path)))
 
 
 def render(data: ReportData) -> str:

@@ -1,6 +1,5 @@
 """Builds what a run trains with: the learner, the stream of batches, the feeder, the milestones."""
 
-import math
 from typing import Any, overload
 
 from burnish.data.batching.batches import BatchStream
@@ -18,9 +17,7 @@ from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.ranks import refuse_processes
 from burnish.run.seeding_torch import seed_everything
 from burnish.spec.experiment import Batching, Experiment, TrainPolicy
-from burnish.spec.interval import Interval
 from burnish.spec.parts import ALONE
-from burnish.spec.protocols import Joint
 
 
 def build_learner(
@@ -64,31 +61,14 @@ def rate_of(experiment: Experiment, network: Any) -> float:
 def build_stream(experiment: Experiment, prepared: PreparedData, world: World) -> BatchStream:
     """Give this process's share of the training batches, from the first one on."""
     lengths, seed = prepared.features["train"]["length"].to_numpy(), experiment.runtime.seed
-    mixture = _mixture(experiment, experiment.task, prepared) if isinstance(experiment.task, Joint) else None
-    place = {"rank": world.rank, "world": world.size}
-    return BatchStream(lengths, _batching(experiment, len(lengths)), seed=seed, mixture=mixture, **place)
+    batching, policy = _batching(experiment, len(lengths)), policy_of(experiment)
+    parts = [part.features["train"]["length"].to_numpy() for part in prepared.parts.values()]
+    mixture: Mixed | None = experiment.task.mixture(parts, batching, seed=seed, policy=policy)
+    return BatchStream(lengths, batching, seed=seed, mixture=mixture, rank=world.rank, world=world.size)
 
 
 def _batching(experiment: Experiment, num_rows: int) -> Batching:
     return experiment.train.batch.settled(num_rows, most=experiment.model.auto_batch)
-
-
-def _mixture(experiment: Experiment, task: Joint, prepared: PreparedData) -> Mixed:
-    lengths = [part.features["train"]["length"].to_numpy() for part in prepared.parts.values()]
-    num_examples = sum(map(len, lengths))
-
-    def power(epoch: int) -> float:
-        length = policy_of(experiment).length_for(mixed.num_batches)
-        return task.power(epoch, num_epochs=_num_epochs(length, mixed.num_batches, num_examples=num_examples))
-
-    mixed = Mixed(lengths, _batching(experiment, num_examples), seed=experiment.runtime.seed, power=power)
-    return mixed
-
-
-def _num_epochs(length: Interval, num_batches: int, *, num_examples: int) -> int:
-    """Count the epochs of a training, the last of which may be cut short; by the clock nobody knows."""
-    of_one = {"epochs": 1, "steps": num_batches, "examples": num_examples, "minutes": math.inf}[length.unit]
-    return max(1, math.ceil(length.amount / of_one - 1e-9))
 
 
 @overload

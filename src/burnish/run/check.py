@@ -1,15 +1,17 @@
-"""Checks that need several parts of an experiment at once, before any data is touched."""
+"""Checks that need several parts of an experiment at once, before anything heavy is loaded."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from burnish.config import Resolved
-from burnish.data.files import Files
+from burnish.config.nodes import write_path
+from burnish.config.render import document, leaves
+from burnish.engine.device import explain_absent, is_surely_absent
 from burnish.errors import Problem
 from burnish.registry import default_registry
 from burnish.run.selection import AUTO, LOSS, falling, headline, is_count, type_name, unfit
 from burnish.spec.experiment import Experiment
-from burnish.spec.parts import MEAN, divide_tasks, find_unmatched, prefix
-from burnish.spec.protocols import Joint, Metric, Sets, Task
+from burnish.spec.parts import MEAN, divide_tasks, find_unmatched, joint_task, prefix, several_sets
+from burnish.spec.protocols import Metric, Task
 
 _TABULAR = "tabular"
 """The head of models that read tables."""
@@ -23,27 +25,60 @@ def problems(resolved: Resolved, *, missing: Collection[str] = ()) -> list[Probl
     return [Problem(message, resolved.origin(path).lines()) for path, message in found]
 
 
+def absent_inputs(resolved: Resolved) -> list[Problem]:
+    """Find what an experiment names and is not there: files, columns, models, devices; each with where it came from."""
+    found = [*_absent_data(resolved), *_absent_model(resolved.experiment), *_absent_device(resolved.experiment)]
+    return [Problem(message, resolved.origin(path).lines()) for path, message in found]
+
+
+def _absent_data(resolved: Resolved) -> Iterator[tuple[str, str]]:
+    if any(find_unmatched(resolved.experiment)):
+        return
+    for name, part in divide_tasks(resolved.experiment).items():
+        place, task = (f"data.sets.{name}", f"task.tasks.{name}") if name else ("data", "task")
+        for path, sentence in part.data.absent(part.task.training_columns, place=place, task=task):
+            yield _option_of(resolved, sentence, task) if path == task else path, sentence
+
+
+def _option_of(resolved: Resolved, sentence: str, task: str) -> str:
+    """Find the option of a task that names the column which a sentence says is missing; else the task as a whole."""
+    written = ((write_path(path), value) for path, value in leaves(document(resolved.experiment)))
+    options = [(path, value if isinstance(value, list) else [value]) for path, value in written]
+    named = (path for path, names in options if any(f"column `{each}`" in sentence for each in names))
+    return next((path for path in named if path.startswith(f"{task}.")), task)
+
+
+def _absent_model(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    for option, sentence in experiment.model.absent():
+        yield f"model.{option}", sentence
+
+
+def _absent_device(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    if is_surely_absent(experiment.runtime.device):
+        yield "runtime.device", explain_absent(experiment.runtime.device)
+
+
 def _has_several(experiment: Experiment, missing: Collection[str]) -> bool:
     """Tell whether there are several tasks, or sets for several."""
-    has_tasks = "task" not in missing and isinstance(experiment.task, Joint)
-    return has_tasks or ("data" not in missing and isinstance(experiment.data, Sets))
+    has_tasks = "task" not in missing and joint_task(experiment) is not None
+    return has_tasks or ("data" not in missing and several_sets(experiment) is not None)
 
 
 def _shared_heads(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    for name, task in experiment.task.tasks.items() if isinstance(experiment.task, Joint) else ():
+    joint = joint_task(experiment)
+    for name, task in joint.tasks.items() if joint else ():
         yield from _shared_head(experiment, name, task)
 
 
 def _own_scores(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    if experiment.metrics is not None and isinstance(experiment.task, Joint):
+    if experiment.metrics is not None and joint_task(experiment):
         yield "metrics", "metrics: each of several tasks has its own scores; name them in task.scores, task by task"
 
 
 def _known_epochs(experiment: Experiment) -> Iterator[tuple[str, str]]:
-    task = experiment.task
-    length = experiment.train.length
+    task, length = joint_task(experiment), experiment.train.length
     by_clock = length != "auto" and length.unit == "minutes"
-    if by_clock and isinstance(task, Joint) and task.power(1, num_epochs=2) != task.power(1, num_epochs=3):
+    if by_clock and task and task.power(1, num_epochs=2) != task.power(1, num_epochs=3):
         yield (
             "task.sampling",
             "task.sampling.epochs is needed when train.length is in minutes, which leaves the number of epochs open",
@@ -125,12 +160,8 @@ def _length(experiment: Experiment, *, place: str = "task") -> Iterator[tuple[st
 
 
 def _readable(experiment: Experiment, *, place: str = "data") -> Iterator[tuple[str, str]]:
-    source = experiment.data
-    for option, sentence in source.unreadable() if isinstance(source, Files) else ():
+    for option, sentence in experiment.data.unreadable():
         yield f"{place}.{option}", f"{place}.{option}: {sentence}"
-    directory = "" if isinstance(source, Files) else str(getattr(source, "dir", ""))
-    if "://" in directory or "${" in directory:
-        yield f"{place}.dir", f"{place}.dir must be a folder on this machine, got {directory}"
 
 
 def _metrics(experiment: Experiment, *, place: str = "metrics") -> Iterator[tuple[str, str]]:

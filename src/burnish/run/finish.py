@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from burnish.run.predicting.prediction_tables import prediction_tables
 from burnish.run.predicting.scoring import scored
 from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.record.directory import write_json
-from burnish.run.record.result import ScoreSheet, sheet_to_json
+from burnish.run.record.result import ScoreSheet
 from burnish.spec.parts import ALONE, join_profiles, prefix
 from burnish.spec.values import Outcome, Profile
 
@@ -27,12 +27,17 @@ _GOLDEN_ROWS = 8
 _SHOWN_COLUMNS = 8
 
 
-Outcomes = Mapping[str, Mapping[str, Outcome]]
-"""Split → name of a task → what was said of its rows."""
+@dataclass(frozen=True)
+class Finished:
+    """What the best weights say of every split but train, and how that scores."""
+
+    outcomes: Mapping[str, Mapping[str, Outcome]]
+    """Split → name of a task → what was predicted for its rows."""
+    sheet: ScoreSheet
 
 
-def finish(trained: Trained) -> Outcomes:
-    """Score every split but train with the best weights, and on process 0 write scores, predictions, the artifact."""
+def finish(trained: Trained) -> Finished:
+    """Predict and score with the best weights, and on process 0 write predictions and the artifact."""
     directory, step = trained.run.directory, _put_best_in_place(trained)
     with trained.learner.averaged():
         settled = {name: refined(part) for name, part in _parts(trained).items()}
@@ -46,24 +51,27 @@ def finish(trained: Trained) -> Outcomes:
             for split in trained.prepared.features
             if split != "train"
         }
+        finished = Finished(outcomes, _score(trained, parts, outcomes))
         if not trained.run.is_first:
-            return outcomes
+            return finished
         profile = _write_artifact(trained, parts, step=step)
         shown: Sequence[str] = ()
         if ALONE in parts:
             shown = _write_insights(parts[ALONE], {split: each[ALONE] for split, each in outcomes.items()})
     write_json(directory.profile, asdict(profile))
+    for split, each in outcomes.items():
+        for name, outcome in each.items():
+            _write_predictions(prefix(name, split), outcome, parts[name], leading=shown)
+    return finished
+
+
+def _score(trained: Trained, parts: Mapping[str, Trained], outcomes: Mapping[str, Mapping[str, Outcome]]) -> ScoreSheet:
+    headline = trained.scorer.headline()
     scores = {
         split: scored({name: (part.scorer.metrics, each.get(name)) for name, part in parts.items()})
         for split, each in outcomes.items()
     }
-    headline = trained.scorer.headline()
-    is_lower_better = trained.scorer.is_lower_better(headline)
-    write_json(directory.scores, sheet_to_json(ScoreSheet(headline, scores, {}, is_lower_better)))
-    for split, each in outcomes.items():
-        for name, outcome in each.items():
-            _write_predictions(prefix(name, split), outcome, parts[name], leading=shown)
-    return outcomes
+    return ScoreSheet(headline, scores, {}, trained.scorer.is_lower_better(headline))
 
 
 def _put_best_in_place(trained: Trained) -> int:

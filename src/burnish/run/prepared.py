@@ -1,8 +1,12 @@
 """Names a folder of encoded features to train from, and the files in it."""
 
-from burnish.spec.component import Component
-from burnish.spec.protocols import DataRequest
-from burnish.spec.values import Splits
+from typing import TYPE_CHECKING
+
+from burnish.spec.protocols import DataRequest, DataSource, Encoder
+from burnish.spec.values import Rows, Splits
+
+if TYPE_CHECKING:
+    from burnish.data.cache.features import Stored
 
 FORMAT = "burnish prepared data 1"
 ROWS, FEATURES = "rows", "features"
@@ -10,7 +14,7 @@ EXPERIMENT = "experiment.yaml"
 """The experiment that the features were written for."""
 
 
-class PreparedFolder(Component):
+class PreparedFolder(DataSource):
     """Features that `burnish prepare` wrote earlier; nothing is tokenised again."""
 
     shorthand = "dir"
@@ -22,6 +26,16 @@ class PreparedFolder(Component):
         from burnish.run.preparation.read_prepared import load_prepared  # keeps checking a configuration light
 
         return load_prepared(self.dir, request)
+
+    def refuse_encoder(self, encoder: Encoder) -> None:
+        from burnish.run.preparation.read_prepared import refuse_misfit
+
+        refuse_misfit(self.dir, encoder)
+
+    def stored_features(self, split: str, encoder: Encoder, rows: Rows) -> "Stored":
+        from burnish.run.preparation.read_prepared import read_features
+
+        return read_features(self.dir, split, encoder=encoder, rows=rows)
 
 
 def shard_name(kind: str, split: str, number: int) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Protocol
 
 from burnish.errors import BurnishError
-from burnish.spec.events import Event, Noted
-from burnish.spec.protocols import Tracker, Watcher
+from burnish.spec.events import Event, Noted, Watcher
+from burnish.spec.protocols import Tracker
 from burnish.storage.room import DiskSpace
 
 _BYTES_OF_AN_EVENT = 4096

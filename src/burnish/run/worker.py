@@ -21,6 +21,7 @@ from burnish.run.record.ending import COMPLETE, PREEMPTED, record, refusal
 from burnish.run.record.events_file import EventsFile, to_dict
 from burnish.run.record.lock import held
 from burnish.run.record.plan import read_plan
+from burnish.run.record.result import write_sheet
 from burnish.run.sinks import EventDispatcher, silent
 from burnish.spec.events import Event, Noted, Started
 from burnish.spec.experiment import Experiment
@@ -97,9 +98,10 @@ def _train(directory: RunDirectory, world: World, *, is_changed_data_accepted: b
     run = RunContext(directory, experiment, sinks, request, world)
 
     # Torch takes seconds to load: a plan that cannot be read, or a directory that is taken, was refused before.
-    from burnish.report.build import compare, write_page
+    from burnish.report.page import write_page
     from burnish.run.attempt import find_start, train
     from burnish.run.audit import audit_data, score_without_repeated
+    from burnish.run.compare import compare
     from burnish.run.finish import finish
     from burnish.run.ranks import prepare_in_turn
 
@@ -110,10 +112,10 @@ def _train(directory: RunDirectory, world: World, *, is_changed_data_accepted: b
     trained = train(run, data, start.checkpoint)
     reason = trained.ended.reason
     if reason in COMPLETE:
-        outcomes = finish(trained)
+        finished = finish(trained)
         if run.is_first:
-            compare(trained, outcomes)
-            score_without_repeated(trained.scorer, outcomes, run)
+            write_sheet(directory, compare(trained, finished))
+            score_without_repeated(trained.scorer, finished.outcomes, run)
     sinks.close()
     if run.is_first:
         seconds = time.monotonic() - began

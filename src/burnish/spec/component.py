@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
+from typing_extensions import get_protocol_members, is_protocol
 
 
 class Component(BaseModel):
@@ -42,3 +43,18 @@ class Slot:
 
     kind: str
     default: str | None = None
+
+
+def required_members(protocol: type) -> frozenset[str]:
+    """Name what a component of a kind must have: all of a protocol, and of a base class what it leaves open."""
+    if is_protocol(protocol):
+        return get_protocol_members(protocol)
+    left_open = {name for name in protocol.__annotations__ if not hasattr(protocol, name)}
+    return frozenset(left_open | getattr(protocol, "__abstractmethods__", frozenset()))
+
+
+def add_defaults(cls: type, base: type) -> None:
+    """Give a plug-in's class that does not derive from the base the usual answers to what it leaves open."""
+    own = {*dir(cls), *getattr(cls, "model_fields", ()), *getattr(base, "__abstractmethods__", ())}
+    for name in sorted(name for name in vars(base).keys() - own if not name.startswith("_")):
+        setattr(cls, name, vars(base)[name])

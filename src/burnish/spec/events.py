@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 
 @dataclass(frozen=True)
@@ -71,3 +72,10 @@ class Ended:
 
 
 Event = Started | Stepped | Evaluated | Saved | Noted | Ended
+
+
+class Watcher(Protocol):
+    """A tracker at work."""
+
+    def emit(self, event: Event) -> None: ...
+    def close(self) -> None: ...

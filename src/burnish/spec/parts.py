@@ -45,11 +45,11 @@ class _Facts(TypedDict, total=False):
 
 def divide_tasks(experiment: Experiment) -> dict[str, Experiment]:
     """Divide an experiment into one a task by name, all else being shared; an ordinary one is its own only part."""
-    task, data = experiment.task, experiment.data
     problems = [Problem(message) for _, message in find_unmatched(experiment)]
     if problems:
         raise ConfigError(problems)
-    if not isinstance(task, Joint) or not isinstance(data, Sets):
+    task, data = joint_task(experiment), several_sets(experiment)
+    if task is None or data is None:
         return {ALONE: experiment}
     return {
         name: experiment.model_copy(
@@ -64,6 +64,16 @@ def divide_tasks(experiment: Experiment) -> dict[str, Experiment]:
     }
 
 
+def joint_task(experiment: Experiment) -> Joint | None:
+    """The task of an experiment, if it is several at once."""
+    return experiment.task if isinstance(experiment.task, Joint) else None
+
+
+def several_sets(experiment: Experiment) -> Sets | None:
+    """The data of an experiment, if it is several sets."""
+    return experiment.data if isinstance(experiment.data, Sets) else None
+
+
 def only_part(experiment: Experiment, *, why: str) -> Experiment:
     """Pass an ordinary experiment on; refuse one of several tasks where only one can be."""
     names = [name for name in divide_tasks(experiment) if name]
@@ -76,8 +86,8 @@ def only_part(experiment: Experiment, *, why: str) -> Experiment:
 
 def find_unmatched(experiment: Experiment) -> Iterator[tuple[str, str]]:
     """List what stands on one side only, tasks without rows and rows without a task: a path and a sentence each."""
-    tasks = experiment.task.tasks if isinstance(experiment.task, Joint) else None
-    sets = experiment.data.sets if isinstance(experiment.data, Sets) else None
+    joint, several = joint_task(experiment), several_sets(experiment)
+    tasks, sets = joint.tasks if joint else None, several.sets if several else None
     if tasks is not None and sets is None:
         yield "data", "data must be of type several to learn several tasks, with the rows of each in data.sets"
     if sets is not None and tasks is None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
-from typing_extensions import get_protocol_members, is_protocol
-
-from burnish.spec.component import Component
-from burnish.spec.events import Event
+from burnish.spec.component import Component, add_defaults
+from burnish.spec.events import Watcher
 from burnish.spec.values import (
     Array,
+    BaselineRequest,
     Batch,
     FeatureLimit,
     HeadSpec,
@@ -28,19 +28,41 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from burnish.spec.experiment import TrainPolicy
+    from burnish.spec.experiment import Batching, TrainPolicy
 
 _RATE_OF_TABLES, _RATE_OF_TEXTS = 2e-3, 2e-5
 """Of a network that names no rate: as for our networks on tables, or for a large transformer."""
 
 
-@runtime_checkable
-class DataSource(Protocol):
-    """Where the rows come from, already split."""
+class DataSource(Component):
+    """Where the rows come from, already split; what is not abstract has an answer that suits most sources."""
 
+    @abstractmethod
     def load(self, request: DataRequest) -> Splits:
         """Read, check and split; raise DataError with every fault that was found."""
-        ...
+
+    def unreadable(self) -> Iterable[tuple[str, str]]:
+        """List the options that name nothing which could be read, wherever it is: an option and a sentence each."""
+        directory = str(getattr(self, "dir", None) or "")
+        if "://" in directory or "${" in directory:
+            yield "dir", f"{directory} must be a folder on this machine"
+
+    def absent(self, columns: Sequence[str], *, place: str, task: str) -> Iterable[tuple[str, str]]:
+        """List files that are not there and columns that they lack: the path of an option and a sentence each.
+
+        `columns` are those of the task; `place` and `task` are how the options of data and task begin.
+        """
+        directory = str(getattr(self, "dir", None) or "")
+        is_local = directory and "://" not in directory and not directory.startswith("package:")
+        if is_local and not os.path.isdir(os.path.expanduser(directory)):
+            yield f"{place}.dir", f"{place}.dir: there is no folder {directory}"
+
+    def refuse_encoder(self, encoder: Encoder) -> None:
+        """Refuse an encoder that would make other features than those that are stored, if there are any."""
+
+    def stored_features(self, split: str, encoder: Encoder, rows: Rows) -> Any:
+        """Open features that are stored with the rows; None where the rows are yet to be encoded."""
+        return None
 
 
 class DataRequest(Protocol):
@@ -123,6 +145,14 @@ class Task(Component):
     @abstractmethod
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         """List the metrics that make sense here; with no profile, those that any profile could need."""
+
+    def mixture(self, lengths: Sequence[Array], batching: Batching, *, seed: int, policy: TrainPolicy) -> Any:
+        """Choose how the batches of several sets take turns; None where there is one set."""
+        return None
+
+    def baselines(self, asked: BaselineRequest) -> Mapping[str, Outcome]:
+        """Learn from the training rows what a model must beat, and predict the rows that it was scored on."""
+        return {}
 
     def refine(self, outcome: Outcome, profile: Profile) -> Profile:
         """Fit to the validation rows, once the weights are final, what every later answer uses, such as a threshold."""
@@ -361,30 +391,8 @@ class Tracker(Protocol):
         ...
 
 
-class Watcher(Protocol):
-    """A tracker at work."""
-
-    def emit(self, event: Event) -> None: ...
-    def close(self) -> None: ...
-
-
 def build_encoder(task: Task, profile: Profile, assets: Assets) -> Encoder:
     """Ask a task for its encoder; one of the user's own may lack what is optional."""
     encoder = task.encoder(profile, assets)
     add_defaults(type(encoder), Encoder)
     return encoder
-
-
-def required_members(protocol: type) -> frozenset[str]:
-    """Name what a component of a kind must have: all of a protocol, and of a base class what it leaves open."""
-    if is_protocol(protocol):
-        return get_protocol_members(protocol)
-    left_open = {name for name in protocol.__annotations__ if not hasattr(protocol, name)}
-    return frozenset(left_open | getattr(protocol, "__abstractmethods__", frozenset()))
-
-
-def add_defaults(cls: type, base: type) -> None:
-    """Give a plug-in's class that does not derive from the base the usual answers to what it leaves open."""
-    own = {*dir(cls), *getattr(cls, "model_fields", ()), *getattr(base, "__abstractmethods__", ())}
-    for name in sorted(name for name in vars(base).keys() - own if not name.startswith("_")):
-        setattr(cls, name, vars(base)[name])

@@ -279,3 +279,23 @@ def _take(table: pa.Table, which: Array | slice) -> pa.Table:
         start, end, _ = which.indices(table.num_rows)
         return table.slice(start, end - start)
     return table.filter(which) if which.dtype == bool else table.take(which)
+
+
+@dataclass(frozen=True)
+class BaselineRequest:
+    """What baselines of one task learn from, and what they are asked for."""
+
+    rows: Mapping[str, Rows]
+    """By split."""
+    features: Mapping[str, "pa.Table"]
+    batch_of: Callable[..., "Batch"]
+    """Builds one batch of a split: of these rows, by default of all."""
+    profile: Profile
+    split: str
+    outcome: Outcome
+    """What the model predicted for the split."""
+    seed: int
+    is_grown: bool
+    """Whether the model itself is boosted trees."""
+    note: Callable[[str], None]
+    """Hears what was left out, and why."""

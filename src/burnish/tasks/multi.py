@@ -1,16 +1,22 @@
 """Several tasks at once: one encoder learns from all of them, and each has a head, labels and scores of its own."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
 
 from burnish.spec.component import Component, Slot
+from burnish.spec.experiment import Batching, TrainPolicy
+from burnish.spec.interval import Interval
 from burnish.spec.parts import MEAN, SEVERAL, TASK_NAME, take_profile
 from burnish.spec.protocols import Joint, Metric, Task
-from burnish.spec.values import HeadSpec, Objective, Profile
+from burnish.spec.values import Array, HeadSpec, Objective, Profile
 from burnish.tasks.options import TEXT
+
+if TYPE_CHECKING:
+    from burnish.data.batching.mixture import Mixed
 
 Power = Annotated[float, Field(ge=0, le=1)]
 
@@ -94,3 +100,23 @@ class Multi(Component):
     def power(self, epoch: int, *, num_epochs: int) -> float:
         """Say to which power the size of a set counts in its share of an epoch's batches."""
         return self.sampling.power(epoch, num_epochs=num_epochs)
+
+    def mixture(self, lengths: Sequence[Array], batching: Batching, *, seed: int, policy: TrainPolicy) -> "Mixed":
+        """Let the batches of the tasks take turns, each task with its share of an epoch."""
+        from burnish.data.batching.mixture import Mixed
+
+        num_examples = sum(map(len, lengths))
+
+        def power(epoch: int) -> float:
+            num_batches = mixed.num_batches
+            num_epochs = _num_epochs(policy.length_for(num_batches), num_batches, num_examples=num_examples)
+            return self.power(epoch, num_epochs=num_epochs)
+
+        mixed = Mixed(lengths, batching, seed=seed, power=power)
+        return mixed
+
+
+def _num_epochs(length: Interval, num_batches: int, *, num_examples: int) -> int:
+    """Count the epochs of a training, the last of which may be cut short; by the clock nobody knows."""
+    of_one = {"epochs": 1, "steps": num_batches, "examples": num_examples, "minutes": math.inf}[length.unit]
+    return max(1, math.ceil(length.amount / of_one - 1e-9))

@@ -1,5 +1,6 @@
 """Boosted trees in the loop of every run: chosen by the architecture, stopped, saved and grown on."""
 
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,8 +21,6 @@ from burnish.metrics.regression import Mse
 from burnish.models.tabular.models import Deep, Gbdt, NoAssets
 from burnish.optim.optimizers import AdamW
 from burnish.optim.schedules import Constant
-from burnish.report import trees_baseline
-from burnish.report.trees_baseline import boosted_trees
 from burnish.run.build import build_learner
 from burnish.run.forecast import Rehearsal
 from burnish.run.preparation.prepared_data import PreparedData, PreparedTask
@@ -29,7 +28,8 @@ from burnish.spec.events import Ended, Evaluated, Stepped
 from burnish.spec.experiment import Runtime, TrainPolicy
 from burnish.spec.interval import Interval
 from burnish.spec.parts import ALONE
-from burnish.spec.values import HeadSpec, Objective, Outcome, Profile, TableInputs
+from burnish.spec.values import BaselineRequest, HeadSpec, Objective, Outcome, Profile, TableInputs
+from burnish.tasks.tabular import baselines
 
 MODEL = Gbdt(rounds=40, evaluate_every=4, patience=3, learning_rate=0.5, least_rows=5, leaves=8)
 HEAD = HeadSpec("tabular", 1, Objective("mean_squared_error"), inputs=TableInputs(("a", "b"), ((0.0, 1.0),) * 2))
@@ -76,6 +76,14 @@ def prepared() -> PreparedTask:
 
 def whole() -> PreparedData:
     return PreparedData({ALONE: prepared()})
+
+
+def request(note: Callable[[str], None] = pytest.fail) -> BaselineRequest:
+    data = prepared()
+    scored: Any = None
+    return BaselineRequest(
+        data.rows, data.features, data.batch_of, data.profile, "test", scored, seed=0, is_grown=False, note=note
+    )
 
 
 def experiment(model: Any = MODEL) -> Any:
@@ -162,10 +170,10 @@ def test_several_processes_are_refused() -> None:
 
 
 def test_the_baseline_beats_the_mean_and_keeps_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trees_baseline, "MAX_TRAIN", 250)
+    monkeypatch.setattr(baselines, "MAX_TRAIN_TREES", 250)
     torch.set_num_threads(1)
     task: Any = Task()
-    outcome = boosted_trees(prepared(), task, split="test", seed=0)
+    outcome = baselines.boosted_trees(request(), task)
     assert outcome is not None
     assert list(outcome.rows) == list(range(200))
     assert outcome.times.fit_seconds > outcome.times.predict_seconds > 0
@@ -179,7 +187,7 @@ def test_without_lightgbm_the_baseline_is_left_out_with_a_note(monkeypatch: pyte
     monkeypatch.setattr("burnish.models.tabular.boosted_trees_torch.require", missing)
     notes: list[str] = []
     task: Any = Task()
-    assert boosted_trees(prepared(), task, split="test", seed=0, note=notes.append) is None
+    assert baselines.boosted_trees(request(notes.append), task) is None
     assert notes == ["the baseline of boosted trees was left out: lightgbm is not installed"]
 
 

@@ -10,7 +10,7 @@ from burnish.catalog import Entry
 from burnish.config.nodes import Branch
 from burnish.config.reader import read_text
 from burnish.registry import Registry
-from burnish.spec.component import Component, Slot
+from burnish.spec.component import Component, Slot, required_members
 from burnish.spec.protocols import (
     Architecture,
     DataSource,
@@ -20,7 +20,6 @@ from burnish.spec.protocols import (
     Task,
     Tracker,
     Truncation,
-    required_members,
 )
 
 _ANSWERS: Mapping[str, Any] = {

@@ -80,9 +80,9 @@ def test_all_of_them_at_once(model: Path) -> None:
         ("data.also.more=gs://box/x.xlsx", "data.also.more: gs://box/x.xlsx is a spreadsheet; save the sheet as CSV"),
         (
             "data.train=${HOME}/x.csv",
-            "data.train: ${HOME}/x.csv contains a variable, and variables are not expanded here",
+            "data.train: ${HOME}/x.csv contains a variable, and variables are not expanded here; write the path itself",
         ),
-        ("data={type: prepared, dir: gs://box/it}", "data.dir must be a folder on this machine, got gs://box/it"),
+        ("data={type: prepared, dir: gs://box/it}", "data.dir: gs://box/it must be a folder on this machine"),
     ],
 )
 def test_what_could_never_be_read(model: Path, override: str, sentence: str) -> None:

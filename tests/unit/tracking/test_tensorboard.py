@@ -9,8 +9,8 @@ import pytest
 pytest.importorskip("tensorboard")
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from burnish.spec.events import Ended, Evaluated, Noted, Saved, Started, Stepped
-from burnish.spec.protocols import Tracker, Watcher
+from burnish.spec.events import Ended, Evaluated, Noted, Saved, Started, Stepped, Watcher
+from burnish.spec.protocols import Tracker
 from burnish.tracking.tensorboard import EventFile, TensorBoard
 
 

@@ -8,8 +8,8 @@ from burnish.commands.compare.recipes import average_seeds, find_recipes
 from burnish.commands.compare.verdicts import Verdict, judge
 from burnish.config import diff, load
 from burnish.errors import CheckpointError
-from burnish.run.record.directory import RunDirectory, find_run, read_json
-from burnish.run.record.result import ScoreSheet, sheet_from_json
+from burnish.run.record.directory import RunDirectory, find_run
+from burnish.run.record.result import ScoreSheet, read_sheet
 from burnish.spec.values import Score
 
 _SPLITS = ("test", "validation")
@@ -55,7 +55,7 @@ def compare(runs: Sequence[Path | str], *, split: str | None = None, trust_code:
     if len({each.path.resolve() for each in directories}) < len(directories) or len(directories) < 2:
         raise CheckpointError("a comparison needs two runs or more, each named once")
     found = find_recipes(dict(zip(_name_runs(directories), directories, strict=True)), trust_code=trust_code)
-    sheets = [[sheet_from_json(read_json(run.scores)) for run in each.runs] for each in found]
+    sheets = [[read_sheet(run) for run in each.runs] for each in found]
     known = dict.fromkeys(name for each in sheets for sheet in each if sheet for name in sheet.scores)
     if split is not None and split not in known:
         raise CheckpointError(

@@ -18,8 +18,6 @@ from burnish.errors import BurnishError, ConfigError, DataError, Problem
 from burnish.run.machine import give_back_memory
 from burnish.run.preparation.inputs import NOTHING_KNOWN, TrainedOn, digests_of
 from burnish.run.preparation.prepared_data import PreparedData, PreparedTask
-from burnish.run.preparation.read_prepared import read_features, refuse_misfit
-from burnish.run.prepared import PreparedFolder
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.selection import refuse_misfits, refuse_unlike
 from burnish.spec.experiment import Experiment
@@ -121,8 +119,7 @@ class Preparation:
         assets = experiment.model.assets()
         with self.trained_on.reading():
             encoder = build_encoder(task, profile, assets)
-        if isinstance(experiment.data, PreparedFolder):
-            refuse_misfit(experiment.data.dir, encoder)
+        experiment.data.refuse_encoder(encoder)
         rows = settle_all(
             {split: partial(self._sound, encoder, part, split) for split, part in named_splits(splits).items()}
         )
@@ -155,9 +152,10 @@ class Preparation:
         }
 
     def _features(self, task: PreparedTask, split: str) -> Stored:
-        source, rows = self.experiment.data, task.rows[split]
-        if isinstance(source, PreparedFolder):
-            return read_features(source.dir, split, encoder=task.encoder, rows=rows)
+        rows = task.rows[split]
+        stored: Stored | None = self.experiment.data.stored_features(split, task.encoder, rows)
+        if stored is not None:
+            return stored
         cache, key = open_cache(), self.key(task, split)
         if not cache.has(key):
             self.tell(f"encoding {len(rows):,} rows of {split}")

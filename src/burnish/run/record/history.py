@@ -33,6 +33,15 @@ def read_history(directory: RunDirectory) -> History:
     return _history(records if newest is None else [*records, newest])
 
 
+def training_seconds(directory: RunDirectory) -> float | None:
+    """Add up the time from the start of each attempt to its last step or evaluation; None before the first."""
+    times: dict[int, list[float]] = {}
+    for record in EventsFile(directory.events).read():
+        if isinstance(record.event, Started | Stepped | Evaluated):
+            times.setdefault(record.attempt, []).append(record.time)
+    return round(sum(max(each) - min(each) for each in times.values()), 6) if times else None
+
+
 def _history(records: list[EventRecord]) -> History:
     if not records:
         return History()

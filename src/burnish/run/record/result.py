@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from burnish.run.record.directory import RunDirectory, read_json, write_json
 from burnish.spec.values import Score, Times
 
 Scores = Mapping[str, Score]
@@ -68,6 +69,16 @@ class ScoreSheet:
 def sheet_of(result: RunResult) -> ScoreSheet:
     """Take the scores out of a result."""
     return ScoreSheet(result.headline, result.scores, result.baselines, result.is_lower_better)
+
+
+def read_sheet(directory: RunDirectory) -> ScoreSheet | None:
+    """Read what a run scored; None while it has not."""
+    return sheet_from_json(read_json(directory.scores))
+
+
+def write_sheet(directory: RunDirectory, sheet: ScoreSheet) -> None:
+    """Record what a run scored."""
+    write_json(directory.scores, sheet_to_json(sheet))
 
 
 def sheet_to_json(sheet: ScoreSheet) -> dict[str, object]:

@@ -8,7 +8,7 @@ from pydantic import PositiveFloat, PositiveInt, SkipValidation, model_validator
 from burnish.errors import DataError
 from burnish.spec.component import Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
-from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, RowFault, Rows
+from burnish.spec.values import Array, BaselineRequest, HeadSpec, Objective, Outcome, Profile, RowFault, Rows
 from burnish.tasks.options import EMBEDDING, Pooling
 
 if TYPE_CHECKING:
@@ -154,6 +154,11 @@ class Similarity(Task):
         from burnish.tasks.text_classification.decoder import decode
 
         return decode(outputs, profile, pool="mean", threshold=0.5)
+
+    def baselines(self, asked: BaselineRequest) -> Mapping[str, Outcome]:
+        from burnish.tasks.text_classification.baselines import text_baselines
+
+        return text_baselines(asked, self.input_columns)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         from burnish.tasks.text_classification.task import CORRELATIONS

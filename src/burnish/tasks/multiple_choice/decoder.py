@@ -1,11 +1,13 @@
 """Turns the logits of choices into the one that is chosen."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 import pyarrow as pa
 
-from burnish.spec.values import Array, Outcome, Profile
+from burnish.spec.values import Array, BaselineRequest, Outcome, Profile, Times
 from burnish.tasks.multiple_choice.rows import ChoiceColumns
 from burnish.tasks.probabilities import softmax
 from burnish.tasks.token_classification.rows import TagItems
@@ -24,6 +26,14 @@ def decode(
     if table is not None:
         answers = _answers(shares, decisions, truth, columns.options(table.take(pa.array(rows))))
     return Outcome(profile.kind, rows, shares, decisions, truth, profile.labels, answers)
+
+
+def majority(asked: BaselineRequest) -> Outcome:
+    """Always choose the place that is right most often in the training rows."""
+    began = perf_counter()
+    usual = np.bincount(asked.features["train"]["label"].to_numpy()).argmax()
+    times = Times(perf_counter() - began, 0.0)
+    return replace(asked.outcome, decisions=np.full_like(asked.outcome.decisions, usual), answers=None, times=times)
 
 
 def _answers(shares: "Array", decisions: "Array", truth: "Array | None", options: TagItems) -> pa.Table:

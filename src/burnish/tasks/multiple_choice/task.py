@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, PositiveInt, SkipValidation, field_validat
 from burnish.errors import DataError
 from burnish.spec.component import Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
-from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, BaselineRequest, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.options import TEXT
 
 if TYPE_CHECKING:
@@ -94,6 +94,11 @@ class MultipleChoice(Task):
         from burnish.tasks.multiple_choice.decoder import decode
 
         return decode(outputs, profile, table, columns=self._columns())
+
+    def baselines(self, asked: BaselineRequest) -> Mapping[str, Outcome]:
+        from burnish.tasks.multiple_choice.decoder import majority
+
+        return {"majority": majority(asked)}
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         from burnish.metrics.classification import Accuracy

@@ -8,7 +8,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_va
 from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLoss, PrAuc, RocAuc
 from burnish.metrics.regression import R2, GammaDeviance, Mae, Pinball, PoissonDeviance, Rmse
 from burnish.spec.protocols import Assets, Encoder, Metric, Task
-from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, BaselineRequest, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.options import TABLE, Weights, weights_of
 from burnish.tasks.tabular.options import ColumnOptions, Cross, Derived, Scale
 
@@ -146,6 +146,11 @@ class Tabular(Task):
         from burnish.tasks.tabular.decoder import decode
 
         return decode(outputs, profile, threshold=self.threshold if isinstance(self.threshold, float) else 0.5)
+
+    def baselines(self, asked: BaselineRequest) -> Mapping[str, Outcome]:
+        from burnish.tasks.tabular.baselines import table_baselines
+
+        return table_baselines(asked, self)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         return metrics_for(profile.kind if profile else self.kind, loss=self.loss, quantile=self.quantile)

@@ -10,7 +10,7 @@ from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLo
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Rmse, Spearman
 from burnish.spec.component import Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
-from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, BaselineRequest, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.options import CLASSES, Pooling, Weights, refuse_odd_classes, unknown_classes, weights_of
 
 if TYPE_CHECKING:
@@ -128,6 +128,11 @@ class TextClassification(Task):
         from burnish.tasks.text_classification.decoder import decode
 
         return decode(outputs, profile, pool=getattr(self.truncation, "pool", "mean"), threshold=self.threshold)
+
+    def baselines(self, asked: BaselineRequest) -> Mapping[str, Outcome]:
+        from burnish.tasks.text_classification.baselines import text_baselines
+
+        return text_baselines(asked, self.input_columns)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         if profile and profile.kind == "regression" and "target" not in profile.facts:

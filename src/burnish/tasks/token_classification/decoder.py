@@ -1,17 +1,19 @@
 """Turns logits of words into tags, one list a row, and into the entities that they mark."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from time import perf_counter
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.data.batching.ragged import Ragged, pack, positions
-from burnish.metrics.entities import ChunkMarks, Chunks, find_chunks, read_marks
-from burnish.spec.values import Array, Outcome, Profile
+from burnish.metrics.entities import ChunkMarks, Chunks, find_chunks, flat, read_marks
+from burnish.spec.values import Array, BaselineRequest, Outcome, Profile, Times
 from burnish.tasks.probabilities import softmax
-from burnish.tasks.token_classification.rows import TagTexts, words_of
+from burnish.tasks.token_classification.rows import TagTexts, items_of, words_of
+from burnish.tasks.token_classification.schemes import TagReading
 
 
 def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | None, *, words: str) -> Outcome:
@@ -118,3 +120,26 @@ def _products(shares: "Array", lengths: "Array") -> "Array":
 
 def _offsets(lengths: "Array") -> pa.Array:
     return pa.array(np.append(0, np.cumsum(lengths)), pa.int32())
+
+
+def tag_baselines(asked: BaselineRequest, *, words: str, tags: str) -> dict[str, Outcome]:
+    """Tag as the training rows alone would: all words with the most frequent tag, or each with its own."""
+    began, outcome = perf_counter(), asked.outcome
+    train, other = asked.rows["train"].table, asked.rows[asked.split].table
+    texts = [items_of(table[words], name=words).flat for table in (train, other)]
+    numbers = TagReading.of(asked.profile).numbers(items_of(train[tags], name=tags))
+    coded = pa.concat_arrays(texts).dictionary_encode()
+    which = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    counts = np.zeros((len(coded.dictionary), len(outcome.labels)), dtype=np.int64)
+    np.add.at(counts, (which[: len(numbers)], numbers), 1)
+    usual = int(counts.sum(axis=0).argmax())
+    by_word = np.where(counts.any(axis=1), counts.argmax(axis=1), usual)
+    scored, counted = which[len(numbers) :], perf_counter()
+    said = {"majority": np.full_like(scored, usual), "dictionary": by_word[scored]}
+    times = Times(counted - began, (perf_counter() - counted) / len(said))
+    return {name: replace(_said(each, outcome), times=times) for name, each in said.items()}
+
+
+def _said(tags: Array, outcome: Outcome) -> Outcome:
+    lengths = flat(outcome.decisions)[1]
+    return replace(outcome, decisions=as_rows(pack(tags, lengths)), answers=None)

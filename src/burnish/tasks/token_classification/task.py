@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from burnish.spec.protocols import Assets, Encoder, Metric, Task
-from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, BaselineRequest, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.options import TEXT, Weights, weights_of
 
 if TYPE_CHECKING:
@@ -86,6 +86,11 @@ class TokenClassification(Task):
         from burnish.tasks.token_classification.decoder import decode
 
         return decode(outputs, profile, table, words=self.words)
+
+    def baselines(self, asked: BaselineRequest) -> Mapping[str, Outcome]:
+        from burnish.tasks.token_classification.decoder import tag_baselines
+
+        return tag_baselines(asked, words=self.words, tags=self.tags)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         from burnish.metrics.language import Entities, TokenAccuracy

@@ -10,7 +10,7 @@ from burnish.errors import DataError
 from burnish.metrics.classification import F1, Accuracy
 from burnish.metrics.regression import Pearson
 from burnish.metrics.tally import Tally
-from burnish.report.baselines import baselines
+from burnish.tasks.text_classification.baselines import baselines
 
 GOOD, BAD = "a splendid and moving film", "a dreadful and tedious film"
 TEXTS = [f"{GOOD} number {n}" if n % 3 else f"{BAD} number {n}" for n in range(60)]

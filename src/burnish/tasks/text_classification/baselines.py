@@ -2,22 +2,48 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+import pyarrow as pa
 
+from burnish.data.batching.ragged import pick
+from burnish.data.cache.spill import in_parts
 from burnish.errors import DataError, MissingExtra
 from burnish.extras import require
 from burnish.metrics.sums import Array
-from burnish.report.linear import Predict, Standing, linear, sample
-from burnish.report.texts import RowTexts
-from burnish.spec.values import Outcome
+from burnish.spec.values import BaselineRequest, Outcome, Rows
+from burnish.tasks.baselines import Predict, Standing, linear, sample
 
 MAX_TRAIN = 20_000
 """Training texts used at most, so that a baseline takes seconds."""
 MAX_CHARACTERS = 4_000
 """Characters of a text used at most, for the same reason."""
 MAX_WORDS = 100_000
+_MOST_SCORED = 20_000
+"""Rows that baselines are scored on at most; their intervals are narrow enough then."""
+
+
+def text_baselines(asked: BaselineRequest, columns: Sequence[str]) -> dict[str, Outcome]:
+    """Learn from the words in these columns of the training rows."""
+    outcome = asked.outcome
+    kept = sample(len(outcome.rows), most=_MOST_SCORED, seed=asked.seed)
+    return baselines(
+        RowTexts(asked.rows["train"], columns),
+        _truth(asked.features["train"]),
+        eval_texts=RowTexts(asked.rows[asked.split], columns).among(outcome.rows[kept]),
+        eval_truth=None if outcome.truth is None else outcome.truth[kept],
+        kind=outcome.kind,
+        labels=outcome.labels,
+        eval_rows=outcome.rows[kept],
+        seed=asked.seed,
+        note=asked.note,
+    )
+
+
+def _truth(features: pa.Table) -> Array:
+    # A long text may have several windows; its label counts once.
+    return pick(features["label"], np.flatnonzero(np.diff(features["row"].to_numpy(), prepend=-1)))
 
 
 def baselines(
@@ -86,3 +112,38 @@ def _words(train: Sequence[str]) -> tuple[Any, Any]:
 
 def _cut(texts: Iterable[str]) -> Iterator[str]:
     return (text[:MAX_CHARACTERS] for text in texts)
+
+
+class RowTexts(Sequence[str]):
+    """One text a row, read when it is asked for: its columns joined by a space, nothing for a null."""
+
+    def __init__(self, rows: Rows, columns: Sequence[str], *, chosen: Array | None = None) -> None:
+        self._rows = rows
+        self._columns = list(columns)
+        self._chosen = np.arange(len(rows)) if chosen is None else chosen
+
+    def among(self, places: Array) -> "RowTexts":
+        """Give only the texts at these places, which must rise."""
+        return RowTexts(self._rows, self._columns, chosen=self._chosen[places])
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> "RowTexts": ...
+    def __getitem__(self, at: int | slice) -> "str | RowTexts":
+        if isinstance(at, slice):
+            return RowTexts(self._rows, self._columns, chosen=self._chosen[at])
+        return _joined(self._rows.table.slice(int(self._chosen[at]), 1).select(self._columns))[0]
+
+    def __iter__(self) -> Iterator[str]:
+        for start, part in in_parts(self._rows):
+            here = self._chosen[slice(*np.searchsorted(self._chosen, [start, start + len(part)]))]
+            yield from _joined(part.table.select(self._columns).take(pa.array(here - start)))
+
+
+def _joined(table: pa.Table) -> list[str]:
+    parts = [[text or "" for text in column.cast(pa.large_string()).to_pylist()] for column in table.columns]
+    return [" ".join(each) for each in zip(*parts, strict=True)]

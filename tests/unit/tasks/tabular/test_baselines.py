@@ -5,9 +5,9 @@ import pyarrow as pa
 import pytest
 from sklearn.metrics import mean_gamma_deviance, mean_poisson_deviance
 
-from burnish.report.table_baselines import table_baselines
-from burnish.spec.values import Outcome, RowOrigins, Rows
+from burnish.spec.values import BaselineRequest, Outcome, RowOrigins, Rows
 from burnish.tasks.tabular import Tabular
+from burnish.tasks.tabular.baselines import linear_baselines
 
 DEVIANCES = {"poisson": mean_poisson_deviance, "gamma": mean_gamma_deviance}
 
@@ -24,7 +24,10 @@ def test_under_a_log_link_the_linear_baseline_has_one_too_and_beats_the_mean(los
     encoder = task.encoder(profile, None)  # type: ignore[arg-type]  # no assets needed
     train, scored = encoder.encode(table.slice(0, 400)), encoder.encode(table.slice(400))
     outcome = Outcome("regression", np.arange(200), y[400:], y[400:], y[400:])
-    found = table_baselines(train, scored, outcome, profile=profile, seed=0, note=pytest.fail)
+    features = {"train": train, "test": scored}
+    found = linear_baselines(
+        BaselineRequest({}, features, pytest.fail, profile, "test", outcome, seed=0, is_grown=True, note=pytest.fail)
+    )
     assert list(found) == ["mean", "log_linear"]
     said = {name: DEVIANCES[loss](y[400:], each.outputs) for name, each in found.items()}
     true = DEVIANCES[loss](y[400:], mean[400:])
