@@ -43,6 +43,7 @@ def collect(run_directory: Path) -> ReportData:
     headline = _headline(scores, splits)
     profile = _mapping(run_directory / "profile.json")
     insights = _mapping(run_directory / "insights.json")
+    audit = _mapping(run_directory / "audit.json")
     own = _of_task(run_directory, ALONE, profile, headline=headline)
     return replace(
         own,
@@ -59,6 +60,8 @@ def collect(run_directory: Path) -> ReportData:
         evaluations=story.evaluations,
         columns=read_columns(profile, insights),
         slices=read_slices(insights),
+        findings=tuple(_findings(audit)),
+        splits_without_repeated=_by_split(_section(audit, "scores_without_repeated")),
         settings=settings,
         environment=tuple(_environment(story)),
         happenings=story.happenings,
@@ -68,6 +71,12 @@ def collect(run_directory: Path) -> ReportData:
             if name
         ),
     )
+
+
+def _findings(audit: Mapping[str, Any]) -> Iterator[str]:
+    for task in _section(audit, "tasks").values():
+        found = task.get("findings") if isinstance(task, Mapping) else None
+        yield from map(str, found if isinstance(found, list) else ())
 
 
 def _of_task(directory: Path, task: str, profile: Mapping[str, Any], *, headline: Headline | None) -> ReportData:

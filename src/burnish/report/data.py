@@ -197,6 +197,10 @@ class ReportData:
     residuals: Residuals | None = None
     columns: tuple[ColumnSummary, ...] = ()
     slices: tuple[Slice, ...] = ()
+    findings: tuple[str, ...] = ()
+    """What the data audit found."""
+    splits_without_repeated: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
+    """Scores without the rows that training has seen."""
     mistakes: tuple[Mistake, ...] = ()
     settings: tuple[Setting, ...] = ()
     environment: tuple[Fact, ...] = ()

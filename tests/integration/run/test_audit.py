@@ -46,7 +46,9 @@ def test_what_leaks_is_noted_with_its_place_and_left_out_of_a_second_score(folde
     written = json.loads((directory / "audit.json").read_text())
     assert written["tasks"][""]["repeated"] == {"test": [30, 31]}
     assert set(written["scores_without_repeated"]) == {"test"}
-    assert "also occur in train" in (directory / "report.html").read_text()
+    page = (directory / "report.html").read_text()
+    assert "<h2>Data audit</h2>" in page
+    assert "Without those rows" in page
 
 
 def test_an_audit_that_must_find_nothing_refuses_before_training(folder: Path) -> None:
