@@ -5,8 +5,9 @@ from contextlib import closing
 from typing import Any
 
 from bench.harness.contestant import Referee
+from bench.harness.sample import take_sample
 from burnish.artifact.predictor import Predictor
-from burnish.commands.workers.speed import Timed, take_sample, train_epoch
+from burnish.commands.workers.speed import Timed, train_epoch
 from burnish.engine.learner_torch import Learner
 from burnish.run.build import build_feed, build_learner, build_stream
 

@@ -24,7 +24,7 @@ from transformers.utils import logging
 
 from bench.harness.blocks import Block
 from bench.harness.contestant import Referee
-from burnish.commands.workers.speed import Sample, num_threads, take_sample
+from bench.harness.sample import Sample, num_threads, take_sample
 from burnish.run.build import build_stream
 from burnish.run.predicting.scoring import Scorer
 from burnish.spec.values import RandomKey

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.harness.contest import Entrant
-from burnish.commands.workers.speed import Sample, num_threads, take_sample
+from bench.harness.sample import Sample, num_threads, take_sample
 from burnish.config import Resolved
 from burnish.models.transformer import Freeze, Transformer
 from burnish.run.record.directory import RunDirectory

@@ -1,7 +1,7 @@
 """List what can be named; show, explain, compare, describe and check experiments; nothing runs."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,35 +36,25 @@ def listing(kind: str | None = None, *, registry: Registry | None = None) -> lis
     registry = registry or default_registry()
     kinds = [EXPERIMENTS, *registry.kinds()]
     if kind is not None and kind not in kinds:
-        raise _unknown_kind(kind, kinds)
-    return [item for each in ([kind] if kind else kinds) for item in _items(each, registry=registry)]
+        close = nearest(kind, kinds)
+        hint = f"Did you mean `{close}`?" if close else f"Known are {', '.join(kinds)}."
+        raise ConfigError([Problem(f"no kind of component is called '{kind}'. {hint}")], subject="the command line")
+    items = []
+    if kind in (None, EXPERIMENTS):
+        items += [Item(EXPERIMENTS, each.name, each.description, each.provider) for each in experiments()]
+    for each in [each for each in kinds[1:] if kind in (None, each)]:
+        items += [_describe(each, found, registry) for found in registry.names(each)]
+    return items
 
 
-def _items(kind: str, *, registry: Registry) -> Iterator[Item]:
-    if kind == EXPERIMENTS:
-        for each in experiments():
-            yield Item(kind, each.name, each.description, each.provider)
-        return
-    for found in registry.names(kind):
-        yield Item(kind, found.name, _summary(kind, found, registry=registry), found.provider, found.aliases)
-
-
-def _summary(kind: str, found: Listing, *, registry: Registry) -> str:
+def _describe(kind: str, found: Listing, registry: Registry) -> Item:
     try:
-        return registry.summary(kind, found.name)
+        summary = registry.summary(kind, found.name)
     except BurnishError as error:
         # a plug-in that cannot be imported must not take the list away from everybody else
-        return f"(cannot be used: {_reason(error)})"
-
-
-def _reason(error: BurnishError) -> str:
-    return error.problems[0].message if isinstance(error, ConfigError) else str(error)
-
-
-def _unknown_kind(kind: str, kinds: list[str]) -> ConfigError:
-    close = nearest(kind, kinds)
-    hint = f"Did you mean `{close}`?" if close else f"Known are {', '.join(kinds)}."
-    return ConfigError([Problem(f"no kind of component is called '{kind}'. {hint}")], subject="the command line")
+        reason = error.problems[0].message if isinstance(error, ConfigError) else str(error)
+        summary = f"(cannot be used: {reason})"
+    return Item(kind, found.name, summary, found.provider, found.aliases)
 
 
 def show(

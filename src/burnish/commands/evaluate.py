@@ -82,7 +82,7 @@ def evaluate_checkpoint(
 ) -> Evaluation:
     """Score a checkpoint of a run that need not have ended: that of a step, the newest, or the best so far."""
     directory = RunDirectory(run)
-    experiment, step = read_plan(directory, trust_code=trust_code), _chosen_step(directory, which)
+    experiment, step = read_plan(directory, trust_code=trust_code), _choose_step(directory, which)
     from burnish.run.predicting.rescore import Rescorer  # after what may be refused without torch
 
     rescorer = Rescorer(directory, experiment, split)
@@ -98,13 +98,13 @@ def watch(run: Path, *, split: str = "validation", trust_code: bool = False, emi
 
     directory = RunDirectory(run)
     rescorer = Rescorer(directory, read_plan(directory, trust_code=trust_code), split)
-    for step in _new_checkpoints(directory, rescorer.steps):
+    for step in _follow_checkpoints(directory, rescorer.steps):
         scores = rescorer.scores(step, intervals=False)
         if scores is not None:
             emit(Evaluated(step, split, {name: score.value for name, score in scores.items()}, is_best=False))
 
 
-def _chosen_step(directory: RunDirectory, which: int | Literal["last", "best"]) -> int:
+def _choose_step(directory: RunDirectory, which: int | Literal["last", "best"]) -> int:
     steps = CheckpointStore(directory.checkpoints, directory.quarantine, tell=lambda _sentence: None).steps()
     if not steps:
         raise CheckpointError(f"{directory.path} has no checkpoint yet")
@@ -121,7 +121,7 @@ def _chosen_step(directory: RunDirectory, which: int | Literal["last", "best"]) 
     return step
 
 
-def _new_checkpoints(directory: RunDirectory, steps: Callable[[], list[int]]) -> Iterator[int]:
+def _follow_checkpoints(directory: RunDirectory, steps: Callable[[], list[int]]) -> Iterator[int]:
     seen: set[int] = set()
     while True:
         # Asked before looking: a checkpoint saved between the two questions is still found in the last round.

@@ -1,11 +1,10 @@
 """The process that measures speed: it trains and predicts a sample of the rows in turn, and prints how long it took."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 
@@ -18,10 +17,10 @@ from burnish.run.build import build_feed, build_learner, build_stream
 from burnish.run.environment_torch import environment
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.prepare import prepare
-from burnish.run.preparation.prepared_data import PreparedData, PreparedTask
+from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import read_plan
-from burnish.spec.experiment import Batching, Experiment
+from burnish.spec.experiment import Batching
 from burnish.spec.parts import ALONE, only_part
 from burnish.spec.values import Array, Batch, StepResult
 
@@ -37,31 +36,6 @@ class Block:
     tokens: int = 0
     waited_seconds: float = 0.0
     """The part of it that was spent waiting for data."""
-
-
-@dataclass(frozen=True)
-class Sample:
-    """An experiment whose training rows are a part of all there are."""
-
-    scorer: Scorer
-    num_rows_of_all: int
-    """How many training rows there are in the whole data set."""
-
-    @property
-    def experiment(self) -> Experiment:
-        """What is trained."""
-        return self.scorer.experiment
-
-    @property
-    def prepared(self) -> PreparedTask:
-        """The rows and their features."""
-        return self.scorer.prepared.parts[ALONE]
-
-    @property
-    def lengths(self) -> Array:
-        """Tokens of each example, special ones counted."""
-        lengths: Array = self.scorer.prepared.features["train"]["length"].to_numpy()
-        return lengths
 
 
 class Timed:
@@ -88,13 +62,12 @@ class Timed:
 
 def measure(argv: Sequence[str]) -> Iterator[dict[str, object]]:
     """Answer with the settings, and then with how long each round took, the first of which only warms up."""
-    directory, rows, rounds = argv[0], int(argv[1]), int(argv[2])
-    sample = take_sample({"directory": directory, "rows": rows})
-    runtime = environment(sample.experiment.settled_runtime)
-    threads = num_threads(sample.experiment)
-    yield {"precision": runtime["precision"], "threads": threads, "examples": len(sample.lengths)}
+    rounds = int(argv[2])
+    scorer, _ = take_rows(RunDirectory(Path(argv[0])), int(argv[1]))
+    lengths = scorer.prepared.features["train"]["length"].to_numpy()
+    runtime, threads = environment(scorer.experiment.settled_runtime), scorer.experiment.runtime.threads
+    yield {"precision": runtime["precision"], "threads": threads or available_cores(), "examples": len(lengths)}
     note("warming up")
-    scorer = sample.scorer
     pupil = build_learner(scorer.experiment, scorer.prepared, scorer.world)
     assert isinstance(pupil, Learner), "boosted trees were refused when the command began"
     learner = Timed(pupil)
@@ -104,7 +77,7 @@ def measure(argv: Sequence[str]) -> Iterator[dict[str, object]]:
             trained = train_epoch(feed, learner)
             began = perf_counter()
             scorer.outcome("train", pupil.infer)
-            scored = Block(perf_counter() - began, len(sample.lengths), int(sample.lengths.sum()))
+            scored = Block(perf_counter() - began, len(lengths), int(lengths.sum()))
             yield {"train": asdict(trained), "score": asdict(scored)}
             if number <= rounds:
                 note(f"round {number} of {rounds}")
@@ -123,16 +96,14 @@ def train_epoch(feed: BatchFeeder, learner: Timed) -> Block:
     return Block(seconds, examples, tokens, waited_seconds=seconds - (learner.seconds - worked))
 
 
-def take_sample(request: Mapping[str, Any]) -> Sample:
-    """Take `rows` of the training rows of the experiment planned in `directory`; always the same ones."""
-    directory = RunDirectory(Path(request["directory"]))
+def take_rows(directory: RunDirectory, rows: int) -> tuple[Scorer, int]:
+    """Take some of the training rows of a planned experiment, always the same ones; say how many there are in all."""
     experiment = only_part(read_plan(directory), why="speed is measured with one")
     prepared = prepare(experiment).parts[ALONE]
     features = prepared.features["train"]
-    lengths = features["length"].to_numpy()
-    chosen = choose_rows(lengths, request["rows"], batching=experiment.train.batch)
+    chosen = choose_rows(features["length"].to_numpy(), rows, batching=experiment.train.batch)
     part = replace(prepared, features={**prepared.features, "train": features.take(chosen)})
-    return Sample(Scorer(experiment, PreparedData({ALONE: part})), len(features))
+    return Scorer(experiment, PreparedData({ALONE: part})), len(features)
 
 
 def choose_rows(lengths: Array, rows: int, *, batching: Batching) -> Array:
@@ -149,11 +120,6 @@ def choose_rows(lengths: Array, rows: int, *, batching: Batching) -> Array:
     taken = np.concatenate([plan[which] for which in spread(count_padded_tokens(plan, lengths), count)])
     others = np.setdiff1d(np.arange(len(lengths)), taken)
     return np.sort(np.concatenate([random.permutation(taken), random.permutation(others)])[:rows])
-
-
-def num_threads(experiment: Experiment) -> int:
-    """Count the threads that a run of this experiment gets."""
-    return experiment.runtime.threads or available_cores()
 
 
 if __name__ == "__main__":
