@@ -31,6 +31,7 @@ NAMED_BY_THEIR_CLASS = {
 }
 
 KINDS_ASKED = {
+    "burnish.api.inputs:Experiment",  # a name, a file, values or an experiment may be given
     "burnish.cli.outcome:Linear",  # what to try next
     "burnish.commands.glue:Glue",  # only a set of GLUE has its test files
     "burnish.commands.glue:PreparedFolder",
