@@ -14,34 +14,36 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-class Head(Component):
+class _Policy(Component):
+    """What all policies share."""
+
+    is_random: ClassVar[bool] = False
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
+        """Choose the positions to keep, in order: one array, or one a window; `length` is more than `limit`."""
+        raise NotImplementedError
+
+
+class Head(_Policy):
     """Keep the first tokens."""
 
-    is_random: ClassVar[bool] = False
-
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Select the first `limit` positions."""
-        from burnish.data.tokens.truncate import list_windows  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import spread  # numpy, which checking a config must not load
 
-        return list_windows([0], width=limit)
+        return [spread([0], [limit])]
 
 
-class Tail(Component):
+class Tail(_Policy):
     """Keep the last tokens."""
 
-    is_random: ClassVar[bool] = False
-
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Select the last `limit` positions."""
-        from burnish.data.tokens.truncate import list_windows  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import spread  # as above
 
-        return list_windows([length - limit], width=limit)
+        return [spread([length - limit], [limit])]
 
 
-class HeadTail(Component):
+class HeadTail(_Policy):
     """Keep the beginning and the end, in the ratio `head` to `tail`, filling the limit exactly."""
-
-    is_random: ClassVar[bool] = False
 
     head: NonNegativeInt = 128
     tail: NonNegativeInt = 382
@@ -53,66 +55,50 @@ class HeadTail(Component):
         return self
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Select both ends; as written when head + tail is the limit, else scaled to it."""
-        from burnish.data.tokens.truncate import spread  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import spread  # as above
 
-        head = self._scaled_head(limit)
-        return [spread([0, length - limit + head], [head, limit - head])]
-
-    def _scaled_head(self, limit: int) -> int:
         total = self.head + self.tail
         head = (limit * self.head + total // 2) // total
         if self.head and self.tail and limit > 1:
-            return min(max(head, 1), limit - 1)  # a part that was asked for never rounds away
-        return head
+            head = min(max(head, 1), limit - 1)  # a part that was asked for never rounds away
+        return [spread([0, length - limit + head], [head, limit - head])]
 
 
-class RandomSpans(Component):
+class _Random(_Policy):
+    """What policies share that draw spans."""
+
+    is_random: ClassVar[bool] = True
+    draw: ClassVar[str]
+    """The function of `truncate` that draws."""
+
+    span: PositiveInt = 16
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
+        from burnish.data.tokens import truncate  # as above
+
+        return [getattr(truncate, self.draw)(length, limit=limit, span=self.span, random=random)]
+
+
+class RandomSpans(_Random):
     """Keep random chunks of `span` tokens, each at most once, in document order."""
 
-    is_random: ClassVar[bool] = True
-
-    span: PositiveInt = 16
-
-    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Draw whole chunks until the limit is full; the chunk drawn last is cut to the room that is left."""
-        from burnish.data.tokens.truncate import draw_chunks  # numpy, which checking a config must not load
-
-        return [draw_chunks(length, limit=limit, span=min(self.span, limit), random=random)]
+    draw = "draw_chunks"
 
 
-class RandomSpansOverlapping(Component):
+class RandomSpansOverlapping(_Random):
     """Keep random spans drawn independently, in the order drawn; they may overlap or repeat."""
 
-    is_random: ClassVar[bool] = True
-
-    span: PositiveInt = 16
-
-    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Draw spans that lie wholly in the text; the last is only as wide as the room that is left."""
-        from burnish.data.tokens.truncate import draw_overlapping  # numpy, which checking a config must not load
-
-        return [draw_overlapping(length, limit=limit, span=min(self.span, limit), random=random)]
+    draw = "draw_overlapping"
 
 
-class RandomSpansDeleting(Component):
+class RandomSpansDeleting(_Random):
     """Keep random spans without overlap, in the order drawn: each is removed before the next is drawn."""
 
-    is_random: ClassVar[bool] = True
-
-    span: PositiveInt = 16
-
-    def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Draw spans that never repeat a token nor reach over a hole; shorter ones once no whole one fits."""
-        from burnish.data.tokens.truncate import draw_deleting  # numpy, which checking a config must not load
-
-        return [draw_deleting(length, limit=limit, span=self.span, random=random)]
+    draw = "draw_deleting"
 
 
-class Windows(Component):
+class Windows(_Policy):
     """Read the whole text in overlapping windows and pool their predictions."""
-
-    is_random: ClassVar[bool] = False
 
     stride: NonNegativeInt = 32
     """How many tokens two neighbouring windows share; at most one less than a window holds."""
@@ -122,12 +108,9 @@ class Windows(Component):
     """Keep at most this many, spread evenly from the first to the last; null for all."""
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
-        """Select one array a window, each of `limit` positions; the last ends with the text."""
-        from burnish.data.tokens.truncate import list_windows, thin  # numpy, which checking a config must not load
+        from burnish.data.tokens.truncate import spread, thin  # as above
 
         step = limit - min(self.stride, limit - 1)
-        last = length - limit
-        starts = [*range(0, last, step), last]
-        if self.max_windows is not None:
-            starts = thin(starts, most=self.max_windows)
-        return list_windows(starts, width=limit)
+        starts = [*range(0, length - limit, step), length - limit]
+        starts = starts if self.max_windows is None else thin(starts, most=self.max_windows)
+        return [spread([start], [limit]) for start in starts]

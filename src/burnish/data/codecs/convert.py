@@ -28,15 +28,10 @@ from burnish.errors import DataError
 
 WORD = re.compile(r"\w+(?:[-.,:/@]\w+)*|[^\w\s]")
 """A run of letters and digits, joined marks within it kept; every other mark is a word of its own."""
+_OF_TEXT: tuple[Kind, ...] = ("text", "flag", "time", "words", "texts")
 TYPES: Mapping[Kind, pa.DataType] = {
-    "number": pa.float64(),
-    "integer": pa.int64(),
-    "boolean": pa.bool_(),
-    "text": pa.string(),
-    "flag": pa.string(),
-    "time": pa.string(),
-    "words": pa.string(),
-    "texts": pa.string(),
+    **{"number": pa.float64(), "integer": pa.int64(), "boolean": pa.bool_()},
+    **dict.fromkeys(_OF_TEXT, pa.string()),
 }
 """What a column is made of; words and texts are lists of these where any row gives a list."""
 _RIGHT: Mapping[Kind, str] = {
@@ -283,19 +278,13 @@ def _default(spec: ColumnSpec) -> pa.Scalar:
 
 
 _CONVERTERS: Mapping[Kind, Callable[[object], Any]] = {
-    "number": _number,
-    "integer": _integer,
-    "boolean": _boolean,
-    "text": _text,
-    "flag": _text,
-    "time": _text,
-    "words": _text,
-    "texts": _text,
+    **{"number": _number, "integer": _integer, "boolean": _boolean},
+    **dict.fromkeys(_OF_TEXT, _text),
 }
 _TEXTS: set[type] = {str}
 _NATURAL: Mapping[Kind, set[type]] = {
     **{"number": {int, float}, "integer": {int}, "boolean": {bool}},
-    **dict.fromkeys(("text", "flag", "time", "words", "texts"), _TEXTS),
+    **dict.fromkeys(_OF_TEXT, _TEXTS),
 }
 _READINGS: Mapping[Kind, tuple[Callable[[pa.Array], ParsedNumbers], str]] = {
     "flag": (parse_flags, "neither yes nor no"),

@@ -13,6 +13,7 @@ from burnish.data.hub import Glue, GlueSet, Hub
 from burnish.data.readers.read import read_file
 from burnish.data.rows import demand
 from burnish.data.sources.address import find, is_url
+from burnish.data.splits.arrange import PlainRequest
 from burnish.errors import DataError
 from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Rows, Splits
@@ -75,16 +76,6 @@ LAYOUTS: Mapping[str, GlueLayout] = {
 }
 
 
-@dataclass(frozen=True)
-class _Request:
-    """The run's request, asking for the columns as they are published."""
-
-    seed: int
-    stratify: str | None
-    columns: tuple[str, ...]
-    quarantine: Path | None
-
-
 def load_glue(options: Glue, request: DataRequest) -> Splits:
     """Read train and dev, and give them the hub's column names and the published labels."""
     layout = LAYOUTS[options.set]
@@ -107,7 +98,7 @@ def _from_files(options: Glue, layout: GlueLayout, request: DataRequest) -> Spli
         bad_rows=options.bad_rows,
         max_bad_share=options.max_bad_share,
     )
-    published = _Request(request.seed, None, tuple(layout.columns), request.quarantine)
+    published = PlainRequest(request.seed, None, tuple(layout.columns), request.quarantine)
     return _map_splits(source.load(published), lambda rows: _rename(rows, layout))
 
 
@@ -147,7 +138,7 @@ def _from_hub(options: Glue, layout: GlueLayout, request: DataRequest) -> Splits
     also = {name: split for name, (_, split) in layout.also.items()}
     source = Hub(name=_HUB_NAME, config=options.set, validation=layout.hub_dev, also=also, limit=options.limit)
     columns = tuple(layout.columns.values())
-    asked = _Request(request.seed, "label", columns, request.quarantine)
+    asked = PlainRequest(request.seed, "label", columns, request.quarantine)
     return _map_splits(source.load(asked), lambda rows: _relabel(rows, layout, columns))
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +24,16 @@ SPELLINGS: Mapping[str, str] = {
 }
 _DEFAULT = Portion(0.1)
 _MOST_CLASSES = 1000
+
+
+@dataclass(frozen=True)
+class PlainRequest:
+    """A request of its own, where no run is the one that asks."""
+
+    seed: int
+    stratify: str | None
+    columns: tuple[str, ...] = ()
+    quarantine: Path | None = None
 
 
 @dataclass(frozen=True)

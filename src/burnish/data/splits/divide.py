@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from burnish.data.options import Limit, SplitPlan
 from burnish.data.readers.read import read
 from burnish.data.rows import demand
 from burnish.data.sources.address import DataFile, find
-from burnish.data.splits.arrange import Arranged, arrange
+from burnish.data.splits.arrange import Arranged, PlainRequest, arrange
 from burnish.errors import DataError
 from burnish.spec.values import RowOrigins, Rows
 
@@ -36,16 +35,6 @@ class Division:
     """What the file is written in."""
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """What a data source would be asked: any columns, and the classes of one in proportion."""
-
-    seed: int
-    stratify: str | None
-    columns: tuple[str, ...] = ()
-    quarantine: Path | None = None
-
-
 def only_file(source: str) -> DataFile:
     """Find the one file that is meant."""
     found = find(source, option="the file to split")
@@ -63,7 +52,7 @@ def divide(source: str, plan: SplitPlan, *, label: str | None, seed: int) -> Div
     _demand(reading.rows, (label,) if label else (), why="--label")
     _demand(reading.rows, plan.group, why="--group")
     chosen = label or _label(facts)
-    arranged = arrange({"train": reading.rows}, plan=plan, limit=Limit(), request=_Asked(seed, chosen))
+    arranged = arrange({"train": reading.rows}, plan=plan, limit=Limit(), request=PlainRequest(seed, chosen))
     return Division(reading.rows, arranged, chosen if arranged.is_stratified else None, facts.options.encoding)
 
 

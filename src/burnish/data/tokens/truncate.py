@@ -76,11 +76,6 @@ def _replace(text: Ragged, chosen: Iterable[tuple[int, list[Array]]]) -> Ragged:
     return pack(np.concatenate(values), np.concatenate(lengths))
 
 
-def list_windows(starts: Sequence[int], *, width: int) -> list[Array]:
-    """List one array of positions a window."""
-    return [np.arange(start, start + width) for start in starts]
-
-
 def thin(starts: Sequence[int], *, most: int) -> list[int]:
     """Keep at most so many, spread evenly from the first to the last."""
     if len(starts) <= most:
@@ -90,6 +85,7 @@ def thin(starts: Sequence[int], *, most: int) -> list[int]:
 
 def draw_chunks(length: int, *, limit: int, span: int, random: np.random.Generator) -> Array:
     """Draw whole chunks until the limit is full, the last one cut to fit; document order is kept."""
+    span = min(span, limit)
     starts = random.permutation(np.arange(0, length, span))
     widths = fill(np.minimum(span, length - starts), limit)
     starts = starts[: len(widths)]
@@ -98,13 +94,14 @@ def draw_chunks(length: int, *, limit: int, span: int, random: np.random.Generat
 
 
 def draw_overlapping(length: int, *, limit: int, span: int, random: np.random.Generator) -> Array:
-    """Draw spans each on its own, in draw order."""
+    """Draw spans that lie wholly in the text, each on its own, in draw order; the last is cut to fit."""
+    span = min(span, limit)
     widths = fill(np.full(-(-limit // span), span), limit)
     return spread(random.integers(0, length - widths + 1), widths)
 
 
 def draw_deleting(length: int, *, limit: int, span: int, random: np.random.Generator) -> Array:
-    """Draw spans out of what is left, in draw order."""
+    """Draw spans out of what is left, in draw order; shorter ones once no whole one fits."""
     if span == 1:
         return random.permutation(length)[:limit]
     runs = [(0, length)]
