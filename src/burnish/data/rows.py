@@ -51,10 +51,8 @@ def keep(rows: Rows, mask: _Mask) -> Rows:
     """Keep the rows where the mask is true, in their order."""
     if mask.all():
         return rows
-    places = rows.places
-    kept = RowOrigins(places.files, places.file_of[mask], places.numbers[mask], places.first_lines)
     table, held = (rows.table.filter(pa.array(mask)), None) if rows.held is None else keep_chosen(rows, mask)
-    return Rows(table, kept, held)
+    return Rows(table, rows.places.take(mask), held)
 
 
 def keep_matching(rows: Rows, wanted: Mapping[str, tuple[str, ...]], *, option: str = "data.filter") -> Rows:
@@ -212,11 +210,7 @@ def _concatenate(parts: Sequence[Rows]) -> pa.Table:
     try:
         return pa.concat_tables(tables, promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError):
-        return _concatenate_as_text(parts)
-
-
-def _concatenate_as_text(parts: Sequence[Rows]) -> pa.Table:
-    tables = [part.table for part in parts]
+        pass  # as text it may go
     try:
         return pa.concat_tables([_as_text(table, tables) for table in tables], promote_options="permissive")
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

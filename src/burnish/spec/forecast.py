@@ -54,25 +54,18 @@ class Forecast:
     @property
     def problems(self) -> tuple[str, ...]:
         """Say what cannot fit on this machine, and what would."""
-        return tuple(filter(None, (_memory_problem(self.footprint), _disk_problem(self.footprint))))
-
-
-def _memory_problem(footprint: Footprint) -> str | None:
-    if footprint.memory_limit is None or footprint.memory_bytes <= footprint.memory_limit:
-        return None
-    return (
-        f"training takes {size(footprint.memory_bytes)} of memory and this machine has "
-        f"{size(footprint.memory_limit)}; raise train.accumulate, lower task.max_length or use a smaller model"
-    )
-
-
-def _disk_problem(footprint: Footprint) -> str | None:
-    if footprint.disk_bytes <= footprint.disk_free:
-        return None
-    return (
-        f"checkpoints and the artifact take {size(footprint.disk_bytes)} and the disk has "
-        f"{size(footprint.disk_free)} free; keep fewer with train.keep, or train into a folder on another disk (--dir)"
-    )
+        need, problems = self.footprint, []
+        if need.memory_limit is not None and need.memory_bytes > need.memory_limit:
+            problems.append(
+                f"training takes {size(need.memory_bytes)} of memory and this machine has {size(need.memory_limit)}; "
+                "raise train.accumulate, lower task.max_length or use a smaller model"
+            )
+        if need.disk_bytes > need.disk_free:
+            problems.append(
+                f"checkpoints and the artifact take {size(need.disk_bytes)} and the disk has {size(need.disk_free)} "
+                "free; keep fewer with train.keep, or train into a folder on another disk (--dir)"
+            )
+        return tuple(problems)
 
 
 def size(num_bytes: float) -> str:

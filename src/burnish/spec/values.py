@@ -52,6 +52,10 @@ class RowOrigins:
     first_lines: tuple[int, ...]
     """For each file, the line on which its ordinal 0 stands (2 after a header); 0 if lines mean nothing there."""
 
+    def take(self, which: Array | slice) -> RowOrigins:
+        """Keep the places of some of the rows."""
+        return replace(self, file_of=self.file_of[which], numbers=self.numbers[which])
+
     def describe(self, row: int) -> str:
         """Say where a row stands, like `train.csv:17`."""
         which = int(self.file_of[row])

@@ -137,7 +137,8 @@ class Picker:
 
     def __init__(self, columns: Mapping[str, pa.ChunkedArray]) -> None:
         self._chunks = {name: _chunks(column) for name, column in columns.items()}
-        self._ends = {name: _ends(chunks) for name, chunks in self._chunks.items()}
+        lengths = {name: [len(chunk) for chunk in chunks] for name, chunks in self._chunks.items()}
+        self._ends = {name: tuple(np.cumsum(sizes).tolist()) for name, sizes in lengths.items()}
 
     def rows(self, indices: Array) -> dict[str, Array]:
         """Copy the rows at these positions, in their order."""
@@ -155,10 +156,6 @@ def read_column(column: pa.ChunkedArray) -> Array:
 
 def _chunks(column: pa.ChunkedArray) -> list[Array]:
     return [_to_numpy(chunk) for chunk in column.chunks or [pa.array([], column.type)]]
-
-
-def _ends(chunks: list[Array]) -> Ends:
-    return tuple(np.cumsum([len(chunk) for chunk in chunks]).tolist())
 
 
 def _to_numpy(chunk: pa.Array) -> Array:

@@ -56,7 +56,7 @@ def in_parts(rows: Rows) -> Iterator[tuple[int, Rows]]:
     """
     size = rows_at_once(rows)
     for start in range(0, max(1, len(rows)), size):
-        yield start, Rows(rows.table.slice(start, size), _places(rows.places, slice(start, start + size)))
+        yield start, Rows(rows.table.slice(start, size), rows.places.take(slice(start, start + size)))
         if rows.held is not None:
             rows.held.release()
 
@@ -68,17 +68,15 @@ def rows_at_once(rows: Rows) -> int:
     return max(1, min(_PART_ROWS, int(len(rows) * _PART_BYTES // max(1, num_bytes))))
 
 
-def _places(places: RowOrigins, which: slice) -> RowOrigins:
-    return RowOrigins(places.files, places.file_of[which], places.numbers[which], places.first_lines)
-
-
 def encode_parts(
     encoder: Encoder, rows: Rows, *, progress: Callable[[int], None] = lambda done: None
 ) -> Iterator[pa.Table]:
     """Encode all rows into tables of some megabytes; `progress` is told how many rows are done."""
     waiting: list[pa.Table] = []
     for start, part in in_parts(rows):
-        waiting.append(_number_rows(encoder.encode(part.table), first_row=start))
+        features = encoder.encode(part.table)
+        numbers = pc.add(features["row"], pa.scalar(start, pa.int64()))
+        waiting.append(features.set_column(features.column_names.index("row"), "row", numbers))
         progress(start + len(part))
         if sum(table.nbytes for table in waiting) >= _CHUNK_BYTES:
             yield pa.concat_tables(waiting).combine_chunks()
@@ -93,11 +91,6 @@ def encode_aside(encoder: Encoder, table: pa.Table, held: MemoryMapped, *, code:
     key["code"] = dict(code)
     rows = Rows(table, RowOrigins((), _NOWHERE, _NOWHERE, ()), held)
     return open_cache().store(key, lambda: encode_parts(encoder, rows))
-
-
-def _number_rows(features: pa.Table, *, first_row: int) -> pa.Table:
-    at = features.column_names.index("row")
-    return features.set_column(at, "row", pc.add(features["row"], pa.scalar(first_row, pa.int64())))
 
 
 def find_faults(encoder: Encoder, rows: Rows) -> list[RowFault]:

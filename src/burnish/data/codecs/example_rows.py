@@ -32,7 +32,8 @@ class Examples:
             records = list(read_records(io.BytesIO(payload), name=NAME))
             limits.check_rows(len(records), what="records")
             return gather(records, columns, read=_read)
-        if _is_text(payload):
+        # a message with a feature in it has the byte 0x12 before each value, which no line of base64 has
+        if payload.strip() and _NO_TEXT.search(payload) is None:
             limits.check_rows(payload.count(b"\n"), what="lines")
             lines = payload.split(b"\n")
             numbers = [line for line, text in enumerate(lines, start=1) if text.strip()]
@@ -44,21 +45,12 @@ class Examples:
         return as_json_lines(rows, answers)
 
 
-def _is_text(payload: bytes) -> bool:
-    # a message with a feature in it has the byte 0x12 before each value, which no line of base64 has
-    return bool(payload.strip()) and _NO_TEXT.search(payload) is None
-
-
 def _read(given: Record | str, names: Sequence[str]) -> Mapping[str, Any]:
-    return example_row(_message(given), names)
-
-
-def _message(given: Record | str) -> bytes:
     if isinstance(given, str):
-        return from_base64(given)
+        return example_row(from_base64(given), names)
     if not given.is_whole:
         raise Unfit("its bytes are not those that were written: the checksum differs")
-    return given.data
+    return example_row(given.data, names)
 
 
 def example_row(data: bytes, names: Sequence[str]) -> Mapping[str, Any]:

@@ -194,20 +194,16 @@ def _by_id(rows: DecodedRows, answers: pa.Table, values: Sequence[Any]) -> dict[
 
 def _n_best(answers: pa.Table) -> list[list[dict[str, Any]]]:
     """List the answers to each question, best first; no answer is among them where that may be."""
-    lists = answers["n_best"].to_pylist()
-    may_be_open = _OPEN in answers.column_names
-    opens = answers[_OPEN].to_pylist() if may_be_open else [None] * len(lists)
-    return [_with_open([_entry(each) for each in found], share) for found, share in zip(lists, opens, strict=True)]
-
-
-def _entry(answer: Mapping[str, Any]) -> dict[str, Any]:
-    return {"text": answer["text"], "probability": answer["probability"], "logit": answer["logit"]}
-
-
-def _with_open(entries: list[dict[str, Any]], share: float | None) -> list[dict[str, Any]]:
-    if share is None:
-        return entries
-    return sorted([*entries, {"text": "", "probability": share}], key=lambda entry: -entry["probability"])
+    found = answers["n_best"].to_pylist()
+    lists = [[{name: each[name] for name in ("text", "probability", "logit")} for each in entries] for entries in found]
+    if _OPEN not in answers.column_names:
+        return lists
+    shares = answers[_OPEN].to_pylist()
+    for entries, share in zip(lists, shares, strict=True):
+        if share is not None:
+            entries.append({"text": "", "probability": share})
+            entries.sort(key=lambda entry: -entry["probability"])
+    return lists
 
 
 def _write_document(value: Mapping[str, Any]) -> bytes:

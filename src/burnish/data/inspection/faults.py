@@ -105,29 +105,19 @@ def judge(
 
 def _refusal(bad: Sequence[BadRow], *, total: int, split: str, share: float) -> str:
     count = f"{len(bad):,} of {total:,} rows" if total > 1 else "the only row"
-    return "\n".join(
-        [f"{count} of {_name_split(split)} cannot be used", *_list_causes(bad), *_way_out(bad, total, split, share)]
-    )
+    lines = [f"{count} of {_name_split(split)} cannot be used", *_list_causes(bad)]
+    if split not in _SPLITS:
+        return "\n".join(lines)  # a file outside of an experiment has no options that could help
+    advice = encoding_advice("\n".join(row.text for row in bad[:_LOOKED_AT]))
+    fix = "Fix them, or set data.bad_rows: skip to continue without them."
+    if len(bad) > share * total:
+        most = f"at most {share * 100:g}% of rows may be skipped (data.max_bad_share)."
+        fix = f"Fix them. Skipping is not possible: {most}"
+    return "\n".join([*lines, *filter(None, [advice]), fix])
 
 
 def _name_split(split: str) -> str:
     return f"the {split} split" if split in _SPLITS else split
-
-
-def _way_out(bad: Sequence[BadRow], total: int, split: str, share: float) -> list[str]:
-    """Name the option that helps; a file outside of an experiment has none."""
-    if split not in _SPLITS:
-        return []
-    advice = encoding_advice("\n".join(row.text for row in bad[:_LOOKED_AT]))
-    return [*([advice] if advice else []), *_skipping(bad, total, share)]
-
-
-def _skipping(bad: Sequence[BadRow], total: int, share: float) -> list[str]:
-    if len(bad) <= share * total:
-        return ["Fix them, or set data.bad_rows: skip to continue without them."]
-    return [
-        f"Fix them. Skipping is not possible: at most {share * 100:g}% of rows may be skipped (data.max_bad_share)."
-    ]
 
 
 def _too_many(bad: Sequence[BadRow], *, total: int, share: float, split: str, quarantine: Path | None) -> str:

@@ -3,6 +3,7 @@
 import codecs
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -122,28 +123,20 @@ def _effective(head: bytes, stated: str) -> str:
 def _refuse_utf8(buffer: pa.Buffer, encoding: str, *, name: str) -> None:
     """Refuse UTF-8 that is stated to be of one byte a character: it would decode, to nonsense."""
     has_one_byte_a_letter = len(bytes(range(128, 256)).decode(encoding, errors="replace")) == 128
-    if has_one_byte_a_letter and not _is_ascii(buffer) and is_utf8(buffer):
+    has_high = buffer.size > 0 and int(np.frombuffer(buffer, np.uint8).max()) >= 0x80
+    if has_one_byte_a_letter and has_high and is_utf8(buffer):
         raise DataError(f"{name} is written in UTF-8, and data.encoding says {encoding}; remove data.encoding")
-
-
-def _is_ascii(buffer: pa.Buffer) -> bool:
-    return buffer.size == 0 or int(np.frombuffer(buffer, np.uint8).max()) < 0x80
 
 
 def _pieces(chunks: Iterable[bytes], encoding: str, *, name: str) -> Iterator[bytes]:
     decoder = codecs.getincrementaldecoder(encoding)()
     line = 1
-    for chunk, is_last in _with_end(chunks):
+    for chunk in chain(chunks, [None]):
         try:
-            text = decoder.decode(chunk, is_last)
+            text = decoder.decode(chunk or b"", chunk is None)
         except UnicodeDecodeError as error:
             line += error.object[: error.start].decode(encoding, errors="ignore").count("\n")
             byte = f"byte 0x{error.object[error.start]:02x}"
             raise DataError(f"{name}:{line}: {byte} is not {encoding}, which data.encoding says it is") from error
         line += text.count("\n")
         yield text.encode()
-
-
-def _with_end(chunks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
-    yield from ((chunk, False) for chunk in chunks)
-    yield b"", True

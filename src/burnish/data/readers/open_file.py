@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -54,38 +55,38 @@ def _download(url: str, path: Path) -> None:
 
 def open_unpacked(path: Path, *, file: DataFile) -> pa.Buffer:
     """Open the bytes inside a file: mapped if it is plain, in memory if it is compressed."""
-    try:
-        if file.compression is None:
-            return map_file(path)
-        with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, file.compression) as stream:
-            return stream.read_buffer()
-    except OSError as error:
-        raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
+    with _open_stream(path, file) as stream:
+        return map_file(path) if stream is None else stream.read_buffer()
 
 
 def first_bytes(path: Path, *, file: DataFile, size: int) -> pa.Buffer:
     """Open the first bytes inside a file, at most `size`; a file that is not compressed is mapped as a whole."""
     if file.compression is None:
         return map_file(path)
-    try:
-        with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, file.compression) as stream:
-            return stream.read_buffer(size)
-    except OSError as error:
-        raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
+    with _open_stream(path, file) as stream:
+        return stream.read_buffer(size)
 
 
 def unpack(path: Path, target: Path, *, file: DataFile) -> None:
     """Write the bytes inside a compressed file to another."""
+    with _open_stream(path, file) as stream, target.open("wb") as out:
+        while chunk := stream.read(_CHUNK):
+            out.write(chunk)
+
+
+@contextmanager
+def _open_stream(path: Path, file: DataFile) -> Iterator[Any]:
+    """Unpack a compressed file as it is read; None for a plain one. What the disk says is told in a sentence."""
     try:
-        with (
-            pa.OSFile(str(path)) as raw,
-            pa.CompressedInputStream(raw, file.compression) as stream,
-            target.open("wb") as out,
-        ):
-            while chunk := stream.read(_CHUNK):
-                out.write(chunk)
+        if file.compression is None:
+            yield None
+            return
+        with pa.OSFile(str(path)) as raw, pa.CompressedInputStream(raw, file.compression) as stream:
+            yield stream
     except OSError as error:
-        raise DataError(f"{file.name} could not be read: {_cause(error, file)}") from error
+        is_torn = error.errno is None and file.compression
+        cause = f"it is not a complete {file.compression} file ({error})" if is_torn else error.strerror or str(error)
+        raise DataError(f"{file.name} could not be read: {cause}") from error
 
 
 def map_file(path: Path) -> pa.Buffer:
@@ -94,12 +95,6 @@ def map_file(path: Path) -> pa.Buffer:
         return pa.py_buffer(b"")
     with pa.memory_map(str(path)) as stream:
         return stream.read_buffer()
-
-
-def _cause(error: OSError, file: DataFile) -> str:
-    if error.errno is None and file.compression:
-        return f"it is not a complete {file.compression} file ({error})"
-    return error.strerror or str(error)
 
 
 def text_body(buffer: pa.Buffer, *, name: str) -> pa.Buffer:

@@ -99,12 +99,9 @@ def _local(path: str, *, name: str, option: str) -> list[str]:
         raise DataError(f"{option}: {absent_file(path, written=name)}")
     found = sorted(match for match in glob.glob(path, recursive=True) if os.path.isfile(match))
     if not found:
-        raise DataError(f"{option}: no file matches {name}{_where(path)}")
+        where = "" if os.path.isabs(path) else f" (looked for from {os.getcwd()})"
+        raise DataError(f"{option}: no file matches {name}{where}")
     return found
-
-
-def _where(path: str) -> str:
-    return "" if os.path.isabs(path) else f" (looked for from {os.getcwd()})"
 
 
 def _package(address: str, *, option: str) -> tuple[str, str]:

@@ -26,7 +26,10 @@ def load_hub(options: Hub, request: DataRequest) -> Splits:
     if request.quarantine is not None:
         request.quarantine.unlink(missing_ok=True)  # the task writes what it skips there, anew at every start
     chosen = _choose(_fetch(options), options) | _elsewhere(options)
-    parts = {name: _rows(found, options) for name, found in chosen.items()}
+    parts = {
+        name: from_file(name_classes(found), name=f"{options.name} [{found.split}]", first_line=0)
+        for name, found in chosen.items()
+    }
     unlabelled = "test" in parts and options.test is None and _is_blank(parts["test"], request.stratify)
     if unlabelled:
         del parts["test"]
@@ -51,12 +54,9 @@ def _fetch(options: Hub) -> Mapping[str, Any]:
     except BurnishError:
         raise
     except Exception as error:  # the package and its downloads raise dozens of kinds; each says what it missed
-        raise DataError(f"data.name: {options.name} could not be read: {_first_line(error)}") from error
+        said = (str(error).strip() or type(error).__name__).splitlines()
+        raise DataError(f"data.name: {options.name} could not be read: {said[0]}") from error
     return found
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _choose(found: Mapping[str, Any], options: Hub) -> dict[str, Any]:
@@ -69,7 +69,8 @@ def _choose(found: Mapping[str, Any], options: Hub) -> dict[str, Any]:
         raise DataError(f"data: {options.name} must give each of {', '.join(asked)} from a different split")
     for name, usual in _USUAL.items():
         free = [split for split in usual if split in found and split not in asked.values()]
-        if name not in asked and free and not _is_carved(name, options):
+        is_carved = options.split.by is not None or getattr(options.split, name, None) is not None
+        if name not in asked and free and not is_carved:
             asked[name] = free[0]
     return {name: found[asked[name]] for name in (*NAMES, *also) if name in asked}
 
@@ -94,33 +95,18 @@ def _demand(split: str, found: Mapping[str, Any], *, option: str, source: str) -
         raise DataError(f"{option}: {source} has no split `{split}`; it has {', '.join(map(str, found))}")
 
 
-def _is_carved(name: str, options: Hub) -> bool:
-    return options.split.by is not None or getattr(options.split, name, None) is not None
-
-
-def _rows(found: Any, options: Hub) -> Rows:  # a datasets.Dataset, whose package is optional
-    return from_file(name_classes(found), name=f"{options.name} [{found.split}]", first_line=0)
-
-
 def name_classes(found: Any) -> pa.Table:  # of a datasets.Dataset, whose package is optional
     """Read the table of a data set, with class names in the place of class numbers."""
     table: pa.Table = found.with_format("arrow")[:]
     for index, name in enumerate(table.column_names):
-        names = _class_names(found.features[name])
+        feature = getattr(found.features[name], "feature", found.features[name])
+        names: list[str] | None = getattr(feature, "names", None)
         if names:
-            table = table.set_column(index, name, _spell(table.column(name), names))
+            column = table.column(name)
+            kind = pa.list_(pa.string()) if pa.types.is_list(column.type) else pa.string()
+            spelled = pa.chunked_array([_spell_chunk(chunk, names) for chunk in column.chunks], type=kind)
+            table = table.set_column(index, name, spelled)
     return table
-
-
-def _class_names(feature: Any) -> list[str] | None:  # a datasets feature, whose package is optional
-    inner = getattr(feature, "feature", feature)
-    names: list[str] | None = getattr(inner, "names", None)
-    return names
-
-
-def _spell(column: pa.ChunkedArray, names: list[str]) -> pa.ChunkedArray:
-    chunks = [_spell_chunk(chunk, names) for chunk in column.chunks]
-    return pa.chunked_array(chunks, type=pa.list_(pa.string()) if pa.types.is_list(column.type) else pa.string())
 
 
 def _spell_chunk(chunk: pa.Array, names: list[str]) -> pa.Array:
