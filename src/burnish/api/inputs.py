@@ -39,7 +39,7 @@ def as_experiment(source: Any, *, origin: Origin) -> str | Path | Given:
         return Given(str(source.get("name", "experiment")), tuple(layers))
     raise _refusal(
         f"an experiment is a name, a YAML file, a mapping of options or an Experiment, and rows are a DataFrame, "
-        f"an Arrow table or a data file; got {type(source).__name__}",
+        f"an Arrow table or a data file; got {type(source).__name__}{'; collect it' * hasattr(source, 'collect')}",
         origin,
     )
 

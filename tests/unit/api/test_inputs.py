@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pandas as pd
+import polars as pl
 import pytest
 
 import burnish
@@ -81,6 +82,7 @@ def test_overrides_are_a_mapping_or_words_of_the_command_line() -> None:
         (PRICES["price"], {"target": "price"}, "an experiment is a name, .* got Series"),
         (PRICES.columns, {}, "an experiment is a name, .* got Index"),
         (None, {}, "an experiment is a name, .* got NoneType"),
+        (pl.LazyFrame({"a": [1]}), {"target": "a"}, "got LazyFrame; collect it"),
         ("demo/reviews", {"target": "x", "test": PRICES}, "target and test: only for rows"),
         ({"trian": PRICES}, {"target": "price"}, "rows are for train, and may be for validation and test; got trian"),
         (
