@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -16,9 +16,11 @@ from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
 from burnish.commands.predict import predict, predict_file
 from burnish.run.record.result import RunResult
+from burnish.testing.exams import Examined
+from burnish.testing.tiny_torch import tiny_model
+from examples.own_task import test_tickets
 from tests.harness.fork_server import ForkServer
 from tests.integration.tasks.exam import TaskExam
-from tests.integration.tasks.examined import Examined
 from tests.integration.tasks.rows import change_lines, sentence, write_parts
 from tests.project import BAD, GOOD, PLAIN
 
@@ -69,14 +71,17 @@ class FusedExam(TaskExam):
             assert [each["predicted"] for each in answers] == pytest.approx(told.to_pylist(), abs=1e-5)
 
 
-class TestOwnTask(FusedExam):
-    """A task from outside joins two columns."""
+class TestOwnTask(TaskExam, test_tickets.TestTickets):
+    """A task from outside joins two columns, and brings the exam that the docs show."""
 
-    task = "type: 'examples.own_task.tickets:Tickets'"
-    refusals = (r"dev\.jsonl:2: label 'gone' is not one of bad at the coast, bad at the town, good at",)
-    spoilt: ClassVar[Mapping[int, Mapping[str, Any]]] = {2: {"queue": "gone"}}
-    asked = ({"subject": "a film", "body": "a good film"},)
+    sections = test_tickets.TestTickets.sections.replace("tickets:", "examples.own_task.tickets:")
     limited = ("row",)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def tiny(cls, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+        made = tiny_model(tmp_path_factory.mktemp("tiny") / "bert", texts=(" ".join(cls.words),))
+        return lambda _family: made
 
     @staticmethod
     def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:

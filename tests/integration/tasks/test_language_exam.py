@@ -21,8 +21,8 @@ from burnish.run.build import build_learner
 from burnish.run.record.result import RunResult
 from burnish.spec.parts import ALONE
 from burnish.spec.values import HeadSpec, Objective
+from burnish.testing.exams import Examined
 from tests.integration.tasks.exam import TaskExam
-from tests.integration.tasks.examined import Examined
 from tests.project import BAD, GOOD, PLAIN
 
 SEGMENTED = ("input_ids", "attention_mask", "token_type_ids")
@@ -131,7 +131,7 @@ class TestPretraining(BeginsAtCounts, LanguageExam):
         return network.model(**told, labels=batch["label"], next_sentence_label=batch["pair_label"]).loss
 
     def test_pairs_are_scored_once_each(self, examined: Examined) -> None:
-        outcome, features = examined.outcome(ALONE, examples=5), examined.prepared.features["validation"]
+        outcome, features = examined.predict(ALONE, examples=5), examined.prepared.features["validation"]
         batch = examined.batch(*range(features.num_rows), split="validation")
         with torch.no_grad():
             told = examined.learner.network(inputs_of(batch))["pair"].argmax(dim=1) == batch["pair_label"]

@@ -25,11 +25,11 @@ from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.record.result import RunResult
 from burnish.spec.parts import ALONE
 from burnish.spec.values import RandomKey, Score
+from burnish.testing.exams import Examined
 from tests import squad_rules as rules
 from tests.integration.tasks import test_fused_exam as fused
 from tests.integration.tasks import test_language_exam as language
 from tests.integration.tasks.exam import TaskExam
-from tests.integration.tasks.examined import Examined
 from tests.integration.tasks.question_answering import test_task as questions
 from tests.integration.tasks.rows import change_lines
 from tests.integration.tasks.several import CONFIG, write_sets

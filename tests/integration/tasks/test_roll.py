@@ -11,7 +11,7 @@ from burnish.catalog import CATALOG
 from tests.integration.tasks.exam import TaskExam
 
 HERE = Path(__file__).parent
-EXAM = [name for name in vars(TaskExam) if name.startswith("test_")]
+EXAM = [name for name in dir(TaskExam) if name.startswith("test_")]
 
 
 def sitting() -> dict[type[TaskExam], str]:

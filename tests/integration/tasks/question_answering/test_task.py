@@ -17,9 +17,9 @@ from transformers.models.xlnet.modeling_xlnet import (
 
 from burnish.commands.predict import predict, predict_payload
 from burnish.run.record.result import RunResult
+from burnish.testing.exams import Examined
 from tests import squad_rules as rules
 from tests.integration.tasks.exam import TaskExam
-from tests.integration.tasks.examined import Examined
 from tests.project import BAD, GOOD, PLAIN
 
 TASK = "type: question_answering, max_length: 20, max_question: 5, stride: 4, max_answer: 4"
