@@ -2,11 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, PositiveFloat, PositiveInt, model_validator
 
@@ -57,7 +57,26 @@ Factor = Annotated[float, Field(ge=0, le=1)]
 NO_WARMUP = Span(0, "%")
 
 
-class Constant(Component):
+class WarmedUp(Component):
+    """Climbs from zero to where the schedule begins, then follows `after`."""
+
+    if TYPE_CHECKING:  # options of every schedule after its own, as a config shows them
+        warmup: Span
+        warmup_power: PositiveFloat
+
+    def factor(self, step: int, total_steps: int) -> float:
+        """Compute what the base learning rate is multiplied by at this step (from 0)."""
+        warmup = self.warmup.steps(total_steps)
+        if step >= warmup:
+            return self.after(step, warmup, total_steps)
+        return float((step / warmup) ** self.warmup_power) * self.after(warmup, warmup, total_steps)
+
+    @abstractmethod
+    def after(self, step: int, warmup: int, total_steps: int) -> float:
+        """Compute the factor of a step after the warm-up, which takes so many steps."""
+
+
+class Constant(WarmedUp):
     """Constant learning rate."""
 
     warmup: Span = NO_WARMUP
@@ -65,12 +84,29 @@ class Constant(Component):
     warmup_power: PositiveFloat = 1.0
     """1 climbs in a straight line; more climbs later."""
 
-    def factor(self, step: int, total_steps: int) -> float:
-        """Give 1 after the warm-up."""
-        return _warmed(step, self.warmup.steps(total_steps), power=self.warmup_power, after=lambda _: 1.0)
+    def after(self, step: int, warmup: int, total_steps: int) -> float:
+        return 1.0
 
 
-class LinearDecay(Component):
+class Falling(WarmedUp):
+    """Falls from 1 to `end` over the steps after the warm-up, along `height`."""
+
+    if TYPE_CHECKING:
+        end: Factor
+
+    def after(self, step: int, warmup: int, total_steps: int) -> float:
+        if total_steps <= warmup:
+            progress = 0.0 if step <= warmup else 1.0
+        else:
+            progress = min(1.0, (step - warmup) / (total_steps - warmup))
+        return self.end + (1 - self.end) * self.height(progress)
+
+    @abstractmethod
+    def height(self, progress: float) -> float:
+        """Compute how high a fall from 1 to 0 is at a share of its way."""
+
+
+class LinearDecay(Falling):
     """Linear decay to `end`."""
 
     end: Factor = 0.0
@@ -78,14 +114,11 @@ class LinearDecay(Component):
     warmup: Span = NO_WARMUP
     warmup_power: PositiveFloat = 1.0
 
-    def factor(self, step: int, total_steps: int) -> float:
-        """Give what is left of the way from 1 to `end`."""
-        warmup = self.warmup.steps(total_steps)
-        fall = _fall(self.end, lambda now: 1 - _progress(now, warmup=warmup, total_steps=total_steps))
-        return _warmed(step, warmup, power=self.warmup_power, after=fall)
+    def height(self, progress: float) -> float:
+        return 1 - progress
 
 
-class Polynomial(Component):
+class Polynomial(Falling):
     """Polynomial decay to `end`."""
 
     power: PositiveFloat = 2.0
@@ -94,30 +127,22 @@ class Polynomial(Component):
     warmup: Span = NO_WARMUP
     warmup_power: PositiveFloat = 1.0
 
-    def factor(self, step: int, total_steps: int) -> float:
-        """Give the polynomial's value at this step."""
-        warmup = self.warmup.steps(total_steps)
-        fall = _fall(
-            self.end, lambda now: (1 - _progress(now, warmup=warmup, total_steps=total_steps)) ** float(self.power)
-        )
-        return _warmed(step, warmup, power=self.warmup_power, after=fall)
+    def height(self, progress: float) -> float:
+        return float((1 - progress) ** float(self.power))
 
 
-class Cosine(Component):
+class Cosine(Falling):
     """Cosine decay to `end`."""
 
     end: Factor = 0.0
     warmup: Span = NO_WARMUP
     warmup_power: PositiveFloat = 1.0
 
-    def factor(self, step: int, total_steps: int) -> float:
-        """Give the wave's height at this step."""
-        warmup = self.warmup.steps(total_steps)
-        fall = _fall(self.end, lambda now: _wave(_progress(now, warmup=warmup, total_steps=total_steps)))
-        return _warmed(step, warmup, power=self.warmup_power, after=fall)
+    def height(self, progress: float) -> float:
+        return _wave(progress)
 
 
-class CosineRestarts(Component):
+class CosineRestarts(Falling):
     """Cosine decay with warm restarts: several cycles, each from the full rate."""
 
     cycles: PositiveInt = 2
@@ -125,18 +150,12 @@ class CosineRestarts(Component):
     warmup: Span = NO_WARMUP
     warmup_power: PositiveFloat = 1.0
 
-    def factor(self, step: int, total_steps: int) -> float:
-        """Give the height of the wave that this step is in."""
-        warmup = self.warmup.steps(total_steps)
-        fall = _fall(self.end, lambda now: self._height(_progress(now, warmup=warmup, total_steps=total_steps)))
-        return _warmed(step, warmup, power=self.warmup_power, after=fall)
-
-    def _height(self, progress: float) -> float:
+    def height(self, progress: float) -> float:
         # The end of the last wave is the end of the training, not the start of another wave.
         return 0.0 if progress >= 1 else _wave((self.cycles * progress) % 1.0)
 
 
-class Exponential(Component):
+class Exponential(WarmedUp):
     """Exponential decay: multiply by `rate` at regular intervals after the warm-up."""
 
     rate: Annotated[float, Field(gt=0, le=1)] = 0.5
@@ -152,17 +171,12 @@ class Exponential(Component):
             raise ValueError("needs `every` to be more than zero, like 10% or 500 steps")
         return self
 
-    def factor(self, step: int, total_steps: int) -> float:
-        """Give `rate` to the number of periods since the warm-up."""
-        warmup = self.warmup.steps(total_steps)
-        period = max(1, self.every.steps(total_steps))
-        return _warmed(step, warmup, power=self.warmup_power, after=lambda now: self._after((now - warmup) / period))
-
-    def _after(self, periods: float) -> float:
+    def after(self, step: int, warmup: int, total_steps: int) -> float:
+        periods = (step - warmup) / max(1, self.every.steps(total_steps))
         return float(self.rate ** (math.floor(periods) if self.staircase else periods))
 
 
-class Stepwise(Component):
+class Stepwise(WarmedUp):
     """Step decay: drop to the next factor at given points of the training."""
 
     at: tuple[Span, ...] = (Span(50, "%"), Span(75, "%"))
@@ -184,23 +198,12 @@ class Stepwise(Component):
             raise ValueError("needs the points of `at` in rising order")
         return self
 
-    def factor(self, step: int, total_steps: int) -> float:
-        """Give the factor of the last point that was passed."""
-        return _warmed(
-            step,
-            self.warmup.steps(total_steps),
-            power=self.warmup_power,
-            after=lambda now: self._level(now, total_steps),
-        )
-
-    def _level(self, step: int, total_steps: int) -> float:
-        passed = [
-            factor for point, factor in zip(self.at, self.factors, strict=True) if step >= point.steps(total_steps)
-        ]
-        return passed[-1] if passed else 1.0
+    def after(self, step: int, warmup: int, total_steps: int) -> float:
+        points = zip(self.at, self.factors, strict=True)
+        return [1.0, *(factor for point, factor in points if step >= point.steps(total_steps))][-1]
 
 
-class InverseSqrt(Component):
+class InverseSqrt(WarmedUp):
     """Inverse square root decay; needs no total length, so it suits open-ended training."""
 
     timescale: PositiveInt | None = None
@@ -208,35 +211,9 @@ class InverseSqrt(Component):
     warmup: Span = NO_WARMUP
     warmup_power: PositiveFloat = 1.0
 
-    def factor(self, step: int, total_steps: int) -> float:
-        """Give 1 / sqrt(1 + time since the warm-up, in timescales)."""
-        warmup = self.warmup.steps(total_steps)
+    def after(self, step: int, warmup: int, total_steps: int) -> float:
         timescale = self.timescale or warmup or 10_000
-        return _warmed(
-            step,
-            warmup,
-            power=self.warmup_power,
-            after=lambda now: 1 / math.sqrt((now + timescale - warmup) / timescale),
-        )
-
-
-def _warmed(step: int, warmup: int, *, power: float, after: Callable[[int], float]) -> float:
-    """Climb from 0 to where the schedule begins, then follow it."""
-    if step >= warmup:
-        return after(step)
-    return float((step / warmup) ** power) * after(warmup)
-
-
-def _progress(step: int, *, warmup: int, total_steps: int) -> float:
-    """Give the share of the way from the end of the warm-up to the end of the training."""
-    if total_steps <= warmup:
-        return 0.0 if step <= warmup else 1.0
-    return min(1.0, (step - warmup) / (total_steps - warmup))
-
-
-def _fall(end: float, height: Callable[[int], float]) -> Callable[[int], float]:
-    """Scale a fall from 1 to 0 into one from 1 to `end`."""
-    return lambda step: end + (1 - end) * height(step)
+        return 1 / math.sqrt((step + timescale - warmup) / timescale)
 
 
 def _wave(progress: float) -> float:
