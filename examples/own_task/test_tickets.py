@@ -4,8 +4,6 @@ from pathlib import Path
 
 from burnish.testing.exams import TaskExam
 
-HEADER, *ROWS = Path(__file__).with_name("tickets.csv").read_text().splitlines()
-
 
 class TestTickets(TaskExam):
     """Three of four tickets train it, the others judge it."""
@@ -21,11 +19,13 @@ data: {{train: {root}/train.csv, validation: {root}/dev.csv}}
     @staticmethod
     def write(root: Path) -> None:
         """Write the rows to learn from and those to be judged by."""
-        for name, rows in (("train", ROWS[24:]), ("dev", ROWS[:24])):
-            (root / f"{name}.csv").write_text("\n".join([HEADER, *rows]) + "\n")
+        header, *rows = Path(__file__).with_name("tickets.csv").read_text().splitlines()
+        for name, part in (("train", rows[24:]), ("dev", rows[:24])):
+            (root / f"{name}.csv").write_text("\n".join([header, *part]) + "\n")
 
     @staticmethod
     def spoil(root: Path) -> None:
         """Put a queue into the first row that no training row has."""
-        rows = ["Invoice 1,The customer was charged twice.,lost", *ROWS[1:24]]
-        (root / "dev.csv").write_text("\n".join([HEADER, *rows]) + "\n")
+        header, _first, *rows = (root / "dev.csv").read_text().splitlines()
+        wrong = "Invoice 1,The customer was charged twice.,lost"
+        (root / "dev.csv").write_text("\n".join([header, wrong, *rows]) + "\n")
