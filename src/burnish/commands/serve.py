@@ -28,8 +28,8 @@ def serve(
     access: Callable[[str], None] = lambda line: None,
 ) -> None:
     """Serve `ARTIFACT` or several `NAME=ARTIFACT` until SIGTERM or SIGINT; port 0 takes one that is free."""
-    for package in ("starlette", "uvicorn", "httptools", "uvloop", "prometheus_client"):
-        require(package, extra="serve", why="for `burnish serve`")
+    # One of them stands for the others, which the same extra brings.
+    require("prometheus_client", extra="serve", why="for `burnish serve`")
     artifacts = {name: find_artifact(target) for name, target in named_targets(targets).items()}
     from burnish.serve.server import build_api, listen, run_server
     from burnish.serve.settings import Routes, Settings
