@@ -61,10 +61,10 @@ def locate(name: str, *, registry: Registry | None = None) -> Located:
 def experiments(*, registry: Registry | None = None) -> list[ExperimentListing]:
     """List every named experiment; one that cannot be read says so in its description."""
     registry = registry or default_registry()
-    listed = [_listing(each) for each in _shipped()]
+    listed = [*map(_list, _shipped())]
     for point in registry.entry_points("experiments"):
         try:
-            listed.extend(_listing(each) for each in _of_entry_point(point))
+            listed.extend(map(_list, _of_entry_point(point)))
         except ConfigError as error:
             listed.append(ExperimentListing(point.name, error.problems[0].message, _provider(point), None))
     return listed
@@ -105,16 +105,13 @@ def _inside(root: Path, *, prefix: str, provider: str) -> Iterator[Located]:
         yield Located(name, f"{name}.yaml", path, provider)
 
 
-def _listing(located: Located) -> ExperimentListing:
-    return ExperimentListing(located.name, _description(located), located.provider, located.path)
-
-
-def _description(located: Located) -> str:
+def _list(located: Located) -> ExperimentListing:
     try:
         node = read_file(located.path, source=located.source).nodes.get("description")
+        description = (node.value or "") if isinstance(node, Leaf) else ""
     except ConfigError as error:
-        return error.problems[0].message
-    return (node.value or "") if isinstance(node, Leaf) else ""
+        description = error.problems[0].message
+    return ExperimentListing(located.name, description, located.provider, located.path)
 
 
 def _unknown(name: str, registry: Registry) -> str:

@@ -204,7 +204,11 @@ def compare_means(
     sizes = [len(side) for side in (parts[0].first, parts[0].second)]
     chosen = [random.integers(0, size, size=(size, resamples)) for size in sizes]
     sides = [_sides(part, names) for part in parts]
-    first, second = np.mean([_values(part, pair) for part, pair in zip(parts, sides, strict=True)], axis=0)
+    values = [
+        [np.mean([part.metric.scores(outcome)[part.score][0] for outcome in side]) for side in pair]
+        for part, pair in zip(parts, sides, strict=True)
+    ]
+    first, second = np.mean(values, axis=0)
     spreads = [
         _spread(part, pair, chosen=chosen, seed=seed + number)
         for number, (part, pair) in enumerate(zip(parts, sides, strict=True))
@@ -226,10 +230,6 @@ def _sides(part: Told, names: tuple[str, str]) -> list[list[Outcome]]:
     for other in whole[1:]:
         refuse_other_rows(whole[0], other, names=names)
     return [[with_weight(outcome) for outcome in side] for side in sides]
-
-
-def _values(part: Told, sides: Sequence[Sequence[Outcome]]) -> list[float]:
-    return [float(np.mean([part.metric.scores(outcome)[part.score][0] for outcome in side])) for side in sides]
 
 
 def _spread(part: Told, sides: Sequence[Sequence[Outcome]], *, chosen: Sequence[Array], seed: int) -> Array:

@@ -23,8 +23,9 @@ class TensorBoard(Component):
 
     def open(self, directory: Path, *, name: str) -> "EventFile":
         """Begin a new event file beside those of earlier attempts."""
-        folder = directory.joinpath("tensorboard", *_folders(name))
-        return EventFile(folder, flush_seconds=self.flush_seconds)
+        # A name like `demo/reviews` is two folders; one like `../x` must not leave the run directory.
+        parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..")]
+        return EventFile(directory.joinpath("tensorboard", *(parts or ["run"])), flush_seconds=self.flush_seconds)
 
 
 class EventFile:
@@ -55,12 +56,14 @@ class EventFile:
         count = sum(1 for _ in folder.glob("events.out.tfevents.*"))
         path = folder / f"events.out.tfevents.{count:06d}.{int(self._now())}"
         self._records = self._protocol.records(path.open("xb"))
-        self._records.write(self._protocol.header(wall_time=self._now()))
+        self._records.write(self._protocol.event(wall_time=self._now(), file_version=_FORMAT))
 
     def _write(self, event: Event) -> None:
         now = self._now()
         if isinstance(event, Started):
-            self._records.write(self._protocol.restart(step=_first_new_step(event), wall_time=now))
+            # A resumed run keeps what was written at the step it resumes from; one that begins again keeps nothing.
+            first_new = event.step + 1 if event.step else 0
+            self._records.write(self._protocol.restart(step=first_new, wall_time=now))
         scalars = dict(_scalars(event))
         if scalars:
             self._records.write(self._protocol.scalars(scalars, step=event.step, wall_time=now))
@@ -88,18 +91,16 @@ class _Protocol:
     def records(self, file: Any) -> Any:
         return self._writer.RecordWriter(file)
 
-    def header(self, *, wall_time: float) -> bytes:
-        return _bytes(self._event.Event(wall_time=wall_time, file_version=_FORMAT))
+    def event(self, **content: Any) -> bytes:
+        return bytes(self._event.Event(**content).SerializeToString())
 
-    def restart(self, *, step: int, wall_time: float) -> bytes:
+    def restart(self, **content: Any) -> bytes:
         """Tell readers to forget whatever an earlier attempt wrote from this step on."""
-        start = self._event.SessionLog(status=self._event.SessionLog.START)
-        return _bytes(self._event.Event(wall_time=wall_time, step=step, session_log=start))
+        return self.event(session_log=self._event.SessionLog(status=self._event.SessionLog.START), **content)
 
-    def scalars(self, scalars: dict[str, float], *, step: int, wall_time: float) -> bytes:
+    def scalars(self, scalars: dict[str, float], **content: Any) -> bytes:
         values = [self._summary.Summary.Value(tag=tag, simple_value=value) for tag, value in scalars.items()]
-        summary = self._summary.Summary(value=values)
-        return _bytes(self._event.Event(wall_time=wall_time, step=step, summary=summary))
+        return self.event(summary=self._summary.Summary(value=values), **content)
 
 
 def _scalars(event: Event) -> Iterator[tuple[str, float]]:
@@ -110,19 +111,3 @@ def _scalars(event: Event) -> Iterator[tuple[str, float]]:
     if isinstance(event, Evaluated):
         for name, value in event.scores.items():
             yield f"{event.split}/{name}", value
-
-
-def _first_new_step(event: Started) -> int:
-    # A resumed run keeps what was written at the step it resumes from; one that begins again keeps nothing.
-    return event.step + 1 if event.step else 0
-
-
-def _folders(name: str) -> list[str]:
-    # A name like `demo/reviews` is two folders; one like `../x` must not leave the run directory.
-    parts = [part for part in PurePosixPath(name).parts if part not in ("/", "..")]
-    return parts or ["run"]
-
-
-def _bytes(message: Any) -> bytes:
-    data: bytes = message.SerializeToString()
-    return data

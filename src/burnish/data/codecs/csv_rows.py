@@ -36,25 +36,20 @@ class Csv:
         body = text_body(pa.py_buffer(payload), name=NAME)
         if not body.to_pybytes().strip():
             raise DataError(f"{NAME} is empty")
-        header = b"" if names is None else _header(names)
+        header = io.StringIO()
         if names is None:
             _check_header(decode_lossy(body[: min(_HEAD, body.size)].to_pybytes()), columns)
         else:
-            body = pa.py_buffer(header + body.to_pybytes())
+            csv.writer(header, lineterminator="\n").writerow(names)
+            body = pa.py_buffer(header.getvalue().encode() + body.to_pybytes())
         rows, bad = read_delimited(body, name=NAME, dialect=Dialect(header=True))
         if names is not None:
             bad = [replace(row, why=row.why.replace("expected here", f"expected: {', '.join(names)}")) for row in bad]
-        return _decode(rows, bad, columns, header_lines=header.count(b"\n"))
+        return _decode(rows, bad, columns, header_lines=header.getvalue().count("\n"))
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
         """Write the answers, with a header if the rows had one; `error` is a column if there are any."""
         return as_csv(rows, answers, has_header=self.has_header)
-
-
-def _header(names: Sequence[str]) -> bytes:
-    stream = io.StringIO()
-    csv.writer(stream, lineterminator="\n").writerow(names)
-    return stream.getvalue().encode()
 
 
 def _check_header(text: str, columns: Sequence[ColumnSpec]) -> None:
@@ -91,12 +86,10 @@ def _decode(rows: Rows, bad: Sequence[BadRow], columns: Sequence[ColumnSpec], *,
     broken = [(at, None, why) for at, why in zip(np.searchsorted(lines, bad_lines).tolist(), whys, strict=True)]
     there = rows.table.column_names
     converted = [
-        from_cells(rows.table[spec.name], spec) if spec.name in there else _absent(rows, spec)
+        from_cells(rows.table[spec.name], spec)
+        if spec.name in there
+        else Converted(pa.nulls(len(rows), TYPES[spec.kind]))
         for spec in read_columns(columns)
     ]
     origin = RowSource(np.searchsorted(lines, good_lines), broken, lines.tolist())
     return assemble(columns, converted, origin=origin, unused=set(there) - {spec.name for spec in columns})
-
-
-def _absent(rows: Rows, spec: ColumnSpec) -> Converted:
-    return Converted(pa.nulls(len(rows), TYPES[spec.kind]))

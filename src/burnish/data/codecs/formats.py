@@ -11,8 +11,7 @@ from burnish.data.codecs.columns import ColumnSpec, FormatName
 from burnish.data.codecs.convert import Unfit, from_base64
 from burnish.data.codecs.csv_rows import Csv
 from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, explain_errors
-from burnish.data.codecs.example import WireError, parse_example
-from burnish.data.codecs.example_rows import Examples
+from burnish.data.codecs.example import Examples, WireError, parse_example
 from burnish.data.codecs.json_rows import Json, JsonLines, Squad
 from burnish.data.codecs.tfrecord import is_tfrecord
 from burnish.errors import DataError

@@ -12,7 +12,7 @@ from burnish.data.codecs.answers import as_json, as_json_lines
 from burnish.data.codecs.columns import ColumnSpec, cell_names
 from burnish.data.codecs.convert import Unfit, describe, unwrap
 from burnish.data.codecs.decoded import DEFAULT_LIMITS, NAME, DecodedRows, Limits, decode_text, gather
-from burnish.data.codecs.example_rows import example_row
+from burnish.data.codecs.example import example_row
 from burnish.data.readers.read_json import parse_json
 from burnish.data.readers.read_squad import Misshapen, find_questions
 from burnish.errors import DataError

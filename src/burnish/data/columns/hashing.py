@@ -54,12 +54,10 @@ def _shorten(values: pa.Array) -> pa.Array:
     sizes = pa.compute.binary_length(values)
     if not pa.compute.any(pa.compute.greater(sizes, _LONGEST)).as_py():
         return values
-    texts = [text if text is None or len(text.encode()) <= _LONGEST else _digest(text) for text in values.to_pylist()]
+    texts = values.to_pylist()
+    for at in np.flatnonzero(sizes.fill_null(0).to_numpy(zero_copy_only=False) > _LONGEST):
+        texts[at] = hashlib.blake2b(texts[at].encode(), digest_size=32).hexdigest()
     return pa.array(texts, values.type)
-
-
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode(), digest_size=32).hexdigest()
 
 
 def _bytes(values: pa.Array) -> "tuple[Array, Array, Array]":

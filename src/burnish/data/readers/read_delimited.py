@@ -1,6 +1,5 @@
 """Reads CSV and TSV as columns of text: fast at first, exactly where that fails."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -95,15 +94,15 @@ def _shape(first: CsvRecord, dialect: Dialect, *, name: str) -> HeaderShape:
     if dialect.columns:
         names = _fit_names(dialect, num_fields=len(found), name=name)
         return HeaderShape(names, dialect.columns, header_lines, first.line > 1)
-    names = tuple(
-        _name_column(field, at) for at, field in enumerate(found if has_header else [""] * len(found), start=1)
-    )
-    _refuse_twins(names, name=name, line=first.line)
+    fields = found if has_header else [""] * len(found)
+    names = tuple(field or f"column{at}" for at, field in enumerate(fields, start=1))
+    twins = [column for column in dict.fromkeys(names) if names.count(column) > 1]
+    if twins:
+        raise DataError(
+            f"{name}:{first.line}: the header names {', '.join(f'`{twin}`' for twin in twins)} more than once; "
+            f"give each column its own name, or name all with data.columns and data.header: true"
+        )
     return HeaderShape(names, names, header_lines, first.line > 1)
-
-
-def _name_column(field: str, position: int) -> str:
-    return field or f"column{position}"
 
 
 def _fit_names(dialect: Dialect, *, num_fields: int, name: str) -> tuple[str, ...]:
@@ -116,19 +115,14 @@ def _fit_names(dialect: Dialect, *, num_fields: int, name: str) -> tuple[str, ..
     return (*dialect.columns, *(f"extra{at}" for at in range(num_extra)))
 
 
-def _refuse_twins(names: Sequence[str], *, name: str, line: int) -> None:
-    twins = [column for column in dict.fromkeys(names) if names.count(column) > 1]
-    if twins:
-        raise DataError(
-            f"{name}:{line}: the header names {', '.join(f'`{twin}`' for twin in twins)} more than once; "
-            f"give each column its own name, or name all with data.columns and data.header: true"
-        )
-
-
 def _fast(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape, name: str) -> Rows | None:
     """Read with Arrow; None if anything about the file calls for the exact way."""
-    is_odd = shape.is_late or _has_odd_ends(body, dialect) or not _has_strict_quotes(body, dialect)
-    table = None if is_odd else _parse(body, dialect, shape=shape)
+    if dialect.quoting:
+        # it glues to a field what follows its closing quote, and closes an open quote at the end of the file
+        is_odd = not has_strict_quotes(memoryview(body), dialect.delimiter)
+    else:
+        is_odd = count(body, b"\r") != count(body, b"\r\n")  # a lone one is text, and it would end a row there
+    table = None if shape.is_late or is_odd else _parse(body, dialect, shape=shape)
     if table is None:
         return None
     num_lines = count(body, b"\n") + 1
@@ -140,16 +134,6 @@ def _fast(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape, name: str) -
         return None  # blank lines or lone carriage returns: only a scan tells which line is which
     before = np.concatenate([[0], np.cumsum(inside)[:-1]]) if len(inside) else inside
     return from_file(table, name=name, first_line=first_line, numbers=np.arange(len(inside)) + before)
-
-
-def _has_odd_ends(body: pa.Buffer, dialect: Dialect) -> bool:
-    # without quoting a lone carriage return is text, and the fast reader would end a row there
-    return not dialect.quoting and count(body, b"\r") != count(body, b"\r\n")
-
-
-def _has_strict_quotes(body: pa.Buffer, dialect: Dialect) -> bool:
-    # the fast reader glues to a field what follows its closing quote, and closes an open quote at the end of the file
-    return not dialect.quoting or has_strict_quotes(memoryview(body), dialect.delimiter)
 
 
 def _parse(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape) -> pa.Table | None:
