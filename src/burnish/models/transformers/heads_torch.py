@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -40,11 +42,8 @@ class PlacesNetwork(TransformerNetwork):
         model.base_model.register_forward_hook(self._gather)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        self._gather.scored = batch["scored"]
-        try:
+        with self._gather.keep(batch["scored"]):
             return self.logits(self.run(batch))
-        finally:
-            self._gather.scored = None
 
     def logits(self, outputs: Any) -> Tensor:
         """Take [m, size] out of what the model gave for one long row of places."""
@@ -113,11 +112,8 @@ class PretrainingNetwork(GuessingNetwork):
             )
 
     def forward(self, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:  # type: ignore[override]  # two outputs
-        self._gather.scored = batch["scored"]
-        try:
+        with self._gather.keep(batch["scored"]):
             outputs = self.run(batch)
-        finally:
-            self._gather.scored = None
         pair = outputs.seq_relationship_logits if "seq_relationship_logits" in outputs else outputs.sop_logits
         return {"logits": outputs.prediction_logits[0], "pair": pair}
 
@@ -150,13 +146,23 @@ def kind_of(head: HeadSpec) -> Kind:
 
 
 class _Gather:
-    """Hand on, of what the layers below a head give, only the scored places."""
+    """Hand on, of what the layers below a head give, only the scored places; each thread has its own."""
 
-    scored: Tensor | None = None
+    def __init__(self) -> None:
+        self._scored: dict[int, Tensor] = {}
+
+    @contextmanager
+    def keep(self, scored: Tensor) -> Iterator[None]:
+        self._scored[get_ident()] = scored
+        try:
+            yield
+        finally:
+            del self._scored[get_ident()]
 
     def __call__(self, _module: nn.Module, _inputs: object, outputs: Any) -> Any:
-        if self.scored is not None:
-            outputs.last_hidden_state = outputs.last_hidden_state[self.scored][None]
+        scored = self._scored.get(get_ident())
+        if scored is not None:
+            outputs.last_hidden_state = outputs.last_hidden_state[scored][None]
         return outputs
 
 

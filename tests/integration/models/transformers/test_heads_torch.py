@@ -1,5 +1,8 @@
 """Every head answers, and every loss is, what `transformers` gives for the same batch."""
 
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy as np
 import pytest
 import torch
@@ -124,3 +127,20 @@ def test_of_a_vocabulary_only_how_likely_the_truth_was_is_kept(build):
     assert guesses.shape == (scored.sum(), 6)
     np.testing.assert_array_equal(guesses[:, 0], logits.argmax(-1).numpy())
     np.testing.assert_allclose(guesses[:, 3], logits.max(-1).values.numpy(), rtol=1e-5)
+
+
+def test_threads_that_ask_at_once_get_the_places_they_asked_for(build):
+    network, _ = build("bert", "token_classification")
+    batches = [inputs_of(places(tokens(), seed=seed)) for seed in (1, 2)]
+    with torch.no_grad():
+        alone = [network(batch) for batch in batches]
+    both = Barrier(2)
+
+    def meet(_module, _inputs):
+        both.wait(timeout=30)
+
+    hook = network.model.base_model.register_forward_pre_hook(meet)
+    with ThreadPoolExecutor(2) as pool:
+        together = [*pool.map(torch.no_grad()(network), batches)]
+    hook.remove()
+    assert all(torch.equal(*pair) for pair in zip(together, alone, strict=True))
