@@ -14,6 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from burnish.data.codecs.answers import dump_json
+from burnish.report.page import read_style
 from burnish.serve.jobs import HttpReply, Job, problem
 from burnish.serve.metrics import Metrics
 from burnish.serve.model import ServedModel
@@ -23,6 +24,15 @@ from burnish.serve.settings import Routes, Settings
 
 PAGE = Path(__file__).with_name("page")
 """The files of the page at `/`: `index.html`, and what it loads from `/page/`."""
+_PAGE_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-cache",
+}
+_MOST_EXAMPLES = 5
 _OPEN = ("/health/live", "/health/ready", "/ping", "/")
 """What answers without a key."""
 
@@ -119,6 +129,7 @@ class Api:
     def _routes(self, routes: Routes) -> Starlette:
         get: dict[str, Callable[[Request], Any]] = {
             "/": self._page,
+            "/page/style.css": self._style,
             "/health/live": self._live,
             "/health/ready": self._ready,
             "/ping": self._ping,
@@ -127,21 +138,23 @@ class Api:
             "/v1/models": self._list,
             "/v1/models/{name}": self._model,
             "/v1/models/{name}/signature": self._signature,
+            "/v1/models/{name}/examples": self._examples,
             "/v1/signature": self._signature,
         }
         if routes.health is not None:
             get.setdefault(routes.health, self._ready)
         post = [Route(path, self._wrong_model, methods=["POST"]) for path in _WRONG_PATHS]
-        pages = [Mount("/page", StaticFiles(directory=PAGE))] if PAGE.is_dir() else []
+        pages = [Mount("/page", StaticFiles(directory=PAGE))]
         return Starlette(
             routes=[*(Route(path, show, methods=["GET"]) for path, show in get.items()), *post, *pages],
             exception_handlers={HTTPException: _refuse, Exception: _refuse},
         )
 
     async def _page(self, request: Request) -> Response:
-        if (PAGE / "index.html").is_file():
-            return FileResponse(PAGE / "index.html")
-        return _json({"models": [*self.models], "api": "/openapi.json"})
+        return FileResponse(PAGE / "index.html", headers=_PAGE_HEADERS)
+
+    async def _style(self, request: Request) -> Response:
+        return Response(read_style(), media_type="text/css")
 
     async def _live(self, request: Request) -> Response:
         return _json({"status": "alive"})
@@ -167,6 +180,9 @@ class Api:
 
     async def _signature(self, request: Request) -> Response:
         return _json(self._chosen(request).predictor.signature.model_dump(mode="json"))
+
+    async def _examples(self, request: Request) -> Response:
+        return _json({"rows": self._chosen(request).samples[:_MOST_EXAMPLES]})
 
     async def _wrong_model(self, request: Request) -> Response:
         name = request.path_params.get("name")

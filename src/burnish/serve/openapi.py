@@ -153,6 +153,7 @@ def _facts(names: Iterable[str]) -> dict[str, Any]:
         "/v1/models": "The names of the models",
         **{f"/v1/models/{name}": f"Whether {name} is ready" for name in names},
         **{f"/v1/models/{name}/signature": f"What {name} takes and answers" for name in names},
+        **{f"/v1/models/{name}/examples": f"Rows to try {name} with" for name in names},
     }
     refusals = _refusals({status: _REFUSALS[status] for status in (401, 503)})
     return {
