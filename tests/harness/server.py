@@ -107,4 +107,4 @@ def some_text(draw: random.Random, *, most: int = 40) -> str:
 
 def some_ride(draw: random.Random) -> dict[str, object]:
     ride = {"fare": round(draw.uniform(3, 60), 2), "miles": draw.uniform(0, 20), "company": "Blue", "cash": "no"}
-    return {name: value for name, value in ride.items() if draw.random() < 0.9}
+    return {name: value for name, value in ride.items() if name == "fare" or draw.random() < 0.9}

@@ -229,7 +229,8 @@ async def _send(send: Any, reply: HttpReply, *, is_last: bool = False) -> None:
         headers.append((b"retry-after", str(reply.retry_after).encode()))
     if reply.status == 401:
         headers.append((b"www-authenticate", b"Bearer"))
-    if is_last:  # so that a client opens its next connection elsewhere
+    # So that a client opens its next connection elsewhere, or because the rest of a body would be taken for a request.
+    if is_last or reply.status in (408, 413):
         headers.append((b"connection", b"close"))
     await send({"type": "http.response.start", "status": reply.status, "headers": headers})
     await send({"type": "http.response.body", "body": reply.body})

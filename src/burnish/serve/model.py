@@ -133,6 +133,7 @@ class ServedModel:
                 return
 
     def _prepare(self, jobs: Sequence[Job]) -> None:
+        began = perf_counter()
         try:
             chunks = self.pipeline.prepare(jobs)
         except Exception:  # whatever is wrong with one request must not harm those that came with it
@@ -145,6 +146,7 @@ class ServedModel:
                 self._prepare([job])
             return
         self._deliver([job for job in jobs if job.reply is not None])
+        self.queue.spent(perf_counter() - began)
         self.queue.add(chunks)
 
     def _compute(self, chunks: Sequence[Chunk]) -> None:

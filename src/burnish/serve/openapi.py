@@ -130,7 +130,7 @@ def _answers(signature: Signature, *, is_torchserve: bool) -> dict[str, Any]:
     if names and signature.answer.kind == "class":
         predicted = {"type": "string", "enum": names}
     answer = {"type": "object", "properties": {"predicted": predicted, "error": {"type": "string"}}}
-    items = predicted if is_torchserve else answer
+    items = {"anyOf": [predicted, answer]} if is_torchserve else answer
     schema = {"type": "object", "properties": {"predictions": {"type": "array", "items": items}}}
     others = {kind: {"schema": {"type": "string"}} for kind in ("application/jsonl", "text/csv", "text/plain")}
     return {"description": "An answer for each row.", "content": {"application/json": {"schema": schema}, **others}}

@@ -221,7 +221,7 @@ def _reply(job: Job, answers: pa.Table, rows: list[dict[str, Any]]) -> HttpReply
     if job.style == "name":
         return HttpReply(200, str(rows[0]["predicted"]).encode(), b"text/plain; charset=utf-8")
     if job.style == "names" and not job.rows.errors:
-        return HttpReply(200, (dump_json({"predictions": [row["predicted"] for row in rows]}) + "\n").encode())
+        rows = [row["predicted"] for row in rows]
     if type(job.codec) is Json and not job.rows.errors:
         return HttpReply(200, (dump_json({"predictions": rows}) + "\n").encode())
     return HttpReply(200, job.codec.encode(job.rows, answers), job.content_type)

@@ -8,8 +8,9 @@ from time import perf_counter
 from burnish.serve.cost import Cost
 from burnish.serve.jobs import Chunk, Job
 
-_MOST_PREPARED = 512
-"""Requests that are read and encoded at once; the rest is left to the next worker."""
+_MOST_PREPARED = 256
+_MOST_BYTES = 1 << 18
+"""How much is read and encoded at once; the rest is left to the next worker."""
 _MEMORY = 0.95
 """How much of what was known about the speed is kept after each batch."""
 
@@ -69,9 +70,12 @@ class JobQueue:
         with self._changed:
             while not (self._inbox or self._ready or self._is_closed):
                 self._changed.wait()
-            if self._inbox:
-                return [self._inbox.popleft() for _ in range(min(len(self._inbox), _MOST_PREPARED))], []
-            return [], self._pick()
+            return (self._unread(), []) if self._inbox else ([], self._pick())
+
+    def spent(self, seconds: float) -> None:
+        """Learn how long requests took before anything was computed."""
+        with self._changed:
+            self._known_seconds += seconds
 
     def left(self, num_bytes: float, *, seconds: float = 0.0) -> None:
         """Count down what was answered or refused, and learn how long it took."""
@@ -86,6 +90,14 @@ class JobQueue:
         with self._changed:
             self._is_closed = True
             self._changed.notify_all()
+
+    def _unread(self) -> list[Job]:
+        taken = [self._inbox.popleft()]
+        size = len(taken[0].payload)
+        while self._inbox and len(taken) < _MOST_PREPARED and size < _MOST_BYTES:
+            taken.append(self._inbox.popleft())
+            size += len(taken[-1].payload)
+        return taken
 
     def _pick(self) -> list[Chunk]:
         """Take the chunk that waits longest with others of like length, which share its batch at little padding."""

@@ -1,0 +1,160 @@
+"""Compares `burnish serve` with other model servers: the highest rate of requests at a p99 of at most 250 ms.
+
+One client in a process of its own asks all servers in turn, each with the same weights on the same cores. The others
+are in an environment of their own: python -m venv PEERS, then there
+pip install torch==2.13.0 litserve mosec bentoml infinity-emb transformers pyarrow pyyaml typer rich fsspec jinja2
+
+    python -m bench.serving --peers PEERS --model ARTIFACT --rows rows.csv --kind text --length 64
+"""
+
+import argparse
+import csv
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PEERS = Path(__file__).with_name("peers")
+LIMIT_SECONDS = 0.25
+STEP = 1.2
+Running = tuple["subprocess.Popen[bytes]", int, str, Path]
+"""The process of a server, its port and path, and the file of bodies to send."""
+
+
+def main() -> None:
+    options = parse()
+    scratch = Path(tempfile.mkdtemp())
+    bodies = {name: scratch / name for name in ("v1", "bento", "infinity")}
+    write_bodies(options, bodies)
+    running: dict[str, Running] = {}
+    try:
+        for name in options.servers.split(","):
+            running[name] = start(name, options, bodies, scratch)
+        measure(running, options)
+    finally:
+        for process, *_ in running.values():
+            process.terminate()
+        for process, *_ in running.values():
+            process.wait()
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--peers", type=Path, required=True)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--rows", type=Path, required=True)
+    parser.add_argument("--kind", choices=["text", "rows"], required=True)
+    parser.add_argument("--length", type=int, default=64)
+    parser.add_argument("--drop", default="label")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=4.0)
+    parser.add_argument("--first", type=float, default=50.0)
+    parser.add_argument("--dtype", default="fp32", help="of the others; bf16 is autocast")
+    parser.add_argument("--servers", default="burnish,litserve,mosec,bentoml,infinity")
+    return parser.parse_args()
+
+
+def write_bodies(options: argparse.Namespace, bodies: dict[str, Path]) -> None:
+    with options.rows.open(newline="") as stream:
+        rows = list(csv.DictReader(stream))[:2000]
+    dropped = options.drop.split(",")
+    rows = [{name: value for name, value in row.items() if name not in dropped} for row in rows]
+    given = [row["text"] if options.kind == "text" else row for row in rows]
+    bodies["v1"].write_text("".join(json.dumps({"instances": [row]}) + "\n" for row in given))
+    bodies["bento"].write_text("".join(json.dumps({"instances": [row]}) + "\n" for row in given))
+    bodies["infinity"].write_text("".join(json.dumps({"model": "model", "input": [row]}) + "\n" for row in given))
+
+
+def start(name: str, options: argparse.Namespace, bodies: dict[str, Path], scratch: Path) -> Running:
+    port, python = free_port(), str(options.peers / "bin/python")
+    folder = options.model / "model" if options.kind == "text" else options.model
+    environment = {
+        **os.environ,
+        "BENCH_MODEL": str(folder),
+        "BENCH_LENGTH": str(options.length),
+        "BENCH_KIND": options.kind,
+        "BENCH_DTYPE": options.dtype,
+        "OMP_NUM_THREADS": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+        "DO_NOT_TRACK": "1",
+        "BENTOML_DO_NOT_TRACK": "True",
+        "PYTHONPATH": f"{PEERS}:{Path(__file__).parents[1] / 'src'}",
+    }
+    tool = str(options.peers / "bin")
+    commands = {
+        "burnish": [sys.executable, "-m", "burnish", "serve", f"m={options.model}", "--port", str(port)],
+        "litserve": [python, str(PEERS / "with_litserve.py"), str(port)],
+        "mosec": [python, str(PEERS / "with_mosec.py"), "--address", "127.0.0.1", "--port", str(port)],
+        "bentoml": [f"{tool}/bentoml", "serve", "with_bentoml:Predict", "--port", str(port), "--host", "127.0.0.1"],
+        "infinity": [
+            *(f"{tool}/infinity_emb", "v2", "--model-id", str(folder), "--served-model-name", "model"),
+            *("--engine", "torch", "--device", "cpu", "--no-bettertransformer", "--port", str(port)),
+            *("--host", "127.0.0.1", "--no-model-warmup", "--lengths-via-tokenize"),
+        ],
+    }
+    path, body = {"litserve": ("/predict", "v1"), "mosec": ("/inference", "v1"), "bentoml": ("/predict", "bento")}.get(
+        name, ("/classify", "infinity") if name == "infinity" else ("/v1/predict", "v1")
+    )
+    if name == "burnish":
+        environment.pop("OMP_NUM_THREADS")
+    log = (scratch / f"{name}.log").open("w")
+    process = subprocess.Popen(commands[name], cwd=PEERS, env=environment, stdout=log, stderr=log)
+    wait_for(process, port, path, bodies[body], log=scratch / f"{name}.log")
+    return process, port, path, bodies[body]
+
+
+def wait_for(process: subprocess.Popen[bytes], port: int, path: str, body: Path, *, log: Path) -> None:
+    for _ in range(60):
+        if process.poll() is not None:
+            raise SystemExit(f"{process.args[0]} ended: {log.read_text()[-2000:]}")
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            if ask(port, path, body, rate=5, seconds=1)["ok"] > 0:
+                return
+        except OSError:
+            time.sleep(1)
+    raise SystemExit(f"no answer from {process.args}: {log.read_text()[-2000:]}")
+
+
+def ask(port: int, path: str, body: Path, *, rate: float, seconds: float, seed: int = 0) -> dict[str, float]:
+    client = Path(__file__).with_name("client.py")
+    command = [sys.executable, str(client), str(port), path, str(body), str(rate), str(seconds), str(seed)]
+    return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+
+
+def measure(running: dict[str, Running], options: argparse.Namespace) -> None:
+    """Raise the rate for each server in turn until its p99 is too long; the last that was good counts."""
+    first = dict.fromkeys(running, options.first)
+    best: dict[str, list[float]] = {name: [] for name in running}
+    for number in range(options.rounds):
+        for name, (_, port, path, body) in running.items():
+            rate, good, misses = first[name], 0.0, 0
+            while misses < 2:  # others may use the machine: a rate is tried twice
+                found = ask(port, path, body, rate=rate, seconds=options.seconds, seed=number)
+                if found["ok"] == 1.0 and found["p99"] <= LIMIT_SECONDS:
+                    good, rate, misses = found["rate"], rate * STEP, 0
+                elif not good and rate > 2:
+                    rate /= STEP**2
+                else:
+                    misses += 1
+            best[name].append(good)
+            first[name] = max(options.first / 4, good / STEP**2)
+            print(number, name, round(good, 1), found, flush=True)
+    ours = best.get("burnish", [])
+    for name, rates in best.items():
+        ratio = statistics.median(a / b for a, b in zip(ours, rates, strict=True) if b) if ours and any(rates) else None
+        print(f"{name:10} {statistics.median(rates):8.0f} requests/s   burnish is {ratio or 0:.2f} times as fast")
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+if __name__ == "__main__":
+    main()
