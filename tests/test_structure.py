@@ -12,6 +12,7 @@ MAX_MODULES_IN_A_FOLDER = 25
 LONG_SIGNATURES = {
     "burnish.cli.data:train_tokenizer",
     "burnish.cli.predict:predict",
+    "burnish.cli.serve:serve",
 }
 SHARED_NAMES: set[str] = set()
 SMALL_MODULES = {

@@ -15,6 +15,7 @@ from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.nearest import nearest
 from burnish.spec import protocols
 from burnish.spec.component import Component, add_defaults, required_members
+from burnish.spec.row_format import RowFormat
 
 EntryPoints = Callable[[str], Iterable[EntryPoint]]
 """Finds the entry points of a group, without importing what they point to."""
@@ -30,6 +31,7 @@ _PROTOCOLS: Mapping[str, type[Any]] = {
     "schedules": protocols.Schedule,
     "metrics": protocols.Metric,
     "trackers": protocols.Tracker,
+    "formats": RowFormat,
 }
 _INSTEAD: Mapping[str, type[Any]] = {"tasks": protocols.Joint, "data": protocols.Sets}
 """What may stand in the place of a kind: several of them."""

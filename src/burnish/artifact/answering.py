@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from burnish.artifact.predictor import Predictor
 from burnish.artifact.tables import prediction_columns
-from burnish.data.codecs.columns import FormatName, describe_columns
+from burnish.data.codecs.columns import describe_columns
 from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, RowError
 from burnish.data.codecs.formats import beside, decode, encode
 
@@ -33,7 +33,7 @@ def answer(
     predictor: Predictor,
     payload: bytes,
     *,
-    format: FormatName,
+    format: str,
     bad_rows: BadRows = "error",
     limits: Limits = DEFAULT_LIMITS,
     progress: Callable[[int, int], None] = lambda done, total: None,

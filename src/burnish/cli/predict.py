@@ -14,7 +14,7 @@ from burnish.cli.figures import figure
 from burnish.cli.options import Json, OfSeveral, Target, TrustCode, argument, choose_source, find_target, option
 from burnish.cli.tables import TextTable, shorten
 from burnish.cli.verb import Reply, verb
-from burnish.data.codecs.columns import FORMAT_NAMES, FormatName
+from burnish.data.codecs.columns import FORMAT_NAMES
 
 if TYPE_CHECKING:
     from burnish.artifact.answering import BadRows
@@ -43,8 +43,11 @@ def predict(
         Path | None, option("--out FILE", "Where they go (.csv, .parquet …); default: a pipe, or next to FILE.")
     ] = None,
     format: Annotated[
-        Literal[FormatName, "glue"] | None,
-        option("--format", "Read --in in this serving format and reply in it; glue: GLUE's test files."),
+        str | None,
+        option(
+            "--format NAME",
+            f"Read --in in this format and reply in it: {', '.join(FORMAT_NAMES)}, glue, or module:Class.",
+        ),
     ] = None,
     bad_rows: Annotated[
         Literal["error", "skip"], option("--bad-rows", "With --format: what to do about bad rows.")
@@ -120,7 +123,7 @@ class _Model:
         return Reply(document, [*preview, f"{found.table.num_rows:,} predictions in {place}"], notes=found.notes)
 
     def predict_payload(
-        self, source: str | None, out: Path | None, *, format: FormatName, bad_rows: "BadRows"
+        self, source: str | None, out: Path | None, *, format: str, bad_rows: "BadRows"
     ) -> Reply | None:
         """Answer rows in a serving format."""
         from burnish.commands.predict import MAX_PAYLOAD_BYTES, read_payload

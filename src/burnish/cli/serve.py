@@ -24,6 +24,9 @@ def serve(
     ] = None,
     is_logging: Annotated[bool, option("--access-log", "Log every request, without its rows.")] = False,
     is_logging_rows: Annotated[bool, option("--log-rows", "Log every request with the start of its body.")] = False,
+    formats: Annotated[
+        list[str] | None, option("--format MODULE:CLASS", "Also read this format of your own; repeatable.")
+    ] = None,
     trust_code: TrustCode = False,
 ) -> Lines:
     """Serve models over HTTP until Ctrl-C or SIGTERM; accepted requests are answered first."""
@@ -44,6 +47,7 @@ def serve(
         host=host,
         port=port,
         settings=settings,
+        formats=formats or (),
         trust_code=trust_code,
         log=_log,
         access=_log if is_logging or is_logging_rows else lambda line: None,

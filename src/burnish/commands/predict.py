@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from burnish.artifact.answering import Answered, BadRows
     from burnish.artifact.predictor import Prediction, Predictor
-    from burnish.data.codecs.columns import FormatName
 
 MAX_PAYLOAD_BYTES = 1 << 30
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
@@ -112,7 +111,7 @@ def predict_payload(
     target: str,
     payload: bytes,
     *,
-    format: "FormatName",
+    format: str,
     bad_rows: "BadRows" = "error",
     out: Path | None = None,
     task: str | None = None,

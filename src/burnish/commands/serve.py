@@ -23,6 +23,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int | None = None,
     settings: "Settings | None" = None,
+    formats: Sequence[str] = (),
     trust_code: bool = False,
     log: Callable[[str], None] = lambda line: None,
     access: Callable[[str], None] = lambda line: None,
@@ -30,7 +31,10 @@ def serve(
     """Serve `ARTIFACT` or several `NAME=ARTIFACT` until SIGTERM or SIGINT; port 0 takes one that is free."""
     # One of them stands for the others, which the same extra brings.
     require("prometheus_client", extra="serve", why="for `burnish serve`")
+    # Every size of batch leaves a kernel in this cache: a thousand of them, as is usual, are half a gigabyte.
+    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     artifacts = {name: find_artifact(target) for name, target in named_targets(targets).items()}
+    from burnish.serve.requests import RowFormats
     from burnish.serve.server import build_api, listen, run_server
     from burnish.serve.settings import Routes, Settings
 
@@ -38,7 +42,13 @@ def serve(
     chosen = DEFAULT_PORT if routes.port is None else routes.port
     listener = listen(host, chosen if port is None else port)
     api = build_api(
-        artifacts, settings=settings or Settings(), routes=routes, trust_code=trust_code, log=log, access=access
+        artifacts,
+        settings=settings or Settings(),
+        routes=routes,
+        formats=RowFormats.load(formats),
+        trust_code=trust_code,
+        log=log,
+        access=access,
     )
     log(f"serving {', '.join(api.models)} on http://{host}:{listener.getsockname()[1]} (Ctrl-C ends it)")
     run_server(api, listener, log=log)

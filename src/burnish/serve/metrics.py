@@ -50,7 +50,7 @@ class Metrics:
         self.queue_seconds = Gauge(
             "burnish_queue_expected_seconds", "How long a request would wait.", ["model"], registry=registry
         )
-        self.rows = Counter("burnish_rows_total", "Rows that were read.", ["model"], registry=registry)
+        self.rows = Counter("burnish_rows_total", "Rows that were answered.", ["model"], registry=registry)
         registry.register(_DriftCollector(self.drifts))
 
     def text(self) -> bytes:
@@ -83,10 +83,11 @@ class ModelMetrics:
         """Count the time of one stage."""
         self._stages[stage].observe(seconds)
 
-    def observe_batch(self, chunks: Sequence[Chunk], *, began: float, computed: float) -> None:
+    def observe_batch(self, chunks: Sequence[Chunk], *, num_rows: int, began: float, computed: float) -> None:
         """Count one batch: its size, its time, how long its requests waited."""
         rows = sum(len(chunk.indices) for chunk in chunks)
         padded = max(chunk.length for chunk in chunks) * rows
+        self._metrics.rows.labels(self._name).inc(num_rows)
         self._metrics.batch_rows.labels(self._name).observe(rows)
         self._metrics.batch_tokens.labels(self._name).observe(padded)
         self._metrics.padding.labels(self._name).inc(padded - sum(chunk.tokens for chunk in chunks))

@@ -168,7 +168,7 @@ class ServedModel:
         except Exception:
             self._isolate(chunks, began)
             return
-        self.metrics.observe_batch(chunks, began=began, computed=computed)
+        self.metrics.observe_batch(chunks, num_rows=sum(len(job.table) for job in jobs), began=began, computed=computed)
         self.metrics.observe_stage("decide", perf_counter() - computed)
         self._deliver(jobs, is_counted=True)
 

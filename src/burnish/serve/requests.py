@@ -8,9 +8,10 @@ from typing import Any
 from burnish.data.codecs.answers import dump_json
 from burnish.data.codecs.columns import ColumnSpec, find_format, read_columns
 from burnish.data.codecs.convert import Unfit, unwrap
-from burnish.data.codecs.formats import CODECS, RowCodec
+from burnish.data.codecs.formats import CODECS, OwnFormat, RowCodec, find_codec
 from burnish.data.readers.read_json import parse_json
 from burnish.errors import DataError
+from burnish.registry import default_registry
 from burnish.serve.jobs import JSON, HttpReply, Job, problem
 from burnish.serve.settings import Settings
 
@@ -42,6 +43,13 @@ class RowFormats:
     own: Mapping[str, RowCodec] = field(default_factory=dict)
     """Codecs of users by content type."""
     _known: dict[bytes, tuple[RowCodec, bytes]] = field(default_factory=dict)
+
+    @classmethod
+    def load(cls, formats: Sequence[str]) -> "RowFormats":
+        """Load formats of users by name or address; installed ones are read without being named."""
+        installed = [each.name for each in default_registry().names("formats")]
+        codecs = [codec for name in {*installed, *formats} if isinstance(codec := find_codec(name), OwnFormat)]
+        return cls({codec.format.content_type.lower(): codec for codec in codecs})
 
     def find(self, headers: Sequence[tuple[bytes, bytes]]) -> tuple[RowCodec, bytes]:
         """Give the codec for a request and the content type of its answer; JSON if it names none."""

@@ -30,6 +30,7 @@ def build_api(
     *,
     settings: Settings,
     routes: Routes,
+    formats: RowFormats,
     trust_code: bool,
     log: Callable[[str], None],
     access: Callable[[str], None],
@@ -51,7 +52,7 @@ def build_api(
             models.append(model)
     for model in models:
         model.start()
-    return Api(models, settings=settings, routes=routes, metrics=metrics, formats=RowFormats(), log=access)
+    return Api(models, settings=settings, routes=routes, metrics=metrics, formats=formats, log=access)
 
 
 def listen(host: str, port: int) -> socket.socket:

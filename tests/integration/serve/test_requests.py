@@ -143,7 +143,7 @@ def test_health_and_metrics(client: httpx.Client) -> None:
         'burnish_requests_total{path="/v1/models/rides:predict",status="200"}',
         'burnish_stage_seconds_bucket{le="0.001",model="rides",stage="compute"}',
         'burnish_batch_rows_count{model="rides"}',
-        'burnish_queue_bytes{model="rides"} 0.0',
+        'burnish_queue_bytes{model="rides"}',
         'burnish_drift_missing_share{column="miles",model="rides",source="serving"}',
         'burnish_drift_unseen_share{column="company",model="rides",source="serving"}',
         'burnish_drift_class_share{label="1",model="rides",source="serving"}',

@@ -14,12 +14,12 @@ from burnish.data.codecs.decoded import DecodedRows
 
 def as_json(rows: DecodedRows, answers: pa.Table) -> bytes:
     """Write {"predictions": [...]}, as model servers do."""
-    return (dump_json({"predictions": _in_order(rows, answers)}) + "\n").encode()
+    return (dump_json({"predictions": order_answers(rows, answers)}) + "\n").encode()
 
 
 def as_json_lines(rows: DecodedRows, answers: pa.Table) -> bytes:
     """Write one object a line."""
-    return "".join(dump_json(each) + "\n" for each in _in_order(rows, answers)).encode()
+    return "".join(dump_json(each) + "\n" for each in order_answers(rows, answers)).encode()
 
 
 def as_csv(rows: DecodedRows, answers: pa.Table, *, has_header: bool) -> bytes:
@@ -35,7 +35,8 @@ def as_csv(rows: DecodedRows, answers: pa.Table, *, has_header: bool) -> bytes:
     return bytes(sink.getvalue().to_pybytes())
 
 
-def _in_order(rows: DecodedRows, answers: pa.Table) -> list[dict[str, Any]]:
+def order_answers(rows: DecodedRows, answers: pa.Table) -> list[dict[str, Any]]:
+    """Put the answers and the errors in the order of the rows."""
     found: dict[int, dict[str, Any]] = {number: {"error": why} for number, why in _whys(rows).items()}
     found.update(zip(rows.numbers.tolist(), answers.to_pylist(), strict=True))
     return [found[number] for number in range(1, rows.num_rows + 1)]

@@ -3,10 +3,12 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Protocol, cast
 
 import pyarrow as pa
 
+from burnish.data.codecs.answers import order_answers
 from burnish.data.codecs.columns import ColumnSpec, FormatName
 from burnish.data.codecs.convert import Unfit, from_base64
 from burnish.data.codecs.csv_rows import Csv
@@ -15,6 +17,9 @@ from burnish.data.codecs.example import Examples, WireError, parse_example
 from burnish.data.codecs.json_rows import Json, JsonLines, Squad
 from burnish.data.codecs.tfrecord import is_tfrecord
 from burnish.errors import DataError
+from burnish.nearest import nearest
+from burnish.registry import default_registry
+from burnish.spec.row_format import RowFormat
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 _LOOKED_AT = 1 << 16
@@ -44,13 +49,49 @@ CODECS: Mapping[FormatName, RowCodec] = {
 }
 
 
+@dataclass(frozen=True)
+class OwnFormat:
+    """A format of the user as a codec: its rows are checked and converted as those of JSON are."""
+
+    format: RowFormat
+
+    def decode(self, payload: bytes, columns: Sequence[ColumnSpec], *, limits: Limits = DEFAULT_LIMITS) -> DecodedRows:
+        """Let the format read rows; whatever it raises is about the payload."""
+        try:
+            rows = [dict(row) for row in self.format.decode(payload)]
+        except Exception as error:  # code of a user may fail in any way
+            name = type(self.format).__name__
+            raise DataError(f"the payload cannot be read by {name}: {type(error).__name__}: {error}") from error
+        limits.check_rows(len(rows))
+        return Json().gather(rows, columns)
+
+    def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
+        """Let the format write the answers."""
+        return self.format.encode(order_answers(rows, answers))
+
+
+def find_codec(format: str) -> RowCodec:
+    """Find a format by its name, or one of the user's by the name a package gives it or by its address."""
+    if format in CODECS:
+        return CODECS[cast(FormatName, format)]
+    registry = default_registry()
+    if not registry.knows("formats", format):
+        names = [*CODECS, *(each.name for each in registry.names("formats"))]
+        close = nearest(format, names)
+        hint = f"Did you mean `{close}`?" if close else f"There are {', '.join(names)}."
+        raise DataError(
+            f"no format is called `{format}`. {hint} A format of your own is given by its address, module:Class"
+        )
+    return OwnFormat(cast(RowFormat, registry.load("formats", format)()))
+
+
 def decode(
-    payload: bytes, columns: Sequence[ColumnSpec], *, format: FormatName, limits: Limits = DEFAULT_LIMITS
+    payload: bytes, columns: Sequence[ColumnSpec], *, format: str, limits: Limits = DEFAULT_LIMITS
 ) -> DecodedRows:
     """Read the rows of a payload; what is wrong with single rows is in the result."""
     limits.check(payload)
     try:
-        rows = CODECS[format].decode(payload, columns, limits=limits)
+        rows = find_codec(format).decode(payload, columns, limits=limits)
     except DataError as error:
         hint = _hint(payload, format)
         raise (DataError(f"{error}{hint}") if hint else error) from error
@@ -59,14 +100,14 @@ def decode(
     return rows
 
 
-def encode(rows: DecodedRows, answers: pa.Table, *, format: FormatName) -> bytes:
+def encode(rows: DecodedRows, answers: pa.Table, *, format: str) -> bytes:
     """Write the answers to rows, in the form that goes with the format of the rows."""
-    return CODECS[format].encode(rows, answers)
+    return find_codec(format).encode(rows, answers)
 
 
-def beside(rows: DecodedRows, answers: pa.Table, *, format: FormatName) -> Mapping[str, bytes]:
+def beside(rows: DecodedRows, answers: pa.Table, *, format: str) -> Mapping[str, bytes]:
     """Write what a format puts into files of its own beside the answers, by name; most have nothing such."""
-    codec = CODECS[format]
+    codec = find_codec(format)
     return codec.beside(rows, answers) if isinstance(codec, Squad) else {}
 
 
@@ -86,8 +127,8 @@ def looks_like(payload: bytes) -> FormatName | None:
     return "csv" if b"," in start else None
 
 
-def _hint(payload: bytes, format: FormatName) -> str:
-    guess = looks_like(payload)
+def _hint(payload: bytes, format: str) -> str:
+    guess = looks_like(payload) if format in CODECS else None
     if guess is None or guess == format or {guess, format} in _ALIKE:
         return ""
     return f"\n  it was read as `{format}`, and it looks like `{guess}`"
