@@ -38,6 +38,9 @@ DISTRIBUTIONS = {
 OPTIONAL = {
     "datasets": "datasets",
     "lightgbm": "lightgbm",
+    "onnx": "onnx",
+    "onnxruntime": "onnxruntime",
+    "onnxscript": "onnxscript",
     "peft": "peft",
     "prometheus_client": "prometheus-client",
     "sklearn": "scikit-learn",

@@ -1,9 +1,15 @@
 """Finds the artifact that a user means: its own folder, or the run that made it."""
 
 from pathlib import Path
+from typing import Literal
 
 from burnish.errors import CheckpointError
 from burnish.storage.manifest import NAME
+
+Engine = Literal["torch", "onnx", "onnx-int8"]
+"""What computes the answers: torch, or a graph that was exported."""
+EngineChoice = Literal["torch", "onnx", "onnx-int8", "auto"]
+"""`auto` is the fastest on this machine whose score was proved to be as good."""
 
 
 def find_artifact(target: str) -> Path:

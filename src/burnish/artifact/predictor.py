@@ -4,6 +4,7 @@ import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,17 @@ import pyarrow as pa
 
 from burnish.artifact.bundle import EXPERIMENT, FORMAT, GOLDEN, MODEL, PROFILE, SIGNATURE
 from burnish.artifact.foreign import encoding_code, missing_code
+from burnish.artifact.locate import EngineChoice
+from burnish.artifact.onnx_graph import OnnxInference
 from burnish.artifact.signature import Signature, describe, read_signature
+from burnish.artifact.variants import TOLERANCES, TORCH, choose, folder_of, read_variant
 from burnish.config import load as load_experiment
 from burnish.data.batching.batches import evaluation_plan, evaluation_size
 from burnish.data.batching.mixture import Grouped
 from burnish.data.cache.spill import encode_aside
 from burnish.data.readers.read_json import build_column
+from burnish.data.tokens.tokens import DESCRIPTION, TextAssets
+from burnish.dist.world import available_cores
 from burnish.durable import read_json
 from burnish.engine.evaluate import Infer, infer_all
 from burnish.errors import BurnishError, CheckpointError, ConfigError, DataError, ServeError
@@ -27,6 +33,7 @@ from burnish.spec.protocols import Encoder, Task, build_encoder
 from burnish.spec.values import Array, MemoryMapped, Outcome, Profile, RandomKey
 from burnish.storage import manifest
 
+_TIMED_ROUNDS = 5
 _TOLERANCE = 1e-3
 """How far probabilities may move between machines; another tokenizer or length moves them much more."""
 _ROUNDED_TOLERANCE = 5e-3
@@ -73,12 +80,15 @@ class Predictor:
         return self.profile.inputs or self.task.input_columns
 
     @classmethod
-    def load(cls, path: Path, *, task: str | None = None, trust_code: bool = False) -> "Predictor":
+    def load(
+        cls, path: Path, *, task: str | None = None, trust_code: bool = False, engine: EngineChoice = TORCH
+    ) -> "Predictor":
         """Load an artifact; refuse it when a file was changed or its answers are not those it was saved with.
 
         One that learned several tasks must be told of which it is asked. Code that it names must be trusted.
+        An `engine` other than torch must have been exported; `auto` takes the fastest that is as good here.
         """
-        return _chosen(load_all(path, trust_code=trust_code), task, path)
+        return _chosen(load_all(path, trust_code=trust_code, engine=engine), task, path)
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[Prediction]:
         """Predict rows given as mappings from column to value."""
@@ -109,15 +119,23 @@ class Predictor:
         return self.encoder.put_into_words(self.task.decode(outputs, self.profile, table))
 
 
-def load_all(path: Path, *, trust_code: bool = False) -> dict[str, Predictor]:
+def load_all(path: Path, *, trust_code: bool = False, engine: EngineChoice = TORCH) -> dict[str, Predictor]:
     """Load an artifact with a predictor for each of its tasks by name, all of which prove themselves."""
-    _verify(path)
-    experiment = _experiment(path, trust_code=trust_code)
+    verify(path)
+    experiment = read_experiment(path, trust_code=trust_code)
+    if engine == "auto":
+        return load_all(
+            path,
+            trust_code=trust_code,
+            engine=choose(path, measure=lambda each: _golden_rows_per_second(path, each, trust_code=trust_code)),  # type: ignore[arg-type]  # one of the engines
+        )
     try:
-        predictors = _assemble(path, experiment)
+        predictors = _assemble(path, experiment, engine)
         golden = read_json(path / GOLDEN)
+        if engine != TORCH:
+            golden = _with_outputs(golden, read_json(folder_of(path, engine) / GOLDEN))
         return {
-            name: _proven(predictor, golden["tasks"][name] if name else golden, path, name=name)
+            name: _proven(predictor, golden["tasks"][name] if name else golden, path, name=name, engine=engine)
             for name, predictor in predictors.items()
         }
     except BurnishError:
@@ -129,9 +147,30 @@ def load_all(path: Path, *, trust_code: bool = False) -> dict[str, Predictor]:
         ) from error
 
 
-def _proven(predictor: Predictor, golden: Mapping[str, Any], path: Path, *, name: str) -> Predictor:
+def _with_outputs(golden: Mapping[str, Any], outputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put the answers of a variant next to the golden rows of its artifact."""
+    if "tasks" not in golden:
+        return {**golden, "outputs": outputs[ALONE]}
+    return {"tasks": {name: {**each, "outputs": outputs[name]} for name, each in golden["tasks"].items()}}
+
+
+def _golden_rows_per_second(path: Path, engine: EngineChoice, *, trust_code: bool) -> float:
+    predictors, golden = load_all(path, trust_code=trust_code, engine=engine), read_json(path / GOLDEN)
+    (name, predictor), *_ = predictors.items()
+    rows = (golden["tasks"][name] if name else golden)["rows"]
+    table, seconds = table_of(rows, predictor.task, profile=predictor.profile), []
+    for _ in range(_TIMED_ROUNDS):
+        began = perf_counter()
+        predictor.outcome(table)
+        seconds.append(perf_counter() - began)
+    return len(rows) / min(seconds)
+
+
+def _proven(predictor: Predictor, golden: Mapping[str, Any], path: Path, *, name: str, engine: str) -> Predictor:
     """Replay the golden rows, and read the signature; one that no file holds is computed."""
-    outcome = _replay(predictor, golden, path)
+    is_rounded = (manifest.read(path) or {}).get("precision") in ("bf16", "fp16")
+    tolerance = _ROUNDED_TOLERANCE if is_rounded else _TOLERANCE
+    outcome = _replay(predictor, golden, path, tolerance=TOLERANCES.get(engine, tolerance))
     described = read_signature(path / SIGNATURE, name)
     if described is None:
         described = describe(predictor.experiment, predictor.profile, golden=golden, outcome=outcome)
@@ -203,7 +242,8 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, str | int | float | bool | list | dict) else str(value)
 
 
-def _verify(path: Path) -> None:
+def verify(path: Path) -> None:
+    """Refuse an artifact with a file that was changed, or of a format that this version does not read."""
     wrong = manifest.fault(path, needs=[EXPERIMENT, PROFILE, GOLDEN])
     if wrong is not None:
         raise CheckpointError(f"{path} cannot be trusted: {wrong}")
@@ -212,14 +252,12 @@ def _verify(path: Path) -> None:
         raise CheckpointError(f"{path} has artifact format {version!s:.40}; this version of Burnish reads {FORMAT}")
 
 
-def _assemble(path: Path, experiment: Experiment) -> dict[str, Predictor]:
-    from burnish.artifact.loading_torch import load_infer
-
+def _assemble(path: Path, experiment: Experiment, engine: str) -> dict[str, Predictor]:
     whole = profile_from_json(read_json(path / PROFILE))
-    # An artifact that does not tell its precision is of a version that left `auto` to the device, as its answers show.
-    is_told = "precision" in (manifest.read(path) or {})
-    runtime = experiment.settled_runtime if is_told else experiment.runtime
-    infer, assets = load_infer(path / MODEL, experiment, whole, runtime=runtime)
+    infer = _load_torch(path, experiment, whole) if engine == TORCH else _load_variant(path, experiment, whole, engine)
+    # A model without a tokenizer leaves no file of one, and makes its assets itself.
+    has_tokenizer = (path / MODEL / DESCRIPTION).is_file()
+    assets = TextAssets.load(path / MODEL) if has_tokenizer else experiment.model.assets()
     predictors: dict[str, Predictor] = {}
     for group, (name, part) in enumerate(divide_tasks(experiment).items()):
         profile = take_profile(whole, name)
@@ -228,7 +266,24 @@ def _assemble(path: Path, experiment: Experiment) -> dict[str, Predictor]:
     return predictors
 
 
-def _experiment(path: Path, *, trust_code: bool) -> Experiment:
+def _load_torch(path: Path, experiment: Experiment, profile: Profile) -> Infer:
+    from burnish.artifact.loading_torch import load_infer
+
+    # An artifact that does not tell its precision is of a version that left `auto` to the device, as its answers show.
+    is_told = "precision" in (manifest.read(path) or {})
+    runtime = experiment.settled_runtime if is_told else experiment.runtime
+    return load_infer(path / MODEL, experiment, profile, runtime=runtime)
+
+
+def _load_variant(path: Path, experiment: Experiment, profile: Profile, engine: str) -> Infer:
+    graphs = read_variant(path, engine).graphs
+    specs = [graphs[name] for name in divide_tasks(experiment)]
+    threads = experiment.runtime.threads or available_cores()
+    return OnnxInference.load(folder_of(path, engine), specs, experiment.task.head(profile), threads=threads).infer
+
+
+def read_experiment(path: Path, *, trust_code: bool) -> Experiment:
+    """Read the experiment of an artifact; refuse code that is not trusted, or not there."""
     try:
         return load_experiment(str(path / EXPERIMENT), trust_code=trust_code).experiment
     except ConfigError as error:
@@ -238,7 +293,7 @@ def _experiment(path: Path, *, trust_code: bool) -> Experiment:
         raise missing_code(path, needed, why=error.problems[0].message) from error
 
 
-def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> Outcome:
+def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path, *, tolerance: float) -> Outcome:
     if not golden["rows"]:
         raise ServeError(f"{path} has no golden rows, so nothing shows that it predicts as it did when it was saved")
     expected: Array = np.array(golden["outputs"], dtype=np.float64)
@@ -248,17 +303,20 @@ def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path) -> Outc
         raise ServeError(
             f"{path} does not pass its own test, because its golden rows cannot be read: {error}"
         ) from error
-    given, distance = outcome.outputs, np.inf
-    if given.shape == expected.shape:
-        distance = float(np.max(np.abs(given - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0))
-    is_rounded = (manifest.read(path) or {}).get("precision") in ("bf16", "fp16")
-    allowed = _ROUNDED_TOLERANCE if is_rounded else _TOLERANCE
-    if not distance <= allowed:
+    distance = relative_error(outcome.outputs, expected)
+    if not distance <= tolerance:
         raise ServeError(
             f"{path} does not predict as it did when it was saved: its golden rows differ by {distance:.2g}, "
-            f"and at most {allowed:g} is allowed. {_what_changed(predictor)}"
+            f"and at most {tolerance:g} is allowed. {_what_changed(predictor)}"
         )
     return outcome
+
+
+def relative_error(given: Array, expected: Array) -> float:
+    """Give the largest difference, relative to what is expected where that is above 1."""
+    if given.shape != expected.shape:
+        return np.inf
+    return float(np.max(np.abs(given - expected) / np.maximum(1.0, np.abs(expected)), initial=0.0))
 
 
 def _what_changed(predictor: Predictor) -> str:

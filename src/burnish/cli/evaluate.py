@@ -2,13 +2,24 @@
 
 import re
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from burnish.cli.console import JsonConsole, counting
 from burnish.cli.figures import figure
-from burnish.cli.options import Json, OfSeveral, Run, Target, TrustCode, argument, choose_source, find_target, option
+from burnish.cli.options import (
+    Json,
+    OfSeveral,
+    Run,
+    Target,
+    TrustCode,
+    UsedEngine,
+    argument,
+    choose_source,
+    find_target,
+    option,
+)
 from burnish.cli.outcome import scores_table
 from burnish.cli.progress import announce
 from burnish.cli.tables import TextTable, shorten
@@ -37,14 +48,15 @@ def evaluate(
         str | None,
         option("--checkpoint STEP", "Score one checkpoint, finished run or not: a step, last or best."),
     ] = None,
+    engine: UsedEngine = "torch",
     trust_code: TrustCode = False,
     is_json: Json = False,
 ) -> Reply | None:
     """Score a run or an artifact, with 95% confidence intervals."""
     data = choose_source(file, data)
     if checkpoint is not None:
-        if is_watching or task is not None or data is not None:
-            raise typer.BadParameter("--checkpoint scores a split of a run; leave out --watch, --task and --in")
+        if is_watching or task is not None or data is not None or engine != "torch":
+            raise typer.BadParameter("--checkpoint scores a split of a run; leave out --watch, --task, --engine, --in")
         return _score_checkpoint(target, checkpoint, split=split, trust_code=trust_code, is_json=is_json)
     if is_watching:
         if task is not None:
@@ -55,10 +67,9 @@ def evaluate(
         return None
     from burnish.commands.evaluate import evaluate as command
 
+    options: dict[str, Any] = {"task": task, "trust_code": trust_code, "engine": engine}
     with counting("scoring", is_silent=is_json) as progress:
-        found = command(
-            find_target(target), split=split, data=data, task=task, trust_code=trust_code, progress=progress
-        )
+        found = command(find_target(target), split=split, data=data, **options, progress=progress)
     document = {"target": target, "split": found.split, "in": data, "scores": found.scores}
     return Reply(document, [_tabulate(found, asked=split or data)], notes=found.notes)
 

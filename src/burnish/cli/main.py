@@ -11,7 +11,7 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from burnish import __version__
-from burnish.cli import cache, config, data, evaluate, plan, predict, runs, serve, train, ui
+from burnish.cli import cache, config, data, evaluate, export, plan, predict, runs, serve, train, ui
 from burnish.cli.flags import explain_flags
 from burnish.cli.verb import add
 from burnish.errors import BurnishError, ConfigError, Problem
@@ -34,7 +34,7 @@ app = typer.Typer(
 add(
     app,
     *(config.list_, data.new, plan.plan, train.train, evaluate.evaluate, predict.predict, evaluate.search),
-    *(evaluate.check, serve.serve, ui.ui, train.resume, train.rerun, train.drill, plan.bench),
+    *(evaluate.check, export.export, serve.serve, ui.ui, train.resume, train.rerun, train.drill, plan.bench),
     *(data.prepare, config.app, runs.app, cache.app, data.tokenizer),
 )
 

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from burnish.artifact.locate import EngineChoice
+
 
 def option(names: str, help: str, **settings: Any) -> Any:
     """Declare an option by its names and what its value is called, like `--out -o DIR`."""
@@ -32,6 +34,10 @@ Quiet = Annotated[bool, option("--quiet -q", "Show no progress, only the outcome
 Run = Annotated[str, argument("RUN", "A run directory, or its name under runs/.")]
 Target = Annotated[str, argument("TARGET", "A run directory, its name under runs/, or an artifact.")]
 OfSeveral = Annotated[str | None, option("--task NAME", "Which task to use, for a multi-task model.")]
+UsedEngine = Annotated[
+    EngineChoice,
+    option("--engine NAME", "What answers: torch, an exported onnx or onnx-int8, or auto, the fastest as good."),
+]
 TrustCode = Annotated[
     bool, option("--trust-code", "Run the code named by the run or artifact; only if you know that code.")
 ]

@@ -11,7 +11,17 @@ import typer
 
 from burnish.cli.console import counting, waiting
 from burnish.cli.figures import figure
-from burnish.cli.options import Json, OfSeveral, Target, TrustCode, argument, choose_source, find_target, option
+from burnish.cli.options import (
+    Json,
+    OfSeveral,
+    Target,
+    TrustCode,
+    UsedEngine,
+    argument,
+    choose_source,
+    find_target,
+    option,
+)
 from burnish.cli.tables import TextTable, shorten
 from burnish.cli.verb import Reply, verb
 from burnish.data.codecs.columns import FORMAT_NAMES
@@ -53,6 +63,7 @@ def predict(
         Literal["error", "skip"], option("--bad-rows", "With --format: what to do about bad rows.")
     ] = "error",
     task: OfSeveral = None,
+    engine: UsedEngine = "torch",
     trust_code: TrustCode = False,
     is_json: Json = False,
 ) -> Reply | None:
@@ -62,7 +73,7 @@ def predict(
         raise typer.BadParameter(f"'{shorten(file)}' looks like a text, and a file goes there; give texts with --text")
     if (texts or rows) and (format or source):
         raise typer.BadParameter("predict takes rows from one place: a file, --text or --row")
-    model = _Model(find_target(target), {"task": task, "trust_code": trust_code}, is_json=is_json)
+    model = _Model(find_target(target), {"task": task, "trust_code": trust_code, "engine": engine}, is_json=is_json)
     if format == "glue":
         return model.predict_glue(source, out)
     if format is not None:

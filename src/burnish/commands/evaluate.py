@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from burnish.artifact.locate import find_artifact
+from burnish.artifact.locate import EngineChoice, find_artifact
 from burnish.data.sources.address import find
 from burnish.errors import CheckpointError
 from burnish.run.record.directory import RunDirectory
@@ -39,6 +39,7 @@ def evaluate(
     data: str | None = None,
     task: str | None = None,
     trust_code: bool = False,
+    engine: EngineChoice = "torch",
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> Evaluation:
     """Score an artifact on a file or a split of its own data: by default test, or validation where there is no test.
@@ -56,9 +57,9 @@ def evaluate(
 
     folder = find_artifact(target)
     if task is not None or data is not None:
-        predictors = {ALONE: Predictor.load(folder, task=task, trust_code=trust_code)}
+        predictors = {ALONE: Predictor.load(folder, task=task, trust_code=trust_code, engine=engine)}
     else:
-        predictors = load_all(folder, trust_code=trust_code)
+        predictors = load_all(folder, trust_code=trust_code, engine=engine)
     recorded = (manifest.read(folder) or {}).get("data")
     trained_on = recorded if isinstance(recorded, dict) else {}  # artifacts of earlier versions do not say
     found = rows_to_score(predictors, split=split, data=data, trained_on=trained_on)

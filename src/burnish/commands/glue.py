@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnish.artifact.locate import find_artifact
+from burnish.artifact.locate import EngineChoice, find_artifact
 from burnish.durable import write_durably, writing_to
 from burnish.errors import DataError
 
@@ -37,6 +37,7 @@ def predict_glue(
     out: Path,
     task: str | None = None,
     trust_code: bool = False,
+    engine: EngineChoice = "torch",
     progress: _Progress = lambda done, total: None,
 ) -> list[Submission]:
     """Predict the test files in a folder (or one of them) and write one file to hand in for each."""
@@ -46,7 +47,7 @@ def predict_glue(
     glue = _find_set(target, task, trust_code=trust_code)
     tests = read_tests(glue.set, source)
     paths = _name_files(out, tests)
-    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
+    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code, engine=engine)
     written: list[Submission] = []
     for name, test in tests.items():
         lines = "".join(_predict(predictor, test, progress=progress))

@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Literal
 
-from burnish.artifact.locate import find_artifact
+from burnish.artifact.locate import EngineChoice, find_artifact
 from burnish.data.sources.address import find
 from burnish.durable import replace_durably, write_durably, writing_to
 from burnish.errors import DataError
@@ -23,7 +23,12 @@ FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
 
 
 def predict(
-    target: str, rows: Sequence[Mapping[str, Any]], *, task: str | None = None, trust_code: bool = False
+    target: str,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    task: str | None = None,
+    trust_code: bool = False,
+    engine: EngineChoice = "torch",
 ) -> "list[Prediction]":
     """Predict rows given as mappings from column to value; `text` and `pair` may stand for the model's own columns.
 
@@ -36,7 +41,7 @@ def predict(
             f"predict takes a list of rows, each a mapping from column to value, got a {type(rows).__name__}; "
             'of a DataFrame, give df.to_dict("records")'
         )
-    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
+    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code, engine=engine)
     return predictor.predict(own_rows(predictor, rows, target=target))
 
 
@@ -66,6 +71,7 @@ def predict_file(
     out: Path | None = None,
     task: str | None = None,
     trust_code: bool = False,
+    engine: EngineChoice = "torch",
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> PredictedFile:
     """Predict every row of a file; with `out`, also write it there with the predictions next to its own columns."""
@@ -76,7 +82,7 @@ def predict_file(
     from burnish.artifact.tables import refuse_breaks, write_table
     from burnish.data.readers.read import read_file
 
-    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
+    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code, engine=engine)
     rows = read_file(
         source, columns=predictor.input_columns, like=predictor.experiment.data, absent=absent_columns(predictor)
     )
@@ -116,6 +122,7 @@ def predict_payload(
     out: Path | None = None,
     task: str | None = None,
     trust_code: bool = False,
+    engine: EngineChoice = "torch",
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> "Answered":
     """Answer rows in a serving format as a server would; with `out`, also write the answer there."""
@@ -125,7 +132,7 @@ def predict_payload(
 
     if out is not None:
         _refuse_place(out)
-    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code)
+    predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code, engine=engine)
     limits = Limits(payload_bytes=MAX_PAYLOAD_BYTES, rows=MAX_PAYLOAD_BYTES)
     answered = answer(predictor, payload, format=format, bad_rows=bad_rows, limits=limits, progress=progress)
     if out is not None:

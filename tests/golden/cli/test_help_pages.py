@@ -25,6 +25,7 @@ PAGES = [
     "evaluate",
     "predict",
     "search",
+    "export",
     "runs",
     "runs ls",
     "runs show",

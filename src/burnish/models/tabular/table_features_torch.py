@@ -104,7 +104,10 @@ class PiecewiseLinear(nn.Module):
 
     def _bins(self, numbers: Tensor) -> Tensor:
         """Tell the bin of each number among all bins of all columns; below the first one, that is the first."""
-        begun = torch.searchsorted(self.starts, numbers.t().contiguous(), right=True).t()
+        if torch.compiler.is_exporting():  # ONNX knows no search in sorted numbers
+            begun = (numbers[:, :, None] >= self.starts).sum(dim=2)
+        else:
+            begun = torch.searchsorted(self.starts, numbers.t().contiguous(), right=True).t()
         return (begun - 1).clamp(min=0) + self.firsts
 
 

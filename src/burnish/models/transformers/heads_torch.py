@@ -162,7 +162,10 @@ class _Gather:
     def __call__(self, _module: nn.Module, _inputs: object, outputs: Any) -> Any:
         scored = self._scored.get(get_ident())
         if scored is not None:
-            outputs.last_hidden_state = outputs.last_hidden_state[scored][None]
+            hidden = outputs.last_hidden_state
+            # In an exported graph, where no mask can say how many places there will be, they come as positions.
+            places = hidden[scored] if scored.dtype == torch.bool else hidden.flatten(0, 1)[scored]
+            outputs.last_hidden_state = places[None]
         return outputs
 
 

@@ -37,9 +37,12 @@ class EmbeddingNetwork(TransformerNetwork):
         mask = batch["attention_mask"][:, side]
         # Both texts are padded to one length, and the shorter ones of all rows may be much shorter.
         used = mask.any(dim=0)
-        taken = {name: batch[name][:, side][:, used] for name in self.inputs if name in batch}
-        hidden: Tensor = self.model(**taken, return_dict=True).last_hidden_state
-        vectors = pooled(hidden, mask[:, used], how=self.head.options["pooling"])
+        return self.embed({name: batch[name][:, side][:, used] for name in self.inputs if name in batch})
+
+    def embed(self, texts: Mapping[str, Tensor]) -> Tensor:
+        """Give the vector of each text [n, width]; inputs are [n, length]."""
+        hidden: Tensor = self.model(**texts, return_dict=True).last_hidden_state
+        vectors = pooled(hidden, texts["attention_mask"], how=self.head.options["pooling"])
         return nn.functional.normalize(vectors, dim=1) if self.head.options["normalise"] else vectors
 
 
