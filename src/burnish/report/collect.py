@@ -1,6 +1,5 @@
 """Reads a run directory into a report; a file that is missing or torn only leaves its part out."""
 
-import json
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -17,9 +16,10 @@ from burnish.report.figures import duration, readable, share
 from burnish.report.predictions import Predictions, read_predictions
 from burnish.report.table import read_columns, read_slices
 from burnish.run.predicting.predictions import read_outcome
-from burnish.run.record.directory import RunDirectory
+from burnish.run.record.directory import RunDirectory, read_json
+from burnish.run.record.result import ScoreSheet, read_sheet, scores_from_json
 from burnish.spec.parts import ALONE, read_profiles
-from burnish.spec.values import Outcome, Score, Times
+from burnish.spec.values import Outcome, Score
 
 _SPLITS = ("train", "validation", "test")
 _ENDINGS = {
@@ -34,39 +34,34 @@ _ENDINGS = {
 _ENVIRONMENT = ("provenance", "environment", "machine", "versions")
 
 
-def collect(run_directory: Path) -> ReportData:
+def collect(run: RunDirectory) -> ReportData:
     """Gather all that the files of a run tell."""
-    scores, ending = _mapping(run_directory / "scores.json"), _mapping(run_directory / "exit.json")
-    settings = _read_settings(run_directory / "plan.yaml")
-    story = read_story(run_directory / "events.jsonl")
-    splits = _by_split(_section(scores, "scores", "splits"))
-    headline = _headline(scores, splits)
-    profile = _mapping(run_directory / "profile.json")
-    insights = _mapping(run_directory / "insights.json")
-    audit = _mapping(run_directory / "audit.json")
-    own = _of_task(run_directory, ALONE, profile, headline=headline)
+    sheet, story, settings = read_sheet(run), read_story(run), _read_settings(run.plan)
+    ending, profile, insights, audit = (_mapping(path) for path in (run.exit, run.profile, run.insights, run.audit))
+    headline = _headline(sheet) if sheet else None
+    own = _of_task(run, ALONE, profile, headline=headline)
     return replace(
         own,
-        title=_setting(settings, "name") or run_directory.absolute().name,
+        title=_setting(settings, "name") or run.name,
         experiment=_setting(settings, "task.type").replace("_", " "),
         description=_setting(settings, "description"),
         ending=_ENDINGS.get(str(ending.get("reason", "")), ""),
         headline=headline,
         facts=tuple(_facts(story, ending)),
-        splits=splits,
-        baselines=_by_split(_section(scores, "baselines")),
-        times=_times(_section(scores, "times")),
+        splits=sheet.scores if sheet else {},
+        baselines=sheet.baselines if sheet else {},
+        times=sheet.times if sheet else {},
         training=story.training,
         evaluations=story.evaluations,
         columns=read_columns(profile, insights),
         slices=read_slices(insights),
         findings=tuple(_findings(audit)),
-        splits_without_repeated=_by_split(_section(audit, "scores_without_repeated")),
+        splits_without_repeated=_scores_without_repeated(audit),
         settings=settings,
         environment=tuple(_environment(story)),
         happenings=story.happenings,
         tasks=tuple(
-            replace(_of_task(run_directory, name, each, headline=headline), title=name)
+            replace(_of_task(run, name, each, headline=headline), title=name)
             for name, each in read_profiles(profile).items()
             if name
         ),
@@ -79,11 +74,18 @@ def _findings(audit: Mapping[str, Any]) -> Iterator[str]:
         yield from map(str, found if isinstance(found, list) else ())
 
 
-def _of_task(directory: Path, task: str, profile: Mapping[str, Any], *, headline: Headline | None) -> ReportData:
+def _scores_without_repeated(audit: Mapping[str, Any]) -> dict[str, Mapping[str, Score]]:
+    try:
+        return {split: scores_from_json(each) for split, each in _section(audit, "scores_without_repeated").items()}
+    except (TypeError, KeyError, ValueError, AttributeError):
+        return {}  # torn: the rest of the page is shown
+
+
+def _of_task(run: RunDirectory, task: str, profile: Mapping[str, Any], *, headline: Headline | None) -> ReportData:
     """Gather what the predictions of one task tell."""
-    parts = _predictions(directory / "predictions" / task, profile)
+    parts = _predictions(run.predictions / task, profile)
     shown = _shown(parts, headline)
-    outcome = _outcome(directory, task, split=shown.split) if shown else None
+    outcome = _outcome(run, task, split=shown.split) if shown else None
     return ReportData(
         title="",
         headline=headline,
@@ -97,21 +99,20 @@ def _of_task(directory: Path, task: str, profile: Mapping[str, Any], *, headline
     )
 
 
-def _outcome(directory: Path, task: str, *, split: str) -> Outcome | None:
+def _outcome(run: RunDirectory, task: str, *, split: str) -> Outcome | None:
     try:
-        return read_outcome(RunDirectory(directory), split, task=task)
+        return read_outcome(run, split, task=task)
     except BurnishError:
         return None  # of a kind that is not read back, or torn: the rest of the page stands
 
 
-def _headline(document: Mapping[str, Any], splits: Mapping[str, Mapping[str, Score]]) -> Headline | None:
-    select = _section(document, "select")
-    split = next((name for name in ("test", "validation", *splits) if splits.get(name)), None)
+def _headline(sheet: ScoreSheet) -> Headline | None:
+    split = next((name for name in ("test", "validation", *sheet.scores) if sheet.scores.get(name)), None)
     if split is None:
         return None
-    wanted = str(document.get("headline") or select.get("score"))
-    score = wanted if wanted in splits[split] else next(iter(splits[split]))
-    return Headline(score, split, splits[split][score], document.get("is_lower_better") is True)
+    scores = sheet.scores[split]
+    score = sheet.headline if sheet.headline in scores else next(iter(scores))
+    return Headline(score, split, scores[score], sheet.is_lower_better)
 
 
 def _facts(story: Story, ending: Mapping[str, Any]) -> list[Fact]:
@@ -178,37 +179,6 @@ def _shown(parts: Mapping[str, Predictions], headline: Headline | None) -> Predi
     return next((parts[split] for split in (*order, "test", "validation") if split in parts), None)
 
 
-def _by_split(document: Mapping[str, Any]) -> dict[str, dict[str, Score]]:
-    return {str(split): _scores(scores) for split, scores in document.items() if isinstance(scores, Mapping)}
-
-
-def _times(document: Mapping[str, Any]) -> dict[str, Times]:
-    found = {str(name): each for name, each in document.items() if isinstance(each, Mapping)}
-    return {
-        name: Times(_seconds(each.get("fit_seconds")), _seconds(each.get("predict_seconds")))
-        for name, each in found.items()
-    }
-
-
-def _seconds(value: object) -> float | None:
-    seconds = _number(value)
-    return seconds if seconds is not None and 0 <= seconds < math.inf else None
-
-
-def _scores(document: Mapping[str, Any]) -> dict[str, Score]:
-    found = {}
-    for name, fields in document.items():
-        parts = fields if isinstance(fields, Mapping) else {"value": fields}
-        value = _number(parts.get("value"))
-        found[str(name)] = Score(
-            math.nan if value is None else value,
-            _number(parts.get("low")),
-            _number(parts.get("high")),
-            str(parts["why"]) if parts.get("why") else None,
-        )
-    return found
-
-
 def _number(value: object) -> float | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
@@ -228,10 +198,7 @@ def _section(document: Mapping[str, Any], *names: str) -> Mapping[str, Any]:
 
 
 def _mapping(path: Path) -> Mapping[str, Any]:
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
+    document = read_json(path)
     return document if isinstance(document, Mapping) else {}
 
 

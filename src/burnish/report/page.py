@@ -31,7 +31,7 @@ class _Chart:
 
 def write_page(directory: RunDirectory) -> None:
     """Write report.html from the files of the run."""
-    write_text(directory.report, render(collect(directory.path)))
+    write_text(directory.report, render(collect(directory)))
 
 
 def render(data: ReportData) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from burnish.run.attempt import Trained
 from burnish.run.finish import Finished
 from burnish.run.predicting.scoring import Scorer, scored
+from burnish.run.record.events_file import EventsFile
 from burnish.run.record.history import training_seconds
 from burnish.run.record.result import THIS_RUN, ScoreSheet
 from burnish.spec.parts import ALONE
@@ -25,7 +26,7 @@ def compare(trained: Trained, finished: Finished) -> ScoreSheet:
         baseline: scored({name: (part.metrics, found.get(name)) for name, part in parts.items()})
         for baseline, found in said.items()
     }
-    fit_seconds = training_seconds(trained.run.directory)
+    fit_seconds = training_seconds(EventsFile(trained.run.directory.events).read())
     own = replace(_total(each.times for each in outcomes[split].values()), fit_seconds=fit_seconds)
     times = {name: _total(each.times for each in found.values()) for name, found in said.items()}
     return replace(finished.sheet, baselines=scores, times={THIS_RUN: own, **times})

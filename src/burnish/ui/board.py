@@ -61,7 +61,7 @@ class _Board:
         """The run's report as of now, which the browser asks for again while it trains."""
         row = self._find(request.query_params.get("name", ""))
         again = {"Refresh": str(_REFRESH_SECONDS)} if row.status == "running" else {}
-        return HTMLResponse(render(collect(row.path)), headers={**_HEADERS, **again})
+        return HTMLResponse(render(collect(RunDirectory(row.path))), headers={**_HEADERS, **again})
 
     def compare_runs(self, request: Request) -> Response:
         rows = [self._find(name) for name in request.query_params.getlist("name")]

@@ -322,5 +322,5 @@ def test_test_rows_of_one_class_and_enormous_cells_do_not_stop_the_run(tmp_path:
     assert insights["importance"] == {"miles": None}
     profile = json.loads(run.profile.read_text(), parse_constant=pytest.fail)
     assert profile["facts"]["notes"] == ["infinite values, taken as missing: miles 1"]
-    page = render(collect(run.path))
+    page = render(collect(run))
     assert "Not defined: ROC-AUC on test, because the truth is `0` in every row." in page

@@ -8,6 +8,7 @@ from burnish.report.data import Residuals
 from burnish.report.page import render
 from burnish.report.svg import residual_chart
 from burnish.report.table import read_columns, read_slices
+from burnish.run.record.directory import RunDirectory
 from burnish.spec.values import Score
 
 COUNTS = {"missing": 2, "distinct": 9}
@@ -58,7 +59,7 @@ def test_the_page_shows_columns_importance_and_slices(tmp_path: Path) -> None:
         json.dumps({"kind": "binary", "labels": ["0", "1"], "facts": {"table": TABLE}})
     )
     (tmp_path / "insights.json").write_text(json.dumps({"importance": {"fare": 0.25}, "slices": SLICES}))
-    page = render(collect(tmp_path))
+    page = render(collect(RunDirectory(tmp_path)))
     assert "Permutation importance" in page
     assert "<h2>Slices</h2>" in page
     assert "&lt;pay&gt;" in page

@@ -51,10 +51,59 @@ class LockOwner:
 
 
 @dataclass(frozen=True)
+class _FileOfRun:
+    """A file or folder in the directory of a run."""
+
+    name: str
+
+    def __get__(self, run: "RunDirectory", _owner: type) -> Path:
+        return run.path / self.name
+
+
+@dataclass(frozen=True)
 class RunDirectory:
     """Name the files of a run; write them so that a reader never sees half of one."""
 
     path: Path
+
+    plan = _FileOfRun("plan.yaml")
+    """Every value of the experiment with its origin; a run exists when this does."""
+    profile = _FileOfRun("profile.json")
+    """What the training rows looked like."""
+    data = _FileOfRun("data.json")
+    """The digest of every file that was read."""
+    insights = _FileOfRun("insights.json")
+    """What each column is worth, and how slices of the rows were scored."""
+    events = _FileOfRun("events.jsonl")
+    """What happened, one JSON object a line."""
+    checkpoints = _FileOfRun("checkpoints")
+    """One folder a checkpoint."""
+    scores = _FileOfRun("scores.json")
+    """What it scored, with intervals and baselines."""
+    predictions = _FileOfRun("predictions")
+    """One Parquet file a split."""
+    artifact = _FileOfRun("artifact")
+    """What it made: all that prediction needs."""
+    tensorboard = _FileOfRun("tensorboard")
+    """Event files for TensorBoard."""
+    report = _FileOfRun("report.html")
+    """The run as one page."""
+    exit = _FileOfRun("exit.json")
+    """How the last attempt ended; a worker removes it when it starts."""
+    stop_file = _FileOfRun("STOP")
+    """When this appears, the run saves and stops."""
+    audit = _FileOfRun("audit.json")
+    """What the data audit found, and the scores without the rows that training has seen."""
+    tags = _FileOfRun("tags.json")
+    """Words that a user gave it."""
+    quarantine = _FileOfRun("quarantine")
+    """Checkpoints that could not be trusted."""
+    repairs = _FileOfRun("repairs.json")
+    """Batches passed over, lowered rates and smaller micro-batches: what a resumed run must do again."""
+    skipped_rows = _FileOfRun("skipped_rows.jsonl")
+    """Rows that the data source left out, and why."""
+    lock = _FileOfRun("lock.json")
+    """Who works here now."""
 
     def __post_init__(self) -> None:
         refuse_address(self.path)
@@ -63,101 +112,6 @@ class RunDirectory:
     def name(self) -> str:
         """The folder's own name."""
         return self.path.absolute().name
-
-    @property
-    def plan(self) -> Path:
-        """Every value of the experiment with its origin; a run exists when this does."""
-        return self.path / "plan.yaml"
-
-    @property
-    def profile(self) -> Path:
-        """What the training rows looked like."""
-        return self.path / "profile.json"
-
-    @property
-    def data(self) -> Path:
-        """The digest of every file that was read."""
-        return self.path / "data.json"
-
-    @property
-    def insights(self) -> Path:
-        """What each column is worth, and how slices of the rows were scored."""
-        return self.path / "insights.json"
-
-    @property
-    def events(self) -> Path:
-        """What happened, one JSON object a line."""
-        return self.path / "events.jsonl"
-
-    @property
-    def checkpoints(self) -> Path:
-        """One folder a checkpoint."""
-        return self.path / "checkpoints"
-
-    @property
-    def scores(self) -> Path:
-        """What it scored, with intervals and baselines."""
-        return self.path / "scores.json"
-
-    @property
-    def predictions(self) -> Path:
-        """One Parquet file a split."""
-        return self.path / "predictions"
-
-    @property
-    def artifact(self) -> Path:
-        """What it made: all that prediction needs."""
-        return self.path / "artifact"
-
-    @property
-    def tensorboard(self) -> Path:
-        """Event files for TensorBoard."""
-        return self.path / "tensorboard"
-
-    @property
-    def report(self) -> Path:
-        """The run as one page."""
-        return self.path / "report.html"
-
-    @property
-    def exit(self) -> Path:
-        """How the last attempt ended; a worker removes it when it starts."""
-        return self.path / "exit.json"
-
-    @property
-    def stop_file(self) -> Path:
-        """When this appears, the run saves and stops."""
-        return self.path / "STOP"
-
-    @property
-    def audit(self) -> Path:
-        """What the data audit found, and the scores without the rows that training has seen."""
-        return self.path / "audit.json"
-
-    @property
-    def tags(self) -> Path:
-        """Words that a user gave it."""
-        return self.path / "tags.json"
-
-    @property
-    def quarantine(self) -> Path:
-        """Checkpoints that could not be trusted."""
-        return self.path / "quarantine"
-
-    @property
-    def repairs(self) -> Path:
-        """Batches passed over, lowered rates and smaller micro-batches: what a resumed run must do again."""
-        return self.path / "repairs.json"
-
-    @property
-    def skipped_rows(self) -> Path:
-        """Rows that the data source left out, and why."""
-        return self.path / "skipped_rows.jsonl"
-
-    @property
-    def lock(self) -> Path:
-        """Who works here now."""
-        return self.path / "lock.json"
 
     def exists(self) -> bool:
         """Tell whether a run was planned here."""

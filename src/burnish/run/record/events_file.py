@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields
 from io import RawIOBase
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from burnish.errors import CheckpointError
 from burnish.run.record.directory import write_text
@@ -18,6 +18,7 @@ from burnish.spec.events import Ended, Evaluated, Event, Saved, Stepped
 _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
 _LAST_SECOND = 1e11
 """Of the year 5138, counted from 1970."""
+_MOST_STEPS = 10**15
 _MUST_REACH_THE_DISK = (Saved, Ended)
 _PLAIN: Mapping[object, Any] = {
     int: int,
@@ -60,12 +61,19 @@ class EventsFile:
             self.close()  # opened again, it is first cut back to its last whole line
             raise CheckpointError(f"{self.path} could not be written: {error.strerror or error}") from error
 
-    def read(self, *, skip: Collection[type[Event]] = ()) -> Iterator[EventRecord]:
+    def read(
+        self, *, skip: Collection[type[Event]] = (), faulty: Literal["refuse", "skip"] = "refuse"
+    ) -> Iterator[EventRecord]:
         """Give the records in order; kinds to skip are passed over without being parsed."""
         prefixes = tuple(_prefix(kind) for kind in skip)
         for number, line in enumerate(_whole_lines(self.path), start=1):
             if not (prefixes and line.startswith(prefixes)):
-                record = parse(line, where=f"{self.path}:{number}")
+                try:
+                    record = parse(line, where=f"{self.path}:{number}")
+                except CheckpointError:
+                    if faulty == "refuse":
+                        raise
+                    continue
                 if record is not None:
                     yield record
 
@@ -143,7 +151,8 @@ def parse(line: bytes, *, where: str) -> EventRecord | None:
 def _can_be_shown(record: EventRecord) -> bool:
     """Tell whether a clock can show its time, and a bar how far it was; losses and scores may be anything."""
     fraction = record.event.fraction if isinstance(record.event, Stepped) else 0.0
-    return 0 <= record.time <= _LAST_SECOND and math.isfinite(fraction)
+    is_somewhere = 0 <= record.time <= _LAST_SECOND and 0 <= record.event.step <= _MOST_STEPS
+    return is_somewhere and math.isfinite(fraction)
 
 
 def _encode(value: object) -> object:

@@ -33,10 +33,10 @@ def read_history(directory: RunDirectory) -> History:
     return _history(records if newest is None else [*records, newest])
 
 
-def training_seconds(directory: RunDirectory) -> float | None:
+def training_seconds(records: Iterable[EventRecord]) -> float | None:
     """Add up the time from the start of each attempt to its last step or evaluation; None before the first."""
     times: dict[int, list[float]] = {}
-    for record in EventsFile(directory.events).read():
+    for record in records:
         if isinstance(record.event, Started | Stepped | Evaluated):
             times.setdefault(record.attempt, []).append(record.time)
     return round(sum(max(each) - min(each) for each in times.values()), 6) if times else None

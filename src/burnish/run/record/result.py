@@ -97,10 +97,10 @@ def sheet_from_json(document: object) -> ScoreSheet | None:
     try:
         return ScoreSheet(
             headline=str(document["headline"]),  # type: ignore[index]  # anything else is caught below
-            scores={k: _scores_from_json(v) for k, v in document["scores"].items()},  # type: ignore[index]  # as above
-            baselines={k: _scores_from_json(v) for k, v in document["baselines"].items()},  # type: ignore[index]  # as above
+            scores={k: scores_from_json(v) for k, v in document["scores"].items()},  # type: ignore[index]  # as above
+            baselines={k: scores_from_json(v) for k, v in document["baselines"].items()},  # type: ignore[index]  # as above
             is_lower_better=document.get("is_lower_better") is True,  # type: ignore[attr-defined]  # as above
-            times={k: _times(v) for k, v in document.get("times", {}).items()},  # type: ignore[attr-defined]  # as above
+            times={k: _times(v) for k, v in document.get("times", {}).items() if isinstance(v, Mapping)},  # type: ignore[attr-defined]  # as above
         )
     except (TypeError, KeyError, ValueError, AttributeError):
         return None
@@ -119,7 +119,8 @@ def scores_to_json(scores: Scores) -> dict[str, object]:
     }
 
 
-def _scores_from_json(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Score]:
+def scores_from_json(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Score]:
+    """Read scores back from JSON values; those of another shape raise."""
     return {
         name: Score(
             math.nan if each["value"] is None else float(each["value"]),
@@ -131,8 +132,13 @@ def _scores_from_json(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, Scor
     }
 
 
-def _times(times: Mapping[str, float | None]) -> Times:
-    return Times(times.get("fit_seconds"), times.get("predict_seconds"))
+def _times(times: Mapping[str, Any]) -> Times:
+    return Times(*(_seconds(times.get(name)) for name in ("fit_seconds", "predict_seconds")))
+
+
+def _seconds(value: object) -> float | None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < math.inf else None  # type: ignore[operator,arg-type]  # a number
 
 
 def _number(value: float | None) -> float | str | None:
