@@ -11,43 +11,29 @@ Groups = Sequence[Mapping[str, Any]]
 FUSED_DEVICES = frozenset({"cpu", "cuda", "mps", "xpu"})
 
 
-def adamw(
-    groups: Groups, *, lr: float, betas: tuple[float, float], eps: float, weight_decay: float
-) -> torch.optim.Optimizer:
+def adamw(groups: Groups, **options: Any) -> torch.optim.Optimizer:
     """Make AdamW, fused where the device has it."""
-    return torch.optim.AdamW(
-        owned(groups), lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(groups)
-    )
+    return torch.optim.AdamW(own_groups(groups), fused=can_fuse(groups), **options)
 
 
-def adam(
-    groups: Groups, *, lr: float, betas: tuple[float, float], eps: float, weight_decay: float
-) -> torch.optim.Optimizer:
+def adam(groups: Groups, **options: Any) -> torch.optim.Optimizer:
     """Make Adam, fused where the device has it."""
-    return torch.optim.Adam(
-        owned(groups), lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, fused=can_fuse(groups)
-    )
+    return torch.optim.Adam(own_groups(groups), fused=can_fuse(groups), **options)
 
 
-def adafactor(
-    groups: Groups, *, lr: float, beta2_decay: float, eps: float, clip_threshold: float, weight_decay: float
-) -> torch.optim.Optimizer:
+def adafactor(groups: Groups, *, eps: float, clip_threshold: float, **options: Any) -> torch.optim.Optimizer:
     """Make Adafactor; its other epsilon is left to the precision of each tensor."""
-    return torch.optim.Adafactor(
-        owned(groups), lr=lr, beta2_decay=beta2_decay, eps=(None, eps), d=clip_threshold, weight_decay=weight_decay
-    )
+    return torch.optim.Adafactor(own_groups(groups), eps=(None, eps), d=clip_threshold, **options)
 
 
-def sgd(groups: Groups, *, lr: float, momentum: float, nesterov: bool, weight_decay: float) -> torch.optim.Optimizer:
+def sgd(groups: Groups, **options: Any) -> torch.optim.Optimizer:
     """Make SGD."""
-    return torch.optim.SGD(owned(groups), lr=lr, momentum=momentum, nesterov=nesterov, weight_decay=weight_decay)
+    return torch.optim.SGD(own_groups(groups), **options)
 
 
-def adagrad(groups: Groups, *, lr: float, initial: float, eps: float, weight_decay: float) -> torch.optim.Optimizer:
+def adagrad(groups: Groups, *, initial: float, **options: Any) -> torch.optim.Optimizer:
     """Make Adagrad."""
-    return torch.optim.Adagrad(
-        owned(groups), lr=lr, initial_accumulator_value=initial, eps=eps, weight_decay=weight_decay
-    )
+    return torch.optim.Adagrad(own_groups(groups), initial_accumulator_value=initial, **options)
 
 
 def can_fuse(groups: Groups) -> bool:
@@ -56,13 +42,8 @@ def can_fuse(groups: Groups) -> bool:
     return bool(params) and all(param.device.type in FUSED_DEVICES and param.is_floating_point() for param in params)
 
 
-class LambOptimizer(torch.optim.Optimizer):
-    """Scale Adam's direction so that each matrix moves in proportion to its own norm."""
-
-    def __init__(
-        self, groups: Groups, *, lr: float, betas: tuple[float, float], eps: float, weight_decay: float
-    ) -> None:
-        super().__init__(owned(groups), {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
+class WeightwiseOptimizer(torch.optim.Optimizer):
+    """Changes each weight by its own gradient and state alone."""
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # torch types it by overloads
@@ -71,6 +52,18 @@ class LambOptimizer(torch.optim.Optimizer):
         for param, grad, group in with_gradients(self.param_groups):
             self._update(param, grad, group=group)
         return loss
+
+    def _update(self, param: Tensor, grad: Tensor, *, group: Mapping[str, Any]) -> None:
+        raise NotImplementedError
+
+
+class LambOptimizer(WeightwiseOptimizer):
+    """Scale Adam's direction so that each matrix moves in proportion to its own norm."""
+
+    def __init__(
+        self, groups: Groups, *, lr: float, betas: tuple[float, float], eps: float, weight_decay: float
+    ) -> None:
+        super().__init__(own_groups(groups), {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay})
 
     def _update(self, param: Tensor, grad: Tensor, *, group: Mapping[str, Any]) -> None:
         state = self.state[param]
@@ -82,19 +75,11 @@ class LambOptimizer(torch.optim.Optimizer):
         param.sub_(direction.mul_(_trust(param, direction)), alpha=group["lr"])
 
 
-class LionOptimizer(torch.optim.Optimizer):
+class LionOptimizer(WeightwiseOptimizer):
     """Move every weight by the same amount, in the direction of the momentum's sign."""
 
     def __init__(self, groups: Groups, *, lr: float, betas: tuple[float, float], weight_decay: float) -> None:
-        super().__init__(owned(groups), {"lr": lr, "betas": betas, "weight_decay": weight_decay})
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # torch types it by overloads
-        """Take one step along the gradients."""
-        loss = evaluated(closure)
-        for param, grad, group in with_gradients(self.param_groups):
-            self._update(param, grad, group=group)
-        return loss
+        super().__init__(own_groups(groups), {"lr": lr, "betas": betas, "weight_decay": weight_decay})
 
     def _update(self, param: Tensor, grad: Tensor, *, group: Mapping[str, Any]) -> None:
         state = self.state[param]
@@ -140,28 +125,21 @@ def evaluated(closure: Callable[[], float] | None) -> float | None:
         return closure()
 
 
-def owned(groups: Groups) -> list[dict[str, Any]]:
+def own_groups(groups: Groups) -> list[dict[str, Any]]:
     """Copy the groups: torch writes its defaults into the dicts it is given."""
     return [dict(group) for group in groups]
 
 
-class FtrlOptimizer(torch.optim.Optimizer):
+class FtrlOptimizer(WeightwiseOptimizer):
     """Keep for each weight what its gradients add up to, and set it where that and its past changes are balanced."""
 
     def __init__(self, groups: Groups, *, lr: float, beta: float, l1: float, l2: float) -> None:
-        super().__init__(owned(groups), {"lr": lr, "beta": beta, "l1": l1, "l2": l2})
-
-    @torch.no_grad()
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # torch types it by overloads
-        """Take one step along the gradients."""
-        loss = evaluated(closure)
-        for param, grad, group in with_gradients(self.param_groups):
-            if group["lr"] > 0:  # a warm-up begins at zero, which would divide by it and must change nothing
-                self._update(param, grad, group=group)
-        return loss
+        super().__init__(own_groups(groups), {"lr": lr, "beta": beta, "l1": l1, "l2": l2})
 
     def _update(self, param: Tensor, grad: Tensor, *, group: Mapping[str, Any]) -> None:
         state, rate, beta = self.state[param], group["lr"], group["beta"]
+        if rate <= 0:  # a warm-up begins at zero, which would divide by it and must change nothing
+            return
         if not state:
             # Balanced where the weight stands now, so that it moves by its gradients alone.
             state.update(z=-param * (beta / rate), n=torch.zeros_like(param), rate=rate)

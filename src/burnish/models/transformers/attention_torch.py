@@ -26,7 +26,8 @@ def asked_of_transformers(attention: str) -> str | None:
 def settle_attention(model: PreTrainedModel, attention: str) -> None:
     """Put lean attention into a model that left the choice to us, has the fused kernel, and stays on the CPU."""
     is_sdpa = model.config._attn_implementation == "sdpa"
-    if attention == "auto" and is_sdpa and _is_cpu_only() and model._can_set_attn_implementation():
+    is_cpu_only = torch.accelerator.current_accelerator(check_available=True) is None
+    if attention == "auto" and is_sdpa and is_cpu_only and model._can_set_attn_implementation():
         model.set_attn_implementation(LEAN)
 
 
@@ -102,10 +103,6 @@ def _is_special(module: nn.Module, options: Mapping[str, Any]) -> bool:
     if getattr(module, "num_key_value_groups", 1) > 1:
         return True
     return any(options.get(name) is not None for name in ("softcap", "position_bias", "s_aux"))
-
-
-def _is_cpu_only() -> bool:
-    return torch.accelerator.current_accelerator(check_available=True) is None
 
 
 AttentionInterface.register(LEAN, lean_attention)

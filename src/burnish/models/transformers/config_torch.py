@@ -39,7 +39,9 @@ def network_config(options: Transformer, head: HeadSpec, *, assets: TextAssets) 
     config = base_config(options)
     set_head(config, head)
     config.pad_token_id = assets.pad_id
-    _fit_vocabulary(config, options, num_tokens=_num_tokens(assets))
+    # The highest id counts, not how many there are: vocabularies have gaps.
+    highest = max(assets.tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
+    _fit_vocabulary(config, options, num_tokens=highest + 1)
     _set_dropout(config, options)
     return config
 
@@ -110,11 +112,6 @@ def _fit_vocabulary(config: PretrainedConfig, options: Transformer, *, num_token
             f"model.tokenizer has {num_tokens} tokens and the model only {config.vocab_size}; "
             f"use the tokenizer that the model was trained with"
         )
-
-
-def _num_tokens(assets: TextAssets) -> int:
-    # The highest id counts, not how many there are: vocabularies have gaps.
-    return max(assets.tokenizer.get_vocab(with_added_tokens=True).values(), default=-1) + 1
 
 
 def _set_dropout(config: PretrainedConfig, options: Transformer) -> None:

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import torch
 from torch import nn
 from transformers import PreTrainedModel
 from transformers.pytorch_utils import Conv1D
@@ -102,18 +101,15 @@ def _embeddings(network: nn.Module, stack: str) -> Iterator[str]:
 def _undecayed(network: nn.Module) -> Iterator[str]:
     """Name the parameters of norms, of whatever class, and all biases, those of relative positions among them."""
     for path, module in network.named_modules():
+        is_norm = type(module).__name__.endswith("Norm") or isinstance(module, nn.LayerNorm)
         for name, _ in module.named_parameters(recurse=False):
-            if _is_norm(module) or "bias" in name or _is_bias(path):
+            if is_norm or "bias" in name or _is_bias(path):
                 yield f"{path}.{name}" if path else name
 
 
 def _is_bias(path: str) -> bool:
     """Tell whether a module is a bias by its name: of relative positions, it is looked up like an embedding."""
     return path.endswith("bias")
-
-
-def _is_norm(module: nn.Module) -> bool:
-    return type(module).__name__.endswith("Norm") or isinstance(module, torch.nn.LayerNorm)
 
 
 _WHY = "to train LoRA adapters"
@@ -152,7 +148,7 @@ def merged(model: PreTrainedModel) -> PreTrainedModel:
 def _targets(model: PreTrainedModel, lora: Lora) -> list[str]:
     names = [name for name, module in model.base_model.named_modules() if isinstance(module, nn.Linear | Conv1D)]
     wanted = list(lora.targets) if lora.targets is not None else _usual(model.config.model_type)
-    unmatched = [target for target in wanted if not any(_ends_with(name, target) for name in names)]
+    unmatched = [target for target in wanted if not any(f".{name}".endswith(f".{target}") for name in names)]
     if unmatched or not wanted:
         ends = ", ".join(sorted({name.rpartition(".")[2] for name in names}))
         what = f"there is no layer {', '.join(unmatched)}" if unmatched else "the layers to adapt are not known"
@@ -163,7 +159,3 @@ def _targets(model: PreTrainedModel, lora: Lora) -> list[str]:
 def _usual(model_type: str) -> list[str]:
     constants = require("peft.utils.constants", extra="lora", why=_WHY)
     return list(constants.TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING.get(model_type, ()))
-
-
-def _ends_with(name: str, target: str) -> bool:
-    return name == target or name.endswith(f".{target}")

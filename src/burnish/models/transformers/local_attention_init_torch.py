@@ -5,7 +5,6 @@ steps a model then learns only how often each token comes.
 """
 
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -34,7 +33,7 @@ def look_at_neighbours(model: Any, *, mask_id: int | None) -> None:
     positions.copy_(_waves(len(positions), frequencies, width=width).repeat(1, heads) * 2 * words.std())
     if mask_id is not None:
         words[mask_id] = 0  # what is hidden says nothing, and leaves room for what stands beside it
-    places = _places()
+    places = itertools.cycle([side * far for far in range(1, _FARTHEST + 1) for side in (-1, 1)])
     for layer in layers[: (len(layers) + 1) // 2]:
         _look(layer.attention, [next(places) for _ in range(heads)], frequencies, width=width)
 
@@ -80,7 +79,3 @@ def _turn(place: int, frequencies: Tensor, *, width: int) -> Tensor:
         own = slice(2 * number, 2 * number + 2)
         matrix[own, own] = torch.tensor([[cosine, sine], [-sine, cosine]])
     return matrix
-
-
-def _places() -> Iterator[int]:
-    return itertools.cycle([side * far for far in range(1, _FARTHEST + 1) for side in (-1, 1)])

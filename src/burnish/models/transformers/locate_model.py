@@ -144,7 +144,8 @@ def _download(name: str, copy: HubCopy, *, patterns: Sequence[str], option: str)
             f"and there is no folder of that name here"
         ) from error
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
-        raise refusal(f"{option}: {name} could not be fetched from the hub: {_first_line(error)}") from error
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise refusal(f"{option}: {name} could not be fetched from the hub: {said}") from error
 
 
 def _unreachable(name: str, *, option: str, is_offline: bool) -> str:
@@ -153,7 +154,3 @@ def _unreachable(name: str, *, option: str, is_offline: bool) -> str:
         f"{option}: {name} is not a folder here, has no copy in the cache, and {why}; "
         f"name a folder or package:module/folder, or connect to the hub once to fetch it"
     )
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

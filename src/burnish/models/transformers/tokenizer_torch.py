@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
 
@@ -28,7 +28,7 @@ def load_assets(options: Transformer) -> TextAssets:
         tokenizer=tokenizer.backend_tokenizer,
         pad_id=pad_id,
         pad_type_id=int(getattr(tokenizer, "pad_token_type_id", 0)),
-        padding_side=_padding_side(tokenizer),
+        padding_side="left" if tokenizer.padding_side == "left" else "right",
         max_positions=usable_positions({**_described(config), "pad_token_id": pad_id}),
         uses_segments="token_type_ids" in tokenizer.model_input_names and knows_segments(config),
         files=_files(tokenizer),
@@ -75,10 +75,6 @@ def _pad_id(tokenizer: PreTrainedTokenizerBase, *, name: str, option: str) -> in
         if isinstance(token_id, int):
             return token_id
     raise refusal(f"{option}: the tokenizer of {name} has neither a pad token nor an end token; it needs one of them")
-
-
-def _padding_side(tokenizer: PreTrainedTokenizerBase) -> Literal["right", "left"]:
-    return "left" if tokenizer.padding_side == "left" else "right"
 
 
 def _described(config: PretrainedConfig) -> Mapping[str, Any]:

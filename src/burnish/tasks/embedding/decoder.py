@@ -93,9 +93,8 @@ def _answers(passages: Any, ranks: "Array", nearest: "Array") -> pa.Table:
 
 def _shown(embeddings: "Array") -> pa.Table:
     lists = matrix_column(embeddings)
-    words = [f"{embeddings.shape[1]} numbers: {', '.join(f'{x:.3f}' for x in row)}, …" for row in _begun(embeddings)]
+    words = [
+        f"{embeddings.shape[1]} numbers: {', '.join(f'{x:.3f}' for x in row)}, …"
+        for row in embeddings[:, :_NUMBERS_SHOWN]
+    ]
     return pa.table({"predicted": pa.array(words, pa.string()), "embedding": lists.cast(pa.list_(pa.float32()))})
-
-
-def _begun(embeddings: "Array") -> "Array":
-    return embeddings[:, :_NUMBERS_SHOWN]

@@ -18,7 +18,9 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, *, threshold: float
     label, weights = (outputs[name][first] if name in outputs else None for name in ("label", "weight"))
     weights = None if weights is None else weights.astype(np.float64)
     if profile.kind == "regression":
-        values, truth = _numbers(members, label, measure=Measure.of_profile(profile))
+        measure = Measure.of_profile(profile)
+        values = measure.answers(members[:, :, 0]).mean(axis=1)
+        truth = None if label is None else measure.truth(label.astype(np.float64))
         return Outcome("regression", rows, values, values, truth, weights=weights)
     fitted: Mapping[str, Any] = profile.facts.get("fitted", {})
     shares = Calibration.from_json(fitted.get("calibration")).applied(softmax(members).mean(axis=1))
@@ -31,8 +33,3 @@ def decide(shares: "Array", *, kind: str, threshold: float) -> "Array":
     if kind == "binary":
         return (shares[:, 1] >= threshold).astype(np.int64)
     return np.asarray(shares.argmax(axis=1))
-
-
-def _numbers(members: "Array", label: "Array | None", *, measure: Measure) -> "tuple[Array, Array | None]":
-    values = measure.answers(members[:, :, 0]).mean(axis=1)
-    return values, None if label is None else measure.truth(label.astype(np.float64))

@@ -68,14 +68,12 @@ class FrameEncoder:
         """List the cells that cannot be what their column is; in one of a guessed kind, a share of them is forgiven."""
         found = [(column, self._quantity(column)) for column in self.plan.columns if column.kind in _WANTED]
         return [
-            RowFault(int(row), f"column {column.name}: {self._cell(column.name, int(row))} is {_WANTED[column.kind]}")
+            RowFault(row, f"column {column.name}: {describe_cell(cells, row)} is {_WANTED[column.kind]}")
             for column, read in found
             if not (column.is_guessed and read.fits(forgiven))
-            for row in np.flatnonzero(read.is_wrong)
+            for cells in [self.frame.column(column.name)]
+            for row in np.flatnonzero(read.is_wrong).tolist()
         ]
-
-    def _cell(self, name: str, row: int) -> str:
-        return describe_cell(self.frame.column(name), row)
 
     def _quantity(self, column: ColumnPlan) -> ParsedNumbers:
         if column.kind == "datetime":
@@ -172,10 +170,12 @@ class Compact:
         numbers = features.numbers()
         columns = {"numbers": numbers[:, self._values], "flags": numbers[:, self._flags].astype(np.uint8)}
         if self.plan.categories:
-            columns["categories"] = features.categories().astype(self._id_type)
+            columns["categories"] = features.categories().astype(
+                fewest_bytes(max(column.cardinality for column in self.plan.categories))
+            )
         if self._untold:
             wide = features.wide([self.plan.wide[at] for at in self._untold])
-            columns["wide"] = wide.astype(self._wide_type)
+            columns["wide"] = wide.astype(fewest_bytes(1 + sum(each.size for each in self.plan.wide)))
         return {name: matrix_column(values) for name, values in columns.items() if values.shape[1]}
 
     def unpacked(self, kept: "Mapping[str, Array]") -> "dict[str, Array]":
@@ -230,14 +230,6 @@ class Compact:
     def _untold(self) -> list[int]:
         told = {at for at, *_ in self._told}
         return [at for at in range(len(self.plan.wide)) if at not in told]
-
-    @property
-    def _id_type(self) -> Any:
-        return fewest_bytes(max(column.cardinality for column in self.plan.categories))
-
-    @property
-    def _wide_type(self) -> Any:
-        return fewest_bytes(1 + sum(wide.size for wide in self.plan.wide))
 
 
 def fewest_bytes(count: int) -> Any:

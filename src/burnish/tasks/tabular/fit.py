@@ -100,7 +100,7 @@ class Fitter:
         facts: dict[str, Any] = {
             "missing": int((np.isnan(read.values) & ~read.is_wrong).sum()),
             "infinite": int(np.isinf(read.values).sum()),
-            "distinct": _num_distinct(known),
+            "distinct": int(np.count_nonzero(known[1:] != known[:-1])) + min(1, len(known)),
             **(_statistics(known) if len(known) else {}),
             **self._strays(name, read),
         }
@@ -220,10 +220,6 @@ def _known(values: "Array") -> "Array":
     known = values[np.isfinite(values)]
     known.sort()
     return known
-
-
-def _num_distinct(ordered: "Array") -> int:
-    return int(np.count_nonzero(ordered[1:] != ordered[:-1])) + min(1, len(ordered))
 
 
 def _statistics(known: "Array") -> dict[str, float]:

@@ -1,6 +1,6 @@
 """Looks at the training rows of a table: what the target is, and how each column is to be encoded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,15 +95,11 @@ def _number_facts(task: "Tabular", table: pa.Table) -> dict[str, Any]:
 
 
 def _refuse_other_loss(loss: str, kind: str, target: str) -> None:
-    fits = _OF_NUMBERS if kind == "regression" else _OF_CLASSES
+    fits, called = (_OF_NUMBERS, "numbers") if kind == "regression" else (_OF_CLASSES, "classes")
     if loss != "auto" and loss not in fits:
         raise ConfigError(
-            [Problem(f"task.loss is {loss}, and {target} holds {_called(kind)}, for which there are {', '.join(fits)}")]
+            [Problem(f"task.loss is {loss}, and {target} holds {called}, for which there are {', '.join(fits)}")]
         )
-
-
-def _called(kind: str) -> str:
-    return "numbers" if kind == "regression" else "classes"
 
 
 def notes_of(plan: TablePlan) -> Iterator[str]:
@@ -111,7 +107,7 @@ def notes_of(plan: TablePlan) -> Iterator[str]:
     if plan.dropped:
         yield "ignored " + "; ".join(f"`{name}`: {why}" for name, why in plan.dropped.items())
     for word, what in (("missing", "missing values"), ("infinite", "infinite values, taken as missing")):
-        counted = _counted(plan, word)
+        counted = {column.name: column.facts[word] for column in plan.columns if column.facts.get(word)}
         if counted:
             yield f"{what}: " + ", ".join(f"{name} {count:,}" for name, count in counted.items())
     strays = [
@@ -138,7 +134,3 @@ def _notes_of_strays(rows: Rows, frame: ColumnFrame, plan: TablePlan) -> Iterato
             strays.append(f"{name} {len(wrong):,} ({cell} in {place}{' first' if len(wrong) > 1 else ''})")
     if strays:
         yield "cells that cannot be read, taken as missing in columns derived from them: " + ", ".join(strays)
-
-
-def _counted(plan: TablePlan, word: str) -> Mapping[str, int]:
-    return {column.name: column.facts[word] for column in plan.columns if column.facts.get(word)}
