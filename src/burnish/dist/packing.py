@@ -12,7 +12,7 @@ _LENGTH = struct.Struct("<Q")
 
 
 def pack(value: Any) -> bytes:
-    """Give a value as bytes: the length of its outline, the outline as JSON, and the arrays' own bytes."""
+    """Return a value as bytes: the length of its outline, the outline as JSON, and the arrays' own bytes."""
     buffers: list[bytes] = []
     outline = json.dumps(_outlined(value, buffers)).encode()
     return b"".join([_LENGTH.pack(len(outline)), outline, *buffers])

@@ -53,11 +53,11 @@ class Solo:
     size = 1
 
     def sum(self, values: list[float]) -> list[float]:
-        """Give the numbers back."""
+        """Return the numbers as they are."""
         return values
 
     def gather(self, value: Any) -> list[Any]:
-        """Give the value alone."""
+        """Return the value alone."""
         return [value]
 
     def sum_gradients(self, parameters: list[Any]) -> None:

@@ -12,7 +12,7 @@ _MARKS = ("nvidia[0-9]*", "nvidiactl", "kfd", "dxg")
 def is_surely_absent(
     device: str, *, platform: str = sys.platform, folder: Path = Path("/dev"), environ: Mapping[str, str] = os.environ
 ) -> bool:
-    """Tell whether a device cannot be here; where only torch could tell, it may be."""
+    """Check whether a device cannot be here; where only torch could tell, it may be."""
     if device == "mps":
         return platform != "darwin"
     if device != "cuda":

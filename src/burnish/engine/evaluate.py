@@ -62,7 +62,7 @@ def infer_all(
 
 
 def infer_piece(infer: Infer, batch: "Batch", parts: "Array") -> dict[str, "Array"]:
-    """Give the answers to one batch, and beside them what decoding needs of its features."""
+    """Return the answers to one batch, and beside them what decoding needs of its features."""
     kept = {name: batch[name] for name in batch if name in ("row", "label", "weight") or name.startswith("at_")}
     # A part's number keeps windows and views of one row in one order, however batches were cut.
     beside = {"part": parts, **kept}

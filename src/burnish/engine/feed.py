@@ -32,7 +32,7 @@ class Prefetch(Generic[B]):
         return Cursor(**self._cursor)
 
     def draw(self) -> tuple[BatchSlice, B]:
-        """Give the next batch; an error of drawing or collating rises here."""
+        """Return the next batch; an error of drawing or collating rises here."""
         item = next(self._ahead, None)
         assert item is not None, "nothing is drawn after close"
         drawn, batch = item
@@ -106,13 +106,13 @@ class BatchFeeder:
         return StepOutput(result, epochs=drawn.epochs_after, global_examples=drawn.global_size, seconds=seconds)
 
     def cursor(self) -> dict[str, int]:
-        """Tell the place of the next batch."""
+        """Find the place of the next batch."""
         cursor = self._batches.cursor
         return {"epoch": cursor["epoch"], "batch": cursor["batch"]}
 
     @property
     def learning_rate(self) -> float:
-        """Tell the rate of the last step."""
+        """The rate of the last step."""
         return self._learner.learning_rate
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ class NoOptimizer:
     """Hold nothing: rounds need no optimizer."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Give nothing to save."""
+        """Return nothing to save."""
         return {"state": {}, "param_groups": []}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -62,11 +62,11 @@ class BoostingLearner:
         return StepOutput(result, epochs=step + 1.0, global_examples=self._num_rows, seconds=monotonic() - began)
 
     def cursor(self) -> dict[str, int]:
-        """Tell the rounds done: each sees all rows once."""
+        """Find the rounds done: each sees all rows once."""
         return {"epoch": self._rounds, "batch": 0}
 
     def infer(self, batch: "Batch") -> "Array":
-        """Give the logits of a batch, in float32."""
+        """Return the logits of a batch, in float32."""
         return Inference(self.network, self._precision).infer(batch)
 
     @contextmanager
@@ -75,11 +75,11 @@ class BoostingLearner:
         yield
 
     def average_tensors(self) -> list[Tensor]:
-        """Give none."""
+        """Return none."""
         return []
 
     def numbers(self) -> dict[str, Any]:
-        """Give none."""
+        """Return none."""
         return {}
 
     def take_numbers(self, numbers: Mapping[str, Any]) -> None:

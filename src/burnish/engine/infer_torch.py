@@ -25,7 +25,7 @@ class Autocast:
     name: PrecisionName = "fp32"
 
     def scope(self) -> AbstractContextManager[Any]:
-        """Give the context that forward passes run in."""
+        """Return the context that forward passes run in."""
         dtype = torch.float16 if self.name == "fp16" else torch.bfloat16
         return torch.autocast(self.device.type, dtype=dtype, enabled=self.name != "fp32")
 
@@ -44,7 +44,7 @@ class Inference:
     """What the network ends in; without it, whole answers are kept."""
 
     def infer(self, batch: "Batch") -> "Array":
-        """Give what is kept of the answers to a batch, in float32."""
+        """Return what is kept of the answers to a batch, in float32."""
         self.network.eval()
         given, num_rows = self._filled_up(batch)
         tensors = self.precision.tensors(given)
@@ -73,7 +73,7 @@ def inputs_of(batch: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _likelihood(logits: Tensor, batch: Mapping[str, Tensor], *, best: int) -> Tensor:
-    """Give how unlikely each truth was and whether it was the first guess; without truth, the best guesses."""
+    """Return how unlikely each truth was and whether it was the first guess; without truth, the best guesses."""
     if "label" not in batch:
         found = logits.log_softmax(dim=-1).topk(best, dim=-1)
         return torch.cat([found.indices.float(), found.values], dim=-1)

@@ -79,12 +79,12 @@ class Learner:
         return result
 
     def infer(self, batch: "Batch") -> "Array":
-        """Give what the head keeps of the answers to a batch, in float32."""
+        """Return what the head keeps of the answers to a batch, in float32."""
         return Inference(self.network, self._precision, self._head).infer(batch)
 
     @property
     def learning_rate(self) -> float:
-        """Tell the rate of the last step (of the fastest group)."""
+        """The rate of the last step (of the fastest group)."""
         return float(max(group["lr"] for group in self.optimizer.param_groups))
 
     @contextmanager
@@ -97,11 +97,11 @@ class Learner:
             self._swap()
 
     def average_tensors(self) -> list[Tensor]:
-        """Give the averaged weights, in the order of the trained parameters."""
+        """Return the averaged weights, in the order of the trained parameters."""
         return self._averages
 
     def numbers(self) -> dict[str, Any]:
-        """Give what else changes while learning, as JSON values."""
+        """Return what else changes while learning, as JSON values."""
         return self._scale.state()
 
     def take_numbers(self, numbers: Mapping[str, Any]) -> None:

@@ -24,7 +24,7 @@ class LossScale:
         self._good_steps = 0
 
     def lifted(self, loss: Tensor) -> Tensor:
-        """Give the loss to go back from."""
+        """Return the loss to go back from."""
         return loss * self.factor if self.is_used else loss
 
     def lower(self, gradients: Sequence[Tensor]) -> None:
@@ -33,7 +33,7 @@ class LossScale:
             torch._foreach_mul_(list(gradients), 1.0 / self.factor)
 
     def is_overflow(self, norm: float) -> bool:
-        """Tell whether a step must be left out because the factor was too large, and learn from it either way.
+        """Check whether a step must be left out because the factor was too large, and learn from it either way.
 
         A gradient that is no number even without a factor is no fault of the factor.
         """
@@ -49,7 +49,7 @@ class LossScale:
         return is_at_fault
 
     def state(self) -> dict[str, Any]:
-        """Give the numbers that a resumed run needs; none where no factor is used."""
+        """Return the numbers that a resumed run needs; none where no factor is used."""
         return {"factor": self.factor, "good_steps": self._good_steps} if self.is_used else {}
 
     def restore(self, state: Mapping[str, Any]) -> None:

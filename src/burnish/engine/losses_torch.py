@@ -19,7 +19,7 @@ class Loss:
         self._class_weights = None if weights is None else torch.tensor(weights, device=device)
 
     def weight(self, labels: Tensor, weights: Tensor | None = None) -> Tensor:
-        """Give what these labels weigh; the loss of a step is divided by the weight of the whole global batch."""
+        """Return what these labels weigh; the loss of a step is divided by the weight of the whole global batch."""
         if self._objective.name == "mean":
             return labels.float().sum()
         each = torch.ones(labels.shape[0], device=labels.device) if weights is None else weights
@@ -30,7 +30,7 @@ class Loss:
     def sum(
         self, logits: Tensor, labels: Tensor, weights: Tensor | None = None, *, scored: Tensor | None = None
     ) -> Tensor:
-        """Give the loss summed over examples, in float32 whatever the network computes in.
+        """Return the loss summed over examples, in float32 whatever the network computes in.
 
         Logits are [n, size], or [n, members, size] of an ensemble, whose loss is the mean of its members'. A span is
         sought among the scored places of each example, for which alone there are logits.
@@ -90,7 +90,7 @@ class Loss:
 
 
 def _span(logits: Tensor, labels: Tensor, scored: Tensor) -> Tensor:
-    """Give the mean loss of start and end for each example; labels [n, 2] are places in the padded length."""
+    """Return the mean loss of start and end for each example; labels [n, 2] are places in the padded length."""
     padded = logits.new_full((*scored.shape, 2), -torch.inf)
     padded[scored] = logits
     both = F.cross_entropy(padded.transpose(1, 2).flatten(0, 1), labels.flatten(), reduction="none")
@@ -122,7 +122,7 @@ class Losses:
         return (_WEIGHT, _SCORED, _GROUP, *(term.label for term in self._terms))
 
     def weights(self, batch: Mapping[str, Tensor]) -> list[float]:
-        """Give what a batch weighs for each term."""
+        """Return what a batch weighs for each term."""
         return [
             float(loss.weight(*_truth(term, batch))) if is_met else 0.0
             for term, loss, is_met in zip(self._terms, self._losses, self._met(batch), strict=True)
@@ -133,7 +133,7 @@ class Losses:
         return [sum(each) for each in zip([0.0] * len(self._terms), *several, strict=True)]
 
     def total(self, outputs: Outputs, batch: Mapping[str, Tensor], *, weights: Sequence[float]) -> Tensor:
-        """Give the batch's share of the loss of a global batch that weighs so much for each term."""
+        """Return the batch's share of the loss of a global batch that weighs so much for each term."""
         given = {_LOGITS: outputs} if isinstance(outputs, Tensor) else outputs
         shares = [
             loss.sum(given[term.output], *_truth(term, batch), scored=batch.get(_SCORED)) / (weight / term.weight)
@@ -143,7 +143,7 @@ class Losses:
         return torch.stack(shares).sum() if len(shares) > 1 else shares[0]
 
     def _met(self, batch: Mapping[str, Tensor]) -> list[bool]:
-        """Tell which terms a batch has a truth for: those of its group."""
+        """Find which terms a batch has a truth for: those of its group."""
         group = int(batch[_GROUP][0]) if _GROUP in batch else 0
         return [owner == group and term.label in batch for owner, term in zip(self._groups, self._terms, strict=True)]
 
@@ -154,7 +154,7 @@ def _terms_of(head: HeadSpec) -> list[Term]:
 
 
 def _truth(term: Term, batch: Mapping[str, Tensor]) -> tuple[Tensor, Tensor | None]:
-    """Give the labels that a term's outputs meet one by one, and their weights."""
+    """Return the labels that a term's outputs meet one by one, and their weights."""
     labels, scored = batch[term.label], batch.get(_SCORED)
     weights = batch.get(_WEIGHT) if term.label == _LABEL else None
     if scored is None or labels.shape != scored.shape or term.objective.name == "mean":

@@ -18,20 +18,20 @@ class TrainingProgress:
     minutes: float = 0.0
 
     def by(self, unit: str) -> float:
-        """Give the amount in one unit."""
+        """Return the amount in one unit."""
         return {"steps": self.step, "epochs": self.epochs, "examples": self.examples, "minutes": self.minutes}[unit]
 
     def fraction_of(self, length: Interval) -> float:
-        """Tell how much of a length is behind, from 0 to 1."""
+        """Find how much of a length is behind, from 0 to 1."""
         return min(1.0, self.by(length.unit) / length.amount)
 
     def has_reached(self, length: Interval) -> bool:
-        """Tell whether a length is complete."""
+        """Check whether a length is complete."""
         return self.by(length.unit) >= length.amount - 1e-9
 
 
 def is_due(every: Interval, *, before: TrainingProgress, now: TrainingProgress) -> bool:
-    """Tell whether a multiple of `every` lies after `before`, up to and including `now`."""
+    """Check whether a multiple of `every` lies after `before`, up to and including `now`."""
     if every.unit == "never":
         return False
     return _multiples(every, now) > _multiples(every, before)
@@ -57,7 +57,7 @@ class Milestones:
     patience: int | None
 
     def factor(self, position: TrainingProgress) -> float:
-        """Give the learning rate's factor for the next step."""
+        """Return the learning rate's factor for the next step."""
         return self.schedule.factor(position.step, self._total(position))
 
     def _total(self, position: TrainingProgress) -> int:

@@ -28,7 +28,7 @@ class BadStep(Exception):
 
 
 def is_bad(result: StepResult, *, loss_limit: float | None) -> bool:
-    """Tell whether an update must not be applied."""
+    """Check whether an update must not be applied."""
     if not (math.isfinite(result.loss) and math.isfinite(result.gradient_norm)):
         return True
     return loss_limit is not None and result.loss > loss_limit
@@ -53,7 +53,7 @@ class Adjustments:
         return len(self.skipped) + len(self.lowered)
 
     def rate(self, step: int) -> float:
-        """Give what the learning rate of a step is multiplied by."""
+        """Return what the learning rate of a step is multiplied by."""
         return math.prod(factor for since, factor in self.lowered if step >= since)
 
     def with_split(self, step: int, size: int) -> "Adjustments":
@@ -73,7 +73,7 @@ class Adjustments:
         return replace(self, lowered=(*self.lowered, (restored_step, policy.factor)))
 
     def to_json(self) -> dict[str, Any]:
-        """Give plain values."""
+        """Return plain values."""
         return asdict(self)
 
     @classmethod
@@ -88,5 +88,5 @@ NO_REPAIRS = Adjustments()
 
 
 def size_limit(splits: Splits, step: int) -> int | None:
-    """Give the size that a batch must stay below in this step; None for no limit."""
+    """Return the size that a batch must stay below in this step; None for no limit."""
     return min((size for since, size in splits if step >= since), default=None)

@@ -44,7 +44,7 @@ class Checkpointable(Protocol):
         ...
 
     def numbers(self) -> dict[str, Any]:
-        """Give what else changes while learning, as JSON values."""
+        """Return what else changes while learning, as JSON values."""
         ...
 
     def take_numbers(self, numbers: Mapping[str, Any]) -> None:
@@ -56,7 +56,7 @@ class Resumable(Protocol):
     """An optimizer, or what stands for one."""
 
     def state_dict(self) -> dict[str, Any]:
-        """Give all numbers."""
+        """Return all numbers."""
         ...
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -77,7 +77,7 @@ class Snapshot:
 
     @property
     def num_bytes(self) -> int:
-        """Tell how much it takes on disk, but for some kilobytes of names."""
+        """How much it takes on disk, but for some kilobytes of names."""
         return sum(tensor.nbytes for tensors in self.tensors.values() for tensor in tensors.values())
 
     def write(self, folder: Path) -> None:

@@ -34,7 +34,7 @@ class Steppable(Protocol):
         ...
 
     def cursor(self) -> dict[str, int]:
-        """Tell the position in the data, as numbers."""
+        """Find the position in the data, as numbers."""
         ...
 
     @property
@@ -56,7 +56,7 @@ class TrainState:
     """Whether a run that nobody stopped would have saved here too: only such a place is one to go back to."""
 
     def improves(self, score: float, direction: Literal["max", "min"]) -> bool:
-        """Tell whether a score strictly beats the best one; a score that is no number never does."""
+        """Check whether a score strictly beats the best one; a score that is no number never does."""
         if math.isnan(score):
             return False
         if self.best_score is None:
@@ -64,7 +64,7 @@ class TrainState:
         return score > self.best_score if direction == "max" else score < self.best_score
 
     def to_json(self) -> dict[str, Any]:
-        """Give plain values."""
+        """Return plain values."""
         return asdict(self)
 
     @classmethod

@@ -53,7 +53,7 @@ class Stopper:
         self._began = self.now()
 
     def reason(self) -> str | None:
-        """Give the first reason that any rank has, or None to go on."""
+        """Return the first reason that any rank has, or None to go on."""
         wish = self._wish()
         wishes = self.world.sum([float(wish == reason) for reason in REASONS])
         return next((reason for reason, count in zip(REASONS, wishes, strict=True) if count), None)

@@ -196,7 +196,7 @@ class Transformer(Architecture):
 
     @property
     def hub_copy(self) -> HubCopy:
-        """Give the version on the hub, and where copies are kept."""
+        """The version on the hub, and where copies are kept."""
         return HubCopy(self.revision, self.cache_dir, with_code=self.trust_remote_code)
 
 
@@ -255,7 +255,7 @@ _DEFAULT_PAD = 1
 
 
 def usable_positions(config: Mapping[str, Any]) -> int | None:
-    """Give the number of tokens that fit, or None if the config states no limit."""
+    """Return the number of tokens that fit, or None if the config states no limit."""
     positions = next((config[name] for name in _NAMES if isinstance(config.get(name), int)), None)
     if positions is None or positions <= 0:
         return None

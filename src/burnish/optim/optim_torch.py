@@ -37,7 +37,7 @@ def adagrad(groups: Groups, *, initial: float, **options: Any) -> torch.optim.Op
 
 
 def can_fuse(groups: Groups) -> bool:
-    """Tell whether one kernel can update all of these parameters."""
+    """Check whether one kernel can update all of these parameters."""
     params = [param for group in groups for param in group["params"]]
     return bool(params) and all(param.device.type in FUSED_DEVICES and param.is_floating_point() for param in params)
 
@@ -101,7 +101,7 @@ def _adam_direction(grad: Tensor, state: dict[str, Any], *, betas: tuple[float, 
 
 
 def _trust(param: Tensor, direction: Tensor) -> Tensor:
-    """Give the ratio of norms; vectors (biases, norms) keep Adam's own step, as in the published recipes."""
+    """Return the ratio of norms; vectors (biases, norms) keep Adam's own step, as in the published recipes."""
     one = torch.ones((), device=param.device, dtype=param.dtype)
     if param.ndim < 2:
         return one

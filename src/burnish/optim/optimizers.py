@@ -140,12 +140,12 @@ class Split(Component):
 
     @property
     def learning_rate(self) -> float:
-        """Give the unit of rates: groups then hold shares, which each part multiplies by its own."""
+        """The unit of rates: groups then hold shares, which each part multiplies by its own."""
         return 1.0
 
     @property
     def weight_decay(self) -> float:
-        """Give the unit of weight decay, likewise."""
+        """The unit of weight decay, likewise."""
         return 1.0
 
     def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:

@@ -21,7 +21,7 @@ _LISTS = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Tell whether a column holds lists."""
+    """Check whether a column holds lists."""
     return any(is_it(kind) for is_it in _LISTS)
 
 
@@ -98,14 +98,14 @@ class LabelColumns:
         return {name: int(found.get(name, 0)) for name in classes}
 
     def range(self, table: pa.Table) -> dict[str, float]:
-        """Tell the smallest, the largest and the mean number."""
+        """Find the smallest, the largest and the mean number."""
         values = self.known_numbers(table)
         if not len(values):
             return {}
         return {"lowest": float(values.min()), "highest": float(values.max()), "mean": float(values.mean())}
 
     def known_numbers(self, table: pa.Table) -> "Array":
-        """Give the numbers of the rows that hold one."""
+        """Return the numbers of the rows that hold one."""
         values, faults = self.numbers(table)
         return np.delete(values, [fault.row for fault in faults])
 
@@ -144,7 +144,7 @@ class LabelColumns:
         raise DataError(f"column {self.names[0]} holds words ({shown}), so it cannot be learned as a number; {remedy}")
 
     def indicators(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:
-        """Give a 0/1 matrix, rows by classes."""
+        """Return a 0/1 matrix, rows by classes."""
         if len(self.names) > 1:
             return self._indicators_by_column(table)
         lists = self._lists(table)
@@ -185,7 +185,7 @@ class LabelColumns:
 
 
 def label_limit(features: pa.Table, profile: Profile) -> FeatureLimit:
-    """Give the limits of encoded labels: numbers, yes and no a class, or the number of a class."""
+    """Return the limits of encoded labels: numbers, yes and no a class, or the number of a class."""
     values = read_column(features["label"])
     if profile.kind == "regression":
         return FeatureLimit("label", values, -LARGEST, LARGEST)
@@ -193,7 +193,7 @@ def label_limit(features: pa.Table, profile: Profile) -> FeatureLimit:
 
 
 def as_text(table: pa.Table, name: str) -> pa.Array:
-    """Give a column as one array of trimmed strings; whole floats such as 1.0 stay as they are written."""
+    """Return a column as one array of trimmed strings; whole floats such as 1.0 stay as they are written."""
     whole = table[name].combine_chunks()
     if pa.types.is_dictionary(whole.type):
         whole = whole.dictionary_decode()
@@ -283,7 +283,7 @@ class Measure:
         return cls.from_json(profile.facts.get(TARGET, {}))
 
     def to_json(self) -> dict[str, Any]:
-        """Give plain values, for the profile."""
+        """Return plain values, for the profile."""
         return asdict(self)
 
     def taught(self, values: "Array") -> "Array":
@@ -311,7 +311,7 @@ def _adapter() -> TypeAdapter[Measure]:
 
 
 def read_numbers(table: pa.Table, name: str, *, transform: str, loss: str) -> "tuple[Array, list[RowFault]]":
-    """Give a numeric target and the rows whose value cannot be learned."""
+    """Return a numeric target and the rows whose value cannot be learned."""
     values, faults = LabelColumns((name,)).numbers(table)
     faults = of_target(faults, name)
     wrong = _out_of_range(values, transform=transform, loss=loss)

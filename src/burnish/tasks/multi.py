@@ -42,7 +42,7 @@ class Sampling(Component):
         return self
 
     def power(self, epoch: int, *, num_epochs: int) -> float:
-        """Give the power of an epoch, counted from 0."""
+        """Return the power of an epoch, counted from 0."""
         if self.kind != "annealed":
             return 1.0 if self.kind == "proportional" else 0.0
         last = (self.epochs or num_epochs) - 1

@@ -13,7 +13,7 @@ from burnish.spec.values import Array, Outcome, Profile
 
 
 def softmax(logits: "Array") -> "Array":
-    """Give shares [n, …, k] that add up to 1 along the last axis; minus infinity is 0."""
+    """Return shares [n, …, k] that add up to 1 along the last axis; minus infinity is 0."""
     if not len(logits):
         return logits
     raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
@@ -43,7 +43,7 @@ class Calibration:
         return cls(values["slope"], tuple(shift) if isinstance(shift, list | tuple) else (shift,))
 
     def to_json(self) -> dict[str, Any]:
-        """Give plain values, for the profile."""
+        """Return plain values, for the profile."""
         return asdict(self)
 
     def applied(self, shares: "Array") -> "Array":
@@ -123,7 +123,7 @@ class _Likelihood:
     shifted: "Array"
 
     def newton(self, values: "Array") -> "Array":
-        """Give the step to subtract."""
+        """Return the step to subtract."""
         shares = np.exp(self._log_shares(values))
         off = shares.copy()
         off[np.arange(len(off)), self.truth] -= 1

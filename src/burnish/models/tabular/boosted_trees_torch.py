@@ -43,7 +43,7 @@ class BoostedTrees(TableNetwork):
         return torch.from_numpy(self.logits({name: tensor.cpu().numpy() for name, tensor in batch.items()}))
 
     def logits(self, batch: "Batch") -> "Array":
-        """Give the logits [n, size] of arrays."""
+        """Return the logits [n, size] of arrays."""
         table = matrix(batch)
         if self._trees is None:
             return np.zeros((len(table), self.head.size))

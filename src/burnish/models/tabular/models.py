@@ -95,20 +95,20 @@ class Layered(TableModel):
     dropout: Dropout = 0.1
 
     def widths(self) -> tuple[int, ...]:
-        """Give the width of each layer."""
+        """Return the width of each layer."""
         if self.hidden is not None:
             return self.hidden
         return tuple(max(2, int(self.first * self.scale**number)) for number in range(self.layers))
 
     def category_sizes(self, inputs: TableInputs) -> tuple[int, ...]:
-        """Give the numbers that a category of each column becomes."""
+        """Return the numbers that a category of each column becomes."""
         if self.category_size is not None:
             return (self.category_size,) * len(inputs.cardinalities)
         return tuple(min(_LARGEST_AUTO, math.isqrt(count - 1) + 1) for count in inputs.cardinalities)
 
 
 def inputs_of(head: HeadSpec) -> TableInputs:
-    """Give what a network is fed; only a task over tables may ask for one."""
+    """Return what a network is fed; only a task over tables may ask for one."""
     assert head.inputs is not None, f"a head of kind {head.kind} does not say what the network is fed"
     return head.inputs
 

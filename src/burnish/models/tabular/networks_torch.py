@@ -36,7 +36,7 @@ class TableNetwork(nn.Module):
         self.head = head
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the logits [n, size], or [n, members, size]."""
+        """Return the logits [n, size], or [n, members, size]."""
         raise NotImplementedError
 
     def parameter_groups(self, *, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:
@@ -127,7 +127,7 @@ class Wide(nn.Module):
             nn.init.zeros_(weight)
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the sums [n, size]."""
+        """Return the sums [n, size]."""
         sums = self.bias
         if self.name in batch and batch[self.name].shape[1]:
             ids = batch[self.name]

@@ -19,7 +19,7 @@ _NEARLY_ALL = 0.99
 
 
 def asked_of_transformers(attention: str) -> str | None:
-    """Give what to ask of `transformers` when it builds a model; None leaves it to take sdpa where the model can."""
+    """Return what to ask of `transformers` when it builds a model; None leaves it to take sdpa where the model can."""
     return None if attention == "auto" else attention
 
 
@@ -93,13 +93,13 @@ def _attend_unpadded(query: Tensor, key: Tensor, value: Tensor, lengths: Tensor,
 
 
 def _fits_blocks(query: Tensor, mask: Tensor | None) -> bool:
-    """Tell whether blocks are known to be right: in float32 throughout, on a CPU, one mask for all heads."""
+    """Check whether blocks are known to be right: in float32 throughout, on a CPU, one mask for all heads."""
     is_plain = query.dtype == torch.float32 and query.device.type == "cpu" and not torch.is_autocast_enabled("cpu")
     return is_plain and (mask is None or (mask.ndim == 4 and mask.shape[:2] == (query.shape[0], 1)))
 
 
 def _is_special(module: nn.Module, options: Mapping[str, Any]) -> bool:
-    """Tell whether scores are shaped by more than a mask, as in grouped heads, capped scores, biases or sinks."""
+    """Check whether scores are shaped by more than a mask, as in grouped heads, capped scores, biases or sinks."""
     if getattr(module, "num_key_value_groups", 1) > 1:
         return True
     return any(options.get(name) is not None for name in ("softcap", "position_bias", "s_aux"))

@@ -35,7 +35,7 @@ def base_config(options: Transformer) -> PretrainedConfig:
 
 
 def network_config(options: Transformer, head: HeadSpec, *, assets: TextAssets) -> PretrainedConfig:
-    """Give the config with head, vocabulary, padding and dropout set."""
+    """Return the config with head, vocabulary, padding and dropout set."""
     config = base_config(options)
     set_head(config, head)
     config.pad_token_id = assets.pad_id
@@ -61,7 +61,7 @@ def set_head(config: PretrainedConfig, head: HeadSpec) -> None:
 
 
 def largest_dropout(config: PretrainedConfig) -> float:
-    """Give the dropout that a new layer above the others should have: the largest of theirs but the attention's."""
+    """Return the dropout that a new layer above the others should have: the largest of theirs but the attention's."""
     values = [getattr(config, name) for name in _dropout_names(config, of_attention=False)]
     return max((value for value in values if value is not None), default=0.0)
 
@@ -96,7 +96,7 @@ def _resized(config: PretrainedConfig, wanted: dict[str, int]) -> PretrainedConf
 
 
 def _own_name(config: PretrainedConfig, name: str, *, known: dict[str, Any]) -> str:
-    """Give the name that this sort of model has for an option."""
+    """Return the name that this sort of model has for an option."""
     candidates: tuple[str, ...] = (name, config.attribute_map.get(name, name), *_OTHER_NAMES.get(name, ()))
     found = next((candidate for candidate in candidates if candidate in known), None)
     if found is None:

@@ -42,7 +42,7 @@ def random_bytes(number: int) -> Tensor:
 
 
 def kept_level(p: float) -> int:
-    """Give the least byte, as signed, whose element is kept."""
+    """Return the least byte, as signed, whose element is kept."""
     # A byte knows only 256 levels: the level is rounded up or down at random, so that each element has exactly `p`.
     levels = p * _LEVELS
     whole = int(levels)

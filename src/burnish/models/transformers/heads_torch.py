@@ -88,7 +88,7 @@ class CausalNetwork(PlacesNetwork):
 
     @torch.inference_mode()
     def _said(self, ids: Tensor) -> Tensor:
-        """Give what is said of all tokens but the last, as an evaluation would."""
+        """Return what is said of all tokens but the last, as an evaluation would."""
         models = (self.model, self.model.base_model)  # layers that are shared are no part of the model
         was_training = [model.training for model in models]
         for model in models:
@@ -141,7 +141,7 @@ class Kind:
 
 
 def kind_of(head: HeadSpec) -> Kind:
-    """Give the way to build a head; architectures list the kinds that are here."""
+    """Return the way to build a head; architectures list the kinds that are here."""
     return _KINDS[head.kind]
 
 

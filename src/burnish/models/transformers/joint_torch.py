@@ -59,7 +59,7 @@ class Shared:
 
     @property
     def first(self) -> PreTrainedModel:
-        """Give the model of the first head."""
+        """The model of the first head."""
         return next(iter(self.tops.values()))
 
     def network(self, head: HeadSpec, options: Transformer) -> JointNetwork:

@@ -41,13 +41,13 @@ class PermutationNetwork(TransformerNetwork):
 
 
 def hidden_from(order: Tensor) -> Tensor:
-    """Give 1 where place i must not look at place j: j is guessed, and not before i; [n, length, length]."""
+    """Return 1 where place i must not look at place j: j is guessed, and not before i; [n, length, length]."""
     is_guessed = order >= 0
     return ((order[:, :, None] <= order[:, None, :]) & is_guessed[:, None, :]).float()
 
 
 def target_mapping(scored: Tensor) -> tuple[Tensor, Tensor]:
-    """Give the place that each slot answers for [n, slots, length], and which slots there are [n, slots]."""
+    """Return the place that each slot answers for [n, slots, length], and which slots there are [n, slots]."""
     counts = scored.sum(dim=1)
     number = torch.cumsum(scored, dim=1) - 1
     most = max(1, int(counts.max()))
@@ -110,7 +110,7 @@ def _drawn(logits: Tensor) -> Tensor:
 
 
 def _smaller(config: PretrainedConfig, share: float) -> PretrainedConfig:
-    """Give the config of a generator: as deep as the model, and narrower, with heads of the same width."""
+    """Return the config of a generator: as deep as the model, and narrower, with heads of the same width."""
     smaller = copy.deepcopy(config)
     width = config.hidden_size // config.num_attention_heads
     smaller.num_attention_heads = max(1, round(config.num_attention_heads * share))

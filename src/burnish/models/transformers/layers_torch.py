@@ -40,7 +40,7 @@ def parameter_groups(
 
 
 def usual_rate(network: nn.Module) -> float:
-    """Give the rate to fine-tune at: that of BERT-base for what is as large, and more for what is smaller.
+    """Return the rate to fine-tune at: that of BERT-base for what is as large, and more for what is smaller.
 
     Only what learns counts, without embeddings: a vocabulary of many languages makes no model slower to learn.
     """
@@ -71,7 +71,7 @@ def find_layers(network: nn.Module) -> tuple[str, list[nn.Module]]:
 
 
 def names_below(model: PreTrainedModel) -> str:
-    """Give what the names of all below a model's head begin with: nothing where it has none, for all is below."""
+    """Return what the names of all below a model's head begin with: nothing where it has none, for all is below."""
     return "" if model.base_model is model else f"{model.base_model_prefix}."
 
 
@@ -108,7 +108,7 @@ def _undecayed(network: nn.Module) -> Iterator[str]:
 
 
 def _is_bias(path: str) -> bool:
-    """Tell whether a module is a bias by its name: of relative positions, it is looked up like an embedding."""
+    """Check whether a module is a bias by its name: of relative positions, it is looked up like an embedding."""
     return path.endswith("bias")
 
 
@@ -134,7 +134,7 @@ def add_adapters(model: PreTrainedModel, lora: Lora, *, fresh: Iterable[str]) ->
 
 
 def merged(model: PreTrainedModel) -> PreTrainedModel:
-    """Give the model with its adapters added into the weights, leaving the original as it is."""
+    """Return the model with its adapters added into the weights, leaving the original as it is."""
     if not any(hasattr(module, "lora_A") for module in model.modules()):
         return model
     plain = copy.deepcopy(model)

@@ -65,14 +65,14 @@ def _look(attention: Any, places: list[int], frequencies: Tensor, *, width: int)
 
 
 def _waves(num_positions: int, frequencies: Tensor, *, width: int) -> Tensor:
-    """Give [positions, width]: sine and cosine of each frequency side by side."""
+    """Return [positions, width]: sine and cosine of each frequency side by side."""
     angles = torch.arange(num_positions)[:, None] * frequencies
     waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
     return torch.nn.functional.pad(waves, (0, width - waves.shape[1]))
 
 
 def _turn(place: int, frequencies: Tensor, *, width: int) -> Tensor:
-    """Give the matrix that makes the wave of a position that of the position so many places on."""
+    """Return the matrix that makes the wave of a position that of the position so many places on."""
     matrix = torch.eye(width)
     for number, angle in enumerate((place * frequencies).tolist()):
         sine, cosine = torch.tensor(angle).sin(), torch.tensor(angle).cos()

@@ -29,7 +29,7 @@ class HubCopy:
 
 
 def check_name(name: str) -> str:
-    """Give the name back, or raise ValueError if it could never be found anywhere."""
+    """Return the name back, or raise ValueError if it could never be found anywhere."""
     if "://" in name or "${" in name:
         why = "only data is read from addresses" if "://" in name else "variables are not expanded here"
         raise ValueError(f"must be {FORMS}: {why}")
@@ -43,7 +43,7 @@ def check_name(name: str) -> str:
 
 
 def local_folder(name: str, *, option: str = "model.name") -> Path | None:
-    """Give the folder on this machine, or None for a name on the hub; refuse what is neither."""
+    """Return the folder on this machine, or None for a name on the hub; refuse what is neither."""
     if name.startswith(PACKAGE):
         return _existing(_package_folder(name, option=option), name=name, option=option)
     path = Path(os.path.expanduser(name))
@@ -55,7 +55,7 @@ def local_folder(name: str, *, option: str = "model.name") -> Path | None:
 
 
 def _model_inside(path: Path) -> Path:
-    """Give the model's own folder of an artifact, or of the run that made it; any other folder as it is."""
+    """Return the model's own folder of an artifact, or of the run that made it; any other folder as it is."""
     if (path / "config.json").exists():
         return path
     return next(
@@ -64,17 +64,17 @@ def _model_inside(path: Path) -> Path:
 
 
 def config_folder(name: str, copy: HubCopy, *, option: str) -> Path:
-    """Give a folder that holds the model's config.json, fetching it if need be."""
+    """Return a folder that holds the model's config.json, fetching it if need be."""
     return _folder(name, copy, patterns=_CONFIG_FILES, option=option)
 
 
 def tokenizer_folder(name: str, copy: HubCopy, *, option: str) -> Path:
-    """Give a folder that holds the tokenizer, fetching it if need be."""
+    """Return a folder that holds the tokenizer, fetching it if need be."""
     return _folder(name, copy, patterns=(*_CONFIG_FILES, *_TOKENIZER_FILES), option=option)
 
 
 def weights_folder(name: str, copy: HubCopy, *, allow_pickle: bool) -> Path:
-    """Give a folder that holds weights that may be read; refuse pickles unless they were asked for."""
+    """Return a folder that holds weights that may be read; refuse pickles unless they were asked for."""
     patterns = (*_CONFIG_FILES, *_SAFE_WEIGHTS)
     folder = _folder(name, copy, patterns=patterns, option="model.name")
     if _holds(folder, _SAFE_WEIGHTS):

@@ -37,7 +37,7 @@ class TransformerNetwork(nn.Module):
         """Be told that all weights were read."""
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor | Mapping[str, Tensor]:
-        """Give the logits; entries such as labels are left alone."""
+        """Return the logits; entries such as labels are left alone."""
         logits: Tensor = self.run(batch).logits
         return logits
 
@@ -48,7 +48,7 @@ class TransformerNetwork(nn.Module):
 
     @property
     def usual_rate(self) -> float:
-        """Give the learning rate that suits the size of what learns."""
+        """The learning rate that suits the size of what learns."""
         return layers_torch.usual_rate(self)
 
     def parameter_groups(self, *, learning_rate: float, weight_decay: float) -> list[dict[str, Any]]:

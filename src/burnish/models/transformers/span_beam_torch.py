@@ -67,7 +67,7 @@ class BeamNetwork(TransformerNetwork):
         return {"logits": logits, "impossible": self._impossible(state, whole)[:, None]}
 
     def _searched(self, hidden: Tensor, whole: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give the odds of no answer, then for each pair its score and the characters it begins and ends at."""
+        """Return the odds of no answer, then for each pair its score and the characters it begins and ends at."""
         starts = _log_shares(self._starts(hidden), batch["allowed"])
         impossible = self._impossible(torch.einsum("nlh,nl->nh", hidden.float(), starts.exp()).to(hidden.dtype), whole)
         best = starts.topk(min(self.head.options["start_n_top"], starts.shape[1]), dim=1)
@@ -121,7 +121,7 @@ def _log_shares(scores: Tensor, allowed: Tensor) -> Tensor:
 
 
 def _class_of(config: PretrainedConfig) -> Any:
-    """Give the class of models with a beam head for a config; its parts are called as in transformers' own."""
+    """Return the class of models with a beam head for a config; its parts are called as in transformers' own."""
     own = _OWN.get(config.model_type)
     return own if own is not None else _on_top_of(MODEL_MAPPING[type(config)])
 

@@ -42,7 +42,7 @@ def load_tokenizer(options: Transformer) -> Any:
 
 
 def knows_segments(config: PretrainedConfig) -> bool:
-    """Tell whether the model can tell a first text from a second by token_type_ids."""
+    """Check whether the model can tell a first text from a second by token_type_ids."""
     num_types = getattr(config, "type_vocab_size", None)
     return num_types is None or num_types > 1
 
@@ -70,7 +70,7 @@ def _fast_tokenizer(options: Transformer, name: str, *, option: str) -> Any:  # 
 
 
 def _pad_id(tokenizer: PreTrainedTokenizerBase, *, name: str, option: str) -> int:
-    """Give the id that fills short rows; where there is none, the end of text, which attention never sees."""
+    """Return the id that fills short rows; where there is none, the end of text, which attention never sees."""
     for token_id in (tokenizer.pad_token_id, tokenizer.eos_token_id):
         if isinstance(token_id, int):
             return token_id
@@ -78,7 +78,7 @@ def _pad_id(tokenizer: PreTrainedTokenizerBase, *, name: str, option: str) -> in
 
 
 def _described(config: PretrainedConfig) -> Mapping[str, Any]:
-    """Give a config's facts under the names that `transformers` gives all models."""
+    """Return a config's facts under the names that `transformers` gives all models."""
     return {
         "model_type": config.model_type,
         "max_position_embeddings": getattr(config, "max_position_embeddings", None),

@@ -159,7 +159,7 @@ def _read_parts(network: TransformerNetwork, directory: Path) -> None:
 
 
 def _above(network: TransformerNetwork) -> dict[str, Tensor]:
-    """Give the weights of what stands above the models of `transformers` and is no part of them, tied ones once."""
+    """Return the weights of what stands above the models of `transformers` and is no part of them, tied ones once."""
     models = ("model.", *(f"{name}." for name in network.parts))
     held = network.state_dict(keep_vars=True)  # as they are, for what is tied is one object of several names
     seen = {id(tensor) for name, tensor in held.items() if name.startswith(models)}

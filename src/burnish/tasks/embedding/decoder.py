@@ -19,7 +19,7 @@ _DIGITS = 6
 def decode(
     outputs: "Mapping[str, Array]", table: pa.Table | None, *, columns: tuple[str, str], temperature: float
 ) -> Outcome:
-    """Give the embeddings of rows in their order and, where passages are known, the rank of each row's own."""
+    """Return the embeddings of rows in their order and, where passages are known, the rank of each row's own."""
     order = np.argsort(outputs["row"], kind="stable")
     rows, vectors = outputs["row"][order], outputs["logits"][order]
     if "label" not in outputs:
@@ -56,7 +56,7 @@ class _Known:
         return cls(query, passage)
 
     def right(self, rows: slice) -> "tuple[Array, Array]":
-        """Give places in a block of rows, and passages that are right there."""
+        """Return places in a block of rows, and passages that are right there."""
         query = self._query[rows]
         counts = self._counts[query]
         return np.repeat(np.arange(len(query)), counts), self._right[positions(self._starts[query], counts)]

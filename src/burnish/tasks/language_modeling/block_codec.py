@@ -67,7 +67,7 @@ class BlockCodec:
 
     @cached_property
     def template(self) -> Template:
-        """Give the special tokens around a block."""
+        """The special tokens around a block."""
         return learn_template(self.vocabulary.assets.tokenizer, num_texts=1)
 
     @property
@@ -101,7 +101,7 @@ class BlockCodec:
         )
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
-        """Give the limits of token ids, lengths and the places where further rows begin."""
+        """Return the limits of token ids, lengths and the places where further rows begin."""
         texts, turns = view(features["tokens"].chunk(0)), view(features["turns"].chunk(0)).packed()
         yield from id_limits([("tokens", texts)], self.vocabulary.assets)
         yield FeatureLimit("number of tokens", texts.lengths, 1, self.room)
@@ -125,7 +125,7 @@ class BlockCodec:
         return batch, BlockLayout(attended & (places >= 0) & (places < texts.lengths[:, None]), valid_of(texts))
 
     def places(self, features: pa.Table, indices: Array, layout: BlockLayout) -> dict[str, Array]:
-        """Give `row` of each block, and row and place of each of its tokens."""
+        """Return `row` of each block, and row and place of each of its tokens."""
         rows = pick(features["row"], indices)
         width = layout.valid.shape[1]
         found = find_rows(rows, gather(features["turns"], indices), width=width)
@@ -138,7 +138,7 @@ class BlockCodec:
 
 
 def valid_of(texts: Ragged) -> Array:
-    """Tell which places of a matrix hold tokens, when every row begins with its first one."""
+    """Find which places of a matrix hold tokens, when every row begins with its first one."""
     width = int(texts.lengths.max(initial=1))
     return np.asarray(np.arange(max(1, width)) < texts.lengths[:, None])
 

@@ -78,7 +78,7 @@ class MaskedEncoder(Encoder):
         return batch | {"scored": scored, "label": np.where(scored, truth, IGNORED)}, layout
 
     def hide(self, texts: Ragged, numbers: Array, draw: RandomKey) -> tuple[Ragged, Array]:
-        """Give texts with tokens replaced, and which are to be guessed, [n, longest]."""
+        """Return texts with tokens replaced, and which are to be guessed, [n, longest]."""
         ids = matrix_of(texts)
         vocabulary = self.codec.vocabulary
         can = valid_of(texts) & ~vocabulary.is_special[ids]
@@ -90,7 +90,7 @@ class MaskedEncoder(Encoder):
 
     @cached_property
     def mask_id(self) -> int:
-        """Give the id of the mask token."""
+        """The id of the mask token."""
         found = self.codec.vocabulary.role("mask_token")
         assert found is not None, "looked for when this was made"
         return found
@@ -99,7 +99,7 @@ class MaskedEncoder(Encoder):
         return in_words(outcome, self.codec.vocabulary.assets.tokenizer)
 
     def is_asked(self, features: pa.Table, draw: RandomKey) -> bool:
-        """Tell whether these are texts to fill in."""
+        """Check whether these are texts to fill in."""
         return not draw.is_training and bool(pc.any(features["asked"]).as_py())
 
     def asked(self, features: pa.Table, indices: Array, draw: RandomKey) -> dict[str, Array]:

@@ -47,7 +47,7 @@ class PairEncoder(Encoder):
 
     @cached_property
     def template(self) -> Template:
-        """Give the special tokens around two texts."""
+        """The special tokens around two texts."""
         return learn_template(self.masked.codec.vocabulary.assets.tokenizer, num_texts=2)
 
     def faults(self, rows: Rows) -> list[RowFault]:
@@ -95,7 +95,7 @@ class PairEncoder(Encoder):
         return self.masked.counts(features)
 
     def pairs(self, features: pa.Table, indices: Array, draw: RandomKey) -> tuple[Ragged, Ragged, Array]:
-        """Give first texts, second texts, and which of the second do not follow their first."""
+        """Return first texts, second texts, and which of the second do not follow their first."""
         seed, epoch = (draw.seed, draw.epoch) if draw.is_training else (0, draw.view)
         lots = uniforms(indices, _OTHER + _TRIES, seed=seed, purpose="pair", epoch=epoch)
         whole, cut = self._cut(features, indices, lots[:, _CUT])

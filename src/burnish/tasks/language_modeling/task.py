@@ -59,14 +59,14 @@ class Masking(Component):
         return self
 
     def choice(self, *, is_training: bool) -> MaskSelection:
-        """Give the way to choose tokens."""
+        """Return the way to choose tokens."""
         from burnish.data.tokens.masks import MaskSelection  # numpy, which checking a config must not load
 
         share = self.probability if is_training else self.scored or self.probability
         return MaskSelection(share, self.spans, self.max_span or _USUAL_SPANS[self.spans], self.geometric)
 
     def fates(self, vocabulary: Vocabulary, *, mask_id: int) -> Replacement:
-        """Give what becomes of the chosen tokens."""
+        """Return what becomes of the chosen tokens."""
         from burnish.data.tokens.masks import Replacement  # numpy, which checking a config must not load
 
         return Replacement(mask_id, vocabulary.plain_ids, self.masked, self.random)

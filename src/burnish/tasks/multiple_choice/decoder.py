@@ -16,7 +16,7 @@ from burnish.tasks.token_classification.rows import TagItems
 def decode(
     outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | None, *, columns: ChoiceColumns
 ) -> Outcome:
-    """Give the likeliest choice of each row; what is no choice has probability 0."""
+    """Return the likeliest choice of each row; what is no choice has probability 0."""
     order = np.argsort(outputs["row"], kind="stable")
     shares = softmax(outputs["logits"][order].astype(np.float64))
     decisions = shares.argmax(axis=1)
@@ -37,7 +37,7 @@ def majority(asked: BaselineRequest) -> Outcome:
 
 
 def _answers(shares: "Array", decisions: "Array", truth: "Array | None", options: TagItems) -> pa.Table:
-    """Give the chosen text, the right one if known, the number of the choice and the probability of each."""
+    """Return the chosen text, the right one if known, the number of the choice and the probability of each."""
     begins = np.cumsum(options.lengths) - options.lengths
     columns = {"predicted": options.flat.take(pa.array(begins + decisions))}
     if truth is not None:

@@ -36,11 +36,11 @@ class ChoiceColumns:
         return tuple(dict.fromkeys((*self.context, *([self.question] if self.question else []), *self.choices)))
 
     def contexts(self, table: pa.Table) -> pa.Array:
-        """Give what stands before the choices; lists, such as turns of a talk, are joined by spaces."""
+        """Return what stands before the choices; lists, such as turns of a talk, are joined by spaces."""
         return _joined([_as_text(table, name) for name in self.context])
 
     def options(self, table: pa.Table) -> TagItems:
-        """Give the choices of every row."""
+        """Return the choices of every row."""
         if len(self.choices) == 1 and is_list(table.schema.field(self.choices[0]).type):
             return items_of(table[self.choices[0]], name=self.choices[0])
         return _side_by_side([_as_text(table, name) for name in self.choices])
@@ -117,7 +117,7 @@ class ChoiceLabels:
 
 
 def label_form(rows: Rows, columns: ChoiceColumns, *, first: int) -> LabelForm:
-    """Tell how right choices are written: numbers, letters, or the choice itself; refuse labels that may be two."""
+    """Find how right choices are written: numbers, letters, or the choice itself; refuse labels that may be two."""
     column, options = as_text(rows.table, columns.label), columns.options(rows.table)
     place = _form_of_place(column.drop_null())
     if place is None:

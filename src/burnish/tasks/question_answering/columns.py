@@ -82,18 +82,18 @@ class RightAnswers:
 
     @property
     def rows(self) -> Array:
-        """Give the row of each answer."""
+        """The row of each answer."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     def by_row(self) -> Array:
-        """Give the texts of each row as a tuple; empty where there is no answer."""
+        """Return the texts of each row as a tuple; empty where there is no answer."""
         ends = np.cumsum(self.counts)
         grouped = np.empty(len(ends), dtype=object)
         grouped[:] = [tuple(self.texts[end - count : end]) for end, count in zip(ends, self.counts, strict=True)]
         return grouped
 
     def first_spans(self) -> tuple[Array, Array]:
-        """Give the characters at which the first answer of each row begins and ends; -1 where there is none."""
+        """Return the characters at which the first answer of each row begins and ends; -1 where there is none."""
         spans = np.full((len(self.counts), 2), _UNKNOWN, dtype=np.int64)
         has = self.counts > 0
         firsts = (np.cumsum(self.counts) - self.counts)[has]

@@ -85,7 +85,7 @@ def merged(spans: Spans, *, n_best: int) -> Spans:
 
 
 def best_scores(spans: Spans, *, size: int) -> Array:
-    """Give the score of the best span of each row; 0 where there is none."""
+    """Return the score of the best span of each row; 0 where there is none."""
     best = np.full(size, -np.inf)
     np.maximum.at(best, spans.rows, spans.scores)
     return np.where(np.isfinite(best), best, 0.0)
@@ -123,7 +123,7 @@ class _Rectangle:
 
 
 def _pairs(piece: _Rectangle, *, n_best: int, max_tokens: int) -> tuple[tuple[Array, ...], Array]:
-    """Give window, begin, end and score of the best pairs of each window, and its score of no answer."""
+    """Return window, begin, end and score of the best pairs of each window, and its score of no answer."""
     starts, ends = (_top(piece.scores[:, :, side], n_best) for side in range(2))
     rows = np.arange(len(starts))[:, None]
     tokens = ends[:, None, :] - starts[:, :, None]
@@ -164,7 +164,7 @@ class Decision:
 
 
 def decode(found: Search, table: pa.Table, *, columns: QuestionColumns, decision: Decision) -> Outcome:
-    """Give one answer a row, with the next best ones."""
+    """Return one answer a row, with the next best ones."""
     asked = table.take(pa.array(found.rows))
     best = best_scores(found.spans, size=len(found.rows))
     # Without a place for no answer nothing can be said for it; a number must stand there all the same.
@@ -250,11 +250,11 @@ class _Answers:
 
     @property
     def predicted(self) -> Array:
-        """Give the answers, empty where there is none."""
+        """The answers, empty where there is none."""
         return np.where(self.is_open, _NO_ANSWER, self.best).astype(object)
 
     def table(self, truth: Array | None) -> pa.Table:
-        """Give the columns that a prediction shows."""
+        """Return the columns that a prediction shows."""
         spans, at = self.listed.spans, self.firsts[~self.is_open]
         confidence = self.null_shares.copy()
         confidence[~self.is_open] = self.shares[at]

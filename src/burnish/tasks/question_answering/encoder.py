@@ -100,7 +100,7 @@ class QuestionEncoder(SequenceEncoder):
 
     @cached_property
     def null_token(self) -> tuple[int, int]:
-        """Tell which special token stands for no answer: of which piece of the template, and which in it."""
+        """Which special token stands for no answer: of which piece of the template, and which in it."""
         wanted = _find_classifier_id(self.codec.assets)
         pieces = self.codec.template.pieces
         there = [(piece, at) for piece in (0, 2, 1) for at in range(len(pieces[piece]))]
@@ -144,7 +144,7 @@ class _Layout:
         return cls(shape, firsts.astype(np.int64), contexts.astype(np.int64), (begins + skipped + at).astype(np.int64))
 
     def places(self, begins: Array, ends: Array) -> dict[str, Array]:
-        """Give where the network answers, and which characters of the context that is; -1 for no answer."""
+        """Return where the network answers, and which characters of the context that is; -1 for no answer."""
         rows = np.arange(self.shape[0])
         at = positions(rows * self.shape[1] + self.firsts, self.lengths)
         scored = np.zeros(self.shape, dtype=bool)
@@ -157,7 +157,7 @@ class _Layout:
         return {"scored": scored, "at_start": spans[0], "at_end": spans[1]}
 
     def labels(self, local: Array) -> Array:
-        """Give the places of start and end; where the window does not hold the answer, that of no answer."""
+        """Return the places of start and end; where the window does not hold the answer, that of no answer."""
         return np.where(local >= 0, self.firsts[:, None] + local, self.nulls[:, None])
 
 
@@ -178,7 +178,7 @@ def _cut_features(
 
 
 def _arrange_for_beam(batch: dict[str, Array], nulls: Array, *, is_training: bool) -> dict[str, Array]:
-    """Tell the beam head what it needs: the right start while it learns, and where characters are when it searches."""
+    """Find the beam head what it needs: the right start while it learns, and where characters are when it searches."""
     batch["null_place"] = nulls
     if is_training:
         batch["start_place"] = batch["label"][:, 0]

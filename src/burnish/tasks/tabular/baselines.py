@@ -83,7 +83,7 @@ def boosted_trees(asked: BaselineRequest, task: Task) -> Outcome | None:
 
 
 def truths(features: pa.Table, profile: Profile) -> Array:
-    """Give the labels of features as an outcome tells them: class indices, or numbers in the target's own unit."""
+    """Return the labels of features as an outcome tells them: class indices, or numbers in the target's own unit."""
     labels = read_column(features["label"])
     if profile.kind == "regression":
         return Measure.of_profile(profile).truth(labels)

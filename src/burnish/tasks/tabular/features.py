@@ -33,7 +33,7 @@ class FrameEncoder:
     frame: ColumnFrame
 
     def numbers(self) -> "Array":
-        """Give float32 [n, numbers], never missing or infinite."""
+        """Return float32 [n, numbers], never missing or infinite."""
         columns = {column.name: column for column in self.plan.columns}
         matrix = np.empty((len(self.frame), len(self.plan.numbers)), np.float32)
         for at, number in enumerate(self.plan.numbers):
@@ -41,14 +41,14 @@ class FrameEncoder:
         return matrix
 
     def categories(self) -> "Array":
-        """Give int32 [n, categories]."""
+        """Return int32 [n, categories]."""
         matrix = np.empty((len(self.frame), len(self.plan.categories)), np.int32)
         for at, column in enumerate(self.plan.categories):
             matrix[:, at] = self._ids(column)
         return matrix
 
     def wide(self, plans: Sequence[WidePlan]) -> "Array":
-        """Give int32 [n, plans]: one id a one-hot, bucket or cross."""
+        """Return int32 [n, plans]: one id a one-hot, bucket or cross."""
         matrix = np.empty((len(self.frame), len(plans)), np.int32)
         for at, wide in enumerate(plans):
             matrix[:, at] = wide.offset + self._wide_ids(wide)
@@ -166,7 +166,7 @@ class Compact:
     plan: TablePlan
 
     def packed(self, features: FrameEncoder) -> dict[str, pa.Array]:
-        """Give the columns to keep: `numbers`, `flags`, `categories`, and `wide` ids that no category tells."""
+        """Return the columns to keep: `numbers`, `flags`, `categories`, and `wide` ids that no category tells."""
         numbers = features.numbers()
         columns = {"numbers": numbers[:, self._values], "flags": numbers[:, self._flags].astype(np.uint8)}
         if self.plan.categories:
@@ -179,7 +179,7 @@ class Compact:
         return {name: matrix_column(values) for name, values in columns.items() if values.shape[1]}
 
     def unpacked(self, kept: "Mapping[str, Array]") -> "dict[str, Array]":
-        """Give rows of the columns that were kept as a network wants them, and all others as they are."""
+        """Return rows of the columns that were kept as a network wants them, and all others as they are."""
         batch = dict(kept)
         if self.plan.numbers:
             batch["numbers"] = self._numbers(batch, len(kept["row"]))
@@ -233,12 +233,12 @@ class Compact:
 
 
 def fewest_bytes(count: int) -> Any:
-    """Give the smallest type that holds the numbers from 0 to below `count`."""
+    """Return the smallest type that holds the numbers from 0 to below `count`."""
     return np.min_scalar_type(max(0, count - 1))
 
 
 def plan_limits(features: pa.Table, inputs: TableInputs) -> Iterator[FeatureLimit]:
-    """Give the limits of encoded cells: numbers are finite, and each category has so many ids."""
+    """Return the limits of encoded cells: numbers are finite, and each category has so many ids."""
     ids = np.array(inputs.cardinalities) - 1
     most: dict[str, Any] = {"numbers": LARGEST_FLOAT, "flags": 1, "categories": ids, "wide": inputs.wide_size - 1}
     for name, high in most.items():
@@ -247,7 +247,7 @@ def plan_limits(features: pa.Table, inputs: TableInputs) -> Iterator[FeatureLimi
 
 
 def matrix_column(values: "Array") -> pa.Array:
-    """Give a matrix as a column, one list of numbers a row."""
+    """Return a matrix as a column, one list of numbers a row."""
     return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
 
 
@@ -257,7 +257,7 @@ _NAMED = 3
 def default_notes(
     rows: Rows, plan: TablePlan, *, inputs: Sequence[str] = (), derived: Mapping[str, Derived] | None = None
 ) -> list[str]:
-    """Give a sentence for each kind of absent column, and for each column with cells that cannot be read."""
+    """Return a sentence for each kind of absent column, and for each column with cells that cannot be read."""
     absent = [name for name in inputs if name not in rows.table.column_names]
     return [*_about_absent(rows, plan, absent), *_about_unread(rows, plan, derived or {})]
 

@@ -38,7 +38,7 @@ class Fitter:
     min_count: int = 2
 
     def fit(self, names: Sequence[str], crosses: Sequence[Cross]) -> TablePlan:
-        """Give the plan for these columns."""
+        """Return the plan for these columns."""
         columns: list[ColumnPlan] = []
         numbers: list[NumberPlan] = []
         dropped: dict[str, str] = {}
@@ -216,7 +216,7 @@ def _counts(read: Words) -> dict[str, int]:
 
 
 def _known(values: "Array") -> "Array":
-    """Give what is known, in rising order."""
+    """Return what is known, in rising order."""
     known = values[np.isfinite(values)]
     known.sort()
     return known
@@ -275,7 +275,7 @@ def _scaled(values: "Array", scaling: Scaling) -> "Array":
 
 
 def edges(ordered: "Array", *, num_bins: int) -> tuple[float, ...]:
-    """Give rising bin edges: quantiles of scaled values in rising order, and as many of the distinct ones.
+    """Return rising bin edges: quantiles of scaled values in rising order, and as many of the distinct ones.
 
     By rows alone, a column in which most rows share one value would have hardly any edge among all its others.
     """
@@ -316,7 +316,7 @@ def _through_quantiles(values: "Array", points: "Array") -> "Array":
 
 @cache
 def _normal(num_points: int) -> tuple[float, ...]:
-    """Give the quantiles of a normal distribution, once for each number: they are asked for with every few rows."""
+    """Return the quantiles of a normal distribution, once for each number: they are asked for with every few rows."""
     edge = 0.5 / num_points
     shares = np.linspace(0, 1, num_points).tolist()
     return tuple(NormalDist().inv_cdf(min(max(share, edge), 1 - edge)) for share in shares)

@@ -41,7 +41,7 @@ class ColumnFrame:
         return int(self.table.num_rows)
 
     def column(self, name: str) -> pa.ChunkedArray | pa.Array:
-        """Give a column as it stands, or as it is computed."""
+        """Return a column as it stands, or as it is computed."""
         return self._once("column", name, self._column)
 
     def words(self, name: str) -> Words:
@@ -66,11 +66,11 @@ class ColumnFrame:
         return read
 
     def number(self, name: str) -> "Array":
-        """Give a column's numbers to an expression."""
+        """Return a column's numbers to an expression."""
         return _finite(self._noted(name, self.numbers(name)))
 
     def time(self, name: str) -> "Array":
-        """Give a column's times to an expression."""
+        """Return a column's times to an expression."""
         return self._noted(name, self.times(name))
 
     def _noted(self, name: str, read: ParsedNumbers) -> "Array":
@@ -79,7 +79,7 @@ class ColumnFrame:
         return read.values
 
     def text(self, name: str) -> pa.Array:
-        """Give a column's text to an expression."""
+        """Return a column's text to an expression."""
         read = self.words(name)
         return pa.concat_arrays([read.values, pa.array([None], pa.string())]).take(
             pa.array(np.where(read.codes < 0, len(read.values), read.codes))
@@ -122,7 +122,7 @@ class ColumnFrame:
 
 
 def frame_of(rows: Rows, derived: Mapping[str, Derived] | None = None) -> ColumnFrame:
-    """Give the columns of rows that may lie in a file."""
+    """Return the columns of rows that may lie in a file."""
     held = rows.held
 
     def release() -> None:

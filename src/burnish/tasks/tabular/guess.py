@@ -35,7 +35,7 @@ class Guess:
 
 
 def guess(frame: ColumnFrame, name: str) -> Guess:
-    """Tell what a column seems to be."""
+    """Find what a column seems to be."""
     kind = frame.column(name).type
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_boolean(inner):
@@ -54,7 +54,7 @@ def guess(frame: ColumnFrame, name: str) -> Guess:
 
 
 def _lose_digits(frame: ColumnFrame, name: str, values: "Array") -> bool:
-    """Tell whether distinct whole numbers, such as ids of 64 bits, are one and the same float."""
+    """Check whether distinct whole numbers, such as ids of 64 bits, are one and the same float."""
     if not np.any(np.abs(values) >= EXACT):
         return False
     distinct = pc.unique(frame.words(name).values)
@@ -112,7 +112,7 @@ def _text(frame: ColumnFrame, name: str) -> Guess:
 
 
 def is_day_first(frame: ColumnFrame, name: str) -> bool:
-    """Tell whether the dates of a column show that their day comes first, as in 31/12/2024."""
+    """Check whether the dates of a column show that their day comes first, as in 31/12/2024."""
     kind = frame.column(name).type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     return is_text and slash_order(pc.drop_null(pc.unique(frame.words(name).values))) == "day"

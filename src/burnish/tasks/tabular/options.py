@@ -81,7 +81,7 @@ class ColumnOptions(Component):
 
     @property
     def stated_kind(self) -> str:
-        """Tell the kind that the options speak of, or `auto`."""
+        """The kind that the options speak of, or `auto`."""
         if self.kind != "auto":
             return self.kind
         owners = [kinds[0] for name, kinds in _OWN.items() if getattr(self, name) not in (None, ())]

@@ -91,7 +91,7 @@ class TablePlan:
 
     @property
     def categories(self) -> tuple[ColumnPlan, ...]:
-        """Give the columns that are read as ids."""
+        """The columns that are read as ids."""
         return tuple(column for column in self.columns if column.kind not in ("number", "datetime"))
 
     @property
@@ -116,7 +116,7 @@ class TablePlan:
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:
-        """Give plain values, for the profile."""
+        """Return plain values, for the profile."""
         return asdict(self)
 
     @classmethod

@@ -23,7 +23,7 @@ _OF_NUMBERS = ("squared_error", "poisson", "gamma", "quantile")
 
 
 def profile(task: "Tabular", rows: Rows) -> Profile:
-    """Give the profile of a table: all that is learned from the training rows before a network sees them."""
+    """Return the profile of a table: all that is learned from the training rows before a network sees them."""
     table = rows.table
     frame = frame_of(rows, task.derived)
     _refuse_unknown_slices(task, table)

@@ -18,7 +18,7 @@ _SPEC_KINDS: Mapping[str, Kind] = {"number": "number", "boolean": "flag", "datet
 
 
 def table_of_rows(rows: Sequence[Mapping[str, Any]], encoder: TableEncoder, *, columns: Sequence[str]) -> pa.Table:
-    """Give the columns that prediction reads, all as text; a column that a row lacks is missing there.
+    """Return the columns that prediction reads, all as text; a column that a row lacks is missing there.
 
     A missing value takes its column's default: the stated one, else the median of a number or the id of nothing.
     """

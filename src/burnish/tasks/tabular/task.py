@@ -172,7 +172,7 @@ class Tabular(Task):
         return column_specs(TablePlan.from_json(profile.facts["table"]), profile, inputs=profile.inputs)
 
     def bases(self, name: str, seen: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """Give the columns of the file that a column stands on: itself, or what it is derived from."""
+        """Return the columns of the file that a column stands on: itself, or what it is derived from."""
         if name not in self.derived:
             return (name,)
         if name in seen:
@@ -192,7 +192,7 @@ class Tabular(Task):
 
 
 def metrics_for(kind: str, *, loss: str, quantile: float) -> tuple[Metric, ...]:
-    """Give the metrics of one kind, the loss's own among them; for `auto`, those of every kind that may turn out."""
+    """Return the metrics of one kind, the loss's own among them; for `auto`, those of every kind that may turn out."""
     if kind == "regression":
         return _of_numbers(loss, quantile)
     if kind == "auto":

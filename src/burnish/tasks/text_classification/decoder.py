@@ -10,7 +10,7 @@ from burnish.tasks.probabilities import softmax
 
 
 def decode(outputs: "Mapping[str, Array]", profile: Profile, *, pool: str, threshold: float) -> Outcome:
-    """Give one decision a row, whatever the order and the number of parts it came in."""
+    """Return one decision a row, whatever the order and the number of parts it came in."""
     order = np.lexsort((outputs["part"], outputs["row"]))
     rows, starts = np.unique(outputs["row"][order], return_index=True)
     raw = _activate(outputs["logits"][order].astype(np.float64), profile.kind)

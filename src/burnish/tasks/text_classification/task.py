@@ -196,7 +196,7 @@ class TextClassification(Task):
 
 
 def metrics_for(kind: str) -> tuple[Metric, ...]:
-    """Give the metrics of one kind; for `auto`, those of every kind that may turn out."""
+    """Return the metrics of one kind; for `auto`, those of every kind that may turn out."""
     if kind == "multilabel":
         return _SETS
     if kind == "regression":

@@ -17,7 +17,7 @@ from burnish.tasks.token_classification.schemes import TagReading
 
 
 def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | None, *, words: str) -> Outcome:
-    """Give the likeliest tag of each word, whatever the order and the windows it came in."""
+    """Return the likeliest tag of each word, whatever the order and the windows it came in."""
     order = np.lexsort((outputs["at_word"], outputs["row"]))
     row_of = outputs["row"][order]
     shares = softmax(outputs["logits"][order].astype(np.float64))
@@ -38,7 +38,7 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | N
 
 
 def as_rows(lists: Ragged) -> "Array":
-    """Give lists of unlike length as an array with one tuple a row, which can be compared."""
+    """Return lists of unlike length as an array with one tuple a row, which can be compared."""
     return np.fromiter((tuple(lists[row].tolist()) for row in range(len(lists))), dtype=object, count=len(lists))
 
 
@@ -61,7 +61,7 @@ class Said:
 
 
 def answers(said: Said, profile: Profile, column: pa.ChunkedArray, *, name: str) -> pa.Table:
-    """Give `predicted`, `truth` and `true_tags` if known, `confidence`, `tags` and, if they mark any, `entities`."""
+    """Return `predicted`, `truth` and `true_tags` if known, `confidence`, `tags` and, if they mark any, `entities`."""
     texts = words_of(column, name=name)
     marks = read_marks(profile.labels)
     columns: dict[str, pa.Array] = {"predicted": _lines(said.tags, profile, texts, marks)}

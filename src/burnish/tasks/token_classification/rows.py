@@ -24,12 +24,12 @@ class TagItems:
 
     @property
     def row_of(self) -> "Array":
-        """Tell the row of each."""
+        """The row of each."""
         return np.repeat(np.arange(len(self.lengths)), self.lengths)
 
     @property
     def place_of(self) -> "Array":
-        """Tell the place of each in its row, from 0."""
+        """The place of each in its row, from 0."""
         begins = np.cumsum(self.lengths) - self.lengths
         return np.asarray(np.arange(int(self.lengths.sum())) - np.repeat(begins, self.lengths))
 
@@ -60,7 +60,7 @@ class TagTexts:
     """As given; None where words were given, which a space joins."""
 
     def between(self, firsts: "Array", ends: "Array") -> list[str]:
-        """Give the texts from some words up to, not with, others of the same rows, counted over all rows."""
+        """Return the texts from some words up to, not with, others of the same rows, counted over all rows."""
         if self.texts is None:
             words = self.words.flat.to_pylist()
             return [" ".join(words[first:end]) for first, end in zip(firsts.tolist(), ends.tolist(), strict=True)]
@@ -73,7 +73,7 @@ class TagTexts:
 
     @property
     def ends(self) -> "Array":
-        """Tell where each word ends, in characters."""
+        """Where each word ends, in characters."""
         return np.asarray(self.starts + _sizes(self.words.flat))
 
 

@@ -48,7 +48,7 @@ class Impossible:
 
 
 def scheme_of(tags: "Array", lengths: "Array", *, names: Sequence[str], marks: ChunkMarks | None) -> Scheme:
-    """Tell how tags are written; B, I and O alone are IOB1 if every B stands where only IOB1 needs one."""
+    """Find how tags are written; B, I and O alone are IOB1 if every B stands where only IOB1 needs one."""
     if marks is None:
         return "none"
     letters = {name[:1] for name in names}
@@ -97,7 +97,7 @@ def tags_of(types: Sequence[str], scheme: str) -> tuple[str, ...]:
 
 
 def _numbers(types: Sequence[str], scheme: str, names: Sequence[str]) -> "Array":
-    """Give the index of each tag by place and type; type -1, the last column, is O."""
+    """Return the index of each tag by place and type; type -1, the last column, is O."""
     index = {name: number for number, name in enumerate(names)}
     numbers = np.full((5, len(types) + 1), index["O"], dtype=np.int64)
     for place, letter in _LETTERS[scheme].items():
@@ -141,7 +141,7 @@ class TagReading:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Give plain values, for the profile."""
+        """Plain values, for the profile."""
         return {"written": self.written, "learned": self.learned, "names": list(self.names)}
 
     @cached_property
@@ -166,7 +166,7 @@ class TagReading:
         return np.flatnonzero(pc.is_null(self._indices(tags)).to_numpy(zero_copy_only=False))
 
     def faults(self, tags: TagItems, words: TagItems, *, is_order_asked: bool) -> Iterator[RowFault]:
-        """Tell which rows hold a tag that is none or, if asked, one that cannot stand where it does."""
+        """Find which rows hold a tag that is none or, if asked, one that cannot stand where it does."""
         row_of, place_of = tags.row_of, tags.place_of
         known = ", ".join(self.vocabulary[:_SHOWN]) + (" …" if len(self.vocabulary) > _SHOWN else "")
         for at in self.unknown(tags).tolist():
@@ -242,7 +242,7 @@ def _some(counts: Mapping[str, int]) -> str:
 
 
 def profile_of(task: "TokenClassification", rows: Rows) -> Profile:
-    """Give the tags that are learned, with their counts, and what is odd about those that are written."""
+    """Return the tags that are learned, with their counts, and what is odd about those that are written."""
     items_of(rows.table[task.words], name=task.words)
     tags = items_of(rows.table[task.tags], name=task.tags)
     reading = learn_reading(tags, scheme=task.scheme, learn_as=task.learn_as, names=task.labels)
