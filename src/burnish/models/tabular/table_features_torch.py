@@ -25,7 +25,7 @@ class FeatureLayers(nn.Module):
         """How many numbers each column becomes, in the order they stand in."""
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
-        """Give one vector a row [n, sum of sizes]."""
+        """Return one vector a row [n, sum of sizes]."""
         vectors = [part(batch[name]) for name, part in self.parts.items()]
         return vectors[0] if len(vectors) == 1 else torch.cat(vectors, dim=1)
 
@@ -48,7 +48,7 @@ class Categories(nn.Module):
         self.register_buffer("kept", kept if len(kept) < widest * len(sizes) else None, persistent=False)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """Give one vector a row."""
+        """Return one vector a row."""
         vectors = nn.functional.embedding(ids + self.offsets, self.weight).flatten(1)
         # An index in brackets would be given back by adding number after number.
         return vectors if self.kept is None else vectors.index_select(1, self.kept)
@@ -62,7 +62,7 @@ class PlainNumbers(nn.Module):
         self.sizes = (1,) * len(inputs.numbers)
 
     def forward(self, numbers: Tensor) -> Tensor:
-        """Give the numbers."""
+        """Return the numbers."""
         return numbers
 
 
@@ -93,7 +93,7 @@ class PiecewiseLinear(nn.Module):
         self.weight = nn.Parameter(torch.zeros(count, bins, size))
 
     def forward(self, numbers: Tensor) -> Tensor:
-        """Give one vector a row."""
+        """Return one vector a row."""
         bins = self._bins(numbers.detach())
         share = ((numbers - self.starts.take(bins)) * self.slopes.take(bins)).clamp(0, 1)
         full = nn.functional.pad(self.weight[:, :-1].cumsum(dim=1), (0, 0, 1, 0))
@@ -103,7 +103,7 @@ class PiecewiseLinear(nn.Module):
         return (torch.addcmul(below, share[:, :, None], own) + straight).flatten(1)
 
     def _bins(self, numbers: Tensor) -> Tensor:
-        """Tell the bin of each number among all bins of all columns; below the first one, that is the first."""
+        """Find the bin of each number among all bins of all columns; below the first one, that is the first."""
         if torch.compiler.is_exporting():  # ONNX knows no search in sorted numbers
             begun = (numbers[:, :, None] >= self.starts).sum(dim=2)
         else:
@@ -123,7 +123,7 @@ class Periodic(nn.Module):
         self.mix = nn.Linear(2 * options.frequencies, options.size)
 
     def forward(self, numbers: Tensor) -> Tensor:
-        """Give one vector a row."""
+        """Return one vector a row."""
         turns = 2 * math.pi * numbers[:, :, None] * self.frequencies
         waves = torch.cat([turns.cos(), turns.sin()], dim=2)
         mixed: Tensor = self.mix(waves)

@@ -40,7 +40,7 @@ class EmbeddingNetwork(TransformerNetwork):
         return self.embed({name: batch[name][:, side][:, used] for name in self.inputs if name in batch})
 
     def embed(self, texts: Mapping[str, Tensor]) -> Tensor:
-        """Give the vector of each text [n, width]; inputs are [n, length]."""
+        """Return the vector of each text [n, width]; inputs are [n, length]."""
         hidden: Tensor = self.model(**texts, return_dict=True).last_hidden_state
         vectors = pooled(hidden, texts["attention_mask"], how=self.head.options["pooling"])
         return nn.functional.normalize(vectors, dim=1) if self.head.options["normalise"] else vectors
