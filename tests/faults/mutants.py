@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from burnish import durable
 from burnish.data.batching.batches import BatchStream, Cursor
 from burnish.engine.feed import BatchFeeder
 from burnish.engine.learner_torch import Learner
@@ -10,7 +11,7 @@ from burnish.engine.progress import Milestones
 from burnish.engine.state import Moment
 from burnish.run import attempt
 from burnish.run.record.events_file import EventsFile
-from burnish.storage import checkpoints, manifest
+from burnish.storage import manifest
 
 Mutant = Callable[[], None]
 
@@ -106,7 +107,7 @@ def files_are_not_synced() -> None:
 
 
 def the_folder_of_checkpoints_is_not_synced() -> None:
-    setattr(checkpoints, "sync_folder", lambda path: None)  # noqa: B010  # as above
+    setattr(durable, "sync_folder", lambda path: None)  # noqa: B010  # as above
 
 
 def the_manifest_comes_first() -> None:
