@@ -124,7 +124,7 @@ def _component_kinds(modules: Mapping[str, Module]) -> set[str]:
     kinds = {"Component", "Encoder", *_checkable(modules["burnish.spec.protocols"])}
     while more := {name for name, above in bases.items() if above & kinds} - kinds:
         kinds |= more
-    return kinds
+    return kinds - {"Component", "Experiment"}  # which are of no kind
 
 
 def _checkable(module: Module) -> Iterator[str]:

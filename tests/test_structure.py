@@ -32,13 +32,10 @@ NAMED_BY_THEIR_CLASS = {
 }
 
 KINDS_ASKED = {
-    "burnish.api.inputs:Experiment",  # a name, a file, values or an experiment may be given
     "burnish.cli.outcome:Linear",  # what to try next
     "burnish.commands.glue:Glue",  # only a set of GLUE has its test files
     "burnish.commands.glue:PreparedFolder",
     "burnish.commands.search:Retrieval",  # a verb for one task
-    "burnish.config.decode:Experiment",  # any component is decoded and written here
-    "burnish.config.render:Component",
     "burnish.tasks.multi:Joint",  # several tasks in one of several
 }
 

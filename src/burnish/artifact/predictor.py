@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -22,9 +23,9 @@ from burnish.data.batching.mixture import Grouped
 from burnish.data.cache.spill import encode_aside
 from burnish.data.readers.read_json import build_column
 from burnish.data.tokens.tokens import DESCRIPTION, TextAssets
-from burnish.dist.world import available_cores
+from burnish.dist.world import World, available_cores
 from burnish.durable import read_json
-from burnish.engine.evaluate import Infer, infer_all
+from burnish.engine.evaluate import Collate, Fitting, Infer, infer_all, plainly
 from burnish.errors import BurnishError, CheckpointError, ConfigError, DataError, ServeError
 from burnish.nearest import nearest
 from burnish.spec.experiment import Experiment
@@ -102,21 +103,29 @@ class Predictor:
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> Outcome:
         """Predict a whole table, batched by length; one that is held in a file is never in memory as a whole."""
-        if held is not None:
-            stored = encode_aside(self.encoder, table, held, code=encoding_code(self.experiment))
-            return self._outcome(stored.table, table, progress=progress)
-        return self._outcome(self.encoder.encode(table), table, progress=progress)
-
-    def _outcome(self, features: pa.Table, table: pa.Table, *, progress: Callable[[int, int], None]) -> Outcome:
-        lengths = features["length"].to_numpy()
-        outputs = infer_all(
-            self.infer,
-            lambda indices, draw: self.encoder.collate(features, indices, draw),
-            evaluation_plan(lengths, examples=evaluation_size(lengths)),
-            draws=views(self.experiment),
-            progress=progress,
-        )
+        if held is None:
+            features = self.encoder.encode(table)
+        else:
+            features = encode_aside(self.encoder, table, held, code=encoding_code(self.experiment)).table
+        collate = partial(self.encoder.collate, features)
+        outputs = predict_features(self.experiment, features, self.infer, collate=collate, progress=progress)
         return self.encoder.put_into_words(self.task.decode(outputs, self.profile, table))
+
+
+def predict_features(
+    experiment: Experiment,
+    features: pa.Table,
+    infer: Infer,
+    *,
+    collate: Collate,
+    world: World | None = None,
+    fitting: Fitting = plainly,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[str, Array]:
+    """Run a network over encoded rows in batches of like length; training, evaluation and prediction all pass here."""
+    lengths = features["length"].to_numpy()
+    plan, draws = evaluation_plan(lengths, examples=evaluation_size(lengths)), views(experiment)
+    return infer_all(infer, collate, plan, draws=draws, world=world, fitting=fitting, progress=progress)
 
 
 def load_all(path: Path, *, trust_code: bool = False, engine: EngineChoice = TORCH) -> dict[str, Predictor]:

@@ -5,10 +5,9 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Literal
 
-from burnish.artifact.predictor import views
-from burnish.data.batching.batches import evaluation_plan, evaluation_size
+from burnish.artifact.predictor import predict_features
 from burnish.dist.world import Solo, World
-from burnish.engine.evaluate import Fitting, Infer, infer_all, plainly
+from burnish.engine.evaluate import Fitting, Infer, plainly
 from burnish.metrics.tally import Tally, mean_score
 from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.selection import judging, main_metric, metrics_of, selection
@@ -77,13 +76,11 @@ class Scorer:
     ) -> Outcome:
         """Predict a split of one task, together with the other processes of the run."""
         began = perf_counter()
-        features = self.prepared.features[split]
-        lengths = features["length"].to_numpy()
-        outputs = infer_all(
+        outputs = predict_features(
+            self.experiment,
+            self.prepared.features[split],
             infer,
-            self.prepared.collate(split),
-            evaluation_plan(lengths, examples=evaluation_size(lengths)),
-            draws=views(self.experiment),
+            collate=self.prepared.collate(split),
             world=self.world,
             fitting=fitting,
             progress=progress,
