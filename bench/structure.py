@@ -80,7 +80,7 @@ class Structure:
 
 def measure(source: Path = SOURCE, *, max_file: int = 400, max_function: int = 40) -> Structure:
     """Read every file below a package and count."""
-    modules = {name: Module(name, path) for name, path in _names(source)}
+    modules = read_modules(source)
     code = {name: module for name, module in modules.items() if not module.is_package}
     importers = Counter(name for module in modules.values() for name in module.imported(modules))
     once = [name for name in code if importers[name] == 1]
@@ -152,10 +152,14 @@ def _undocumented(modules: Mapping[str, Module]) -> Iterator[str]:
         yield from (f"{name}.{method}" for method in public if not is_documented(name, method))
 
 
-def _names(source: Path) -> Iterator[tuple[str, Path]]:
+def read_modules(source: Path = SOURCE) -> dict[str, Module]:
+    """Find every file below a package, by the name it is imported under."""
+    modules = {}
     for path in sorted(source.rglob("*.py")):
         parts = (source.name, *path.relative_to(source).with_suffix("").parts)
-        yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts), path
+        name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+        modules[name] = Module(name, path)
+    return modules
 
 
 def _package(name: str) -> str:
