@@ -2,7 +2,8 @@
 
 One client in a process of its own asks all servers in turn, each with the same weights on the same cores. The others
 are in an environment of their own: python -m venv PEERS, then there
-pip install torch==2.13.0 litserve mosec bentoml infinity-emb transformers pyarrow pyyaml typer rich fsspec jinja2
+pip install torch==2.13.0 litserve mosec bentoml transformers pyarrow pyyaml typer rich fsspec jinja2
+and for Infinity in another one: pip install torch==2.13.0 'infinity-emb[server,torch]' 'transformers<5'
 
     python -m bench.serving --peers PEERS --model ARTIFACT --rows rows.csv --kind text --length 64
 """
@@ -46,6 +47,7 @@ def main() -> None:
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--peers", type=Path, required=True)
+    parser.add_argument("--infinity", type=Path, help="its own environment: it needs transformers below 5")
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--rows", type=Path, required=True)
     parser.add_argument("--kind", choices=["text", "rows"], required=True)
@@ -92,7 +94,14 @@ def start(name: str, options: argparse.Namespace, bodies: dict[str, Path], scrat
         "mosec": [python, str(PEERS / "with_mosec.py"), "--address", "127.0.0.1", "--port", str(port)],
         "bentoml": [f"{tool}/bentoml", "serve", "with_bentoml:Predict", "--port", str(port), "--host", "127.0.0.1"],
         "infinity": [
-            *(f"{tool}/infinity_emb", "v2", "--model-id", str(folder), "--served-model-name", "model"),
+            *(
+                f"{options.infinity or options.peers}/bin/infinity_emb",
+                "v2",
+                "--model-id",
+                str(folder),
+                "--served-model-name",
+                "model",
+            ),
             *("--engine", "torch", "--device", "cpu", "--no-bettertransformer", "--port", str(port)),
             *("--host", "127.0.0.1", "--no-model-warmup", "--lengths-via-tokenize"),
         ],

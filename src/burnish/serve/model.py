@@ -104,7 +104,7 @@ class ServedModel:
         seconds = [best_seconds(lambda each=each: self._infer(features, each)) for each in (small, large)]  # type: ignore[misc]  # bound at once
         cost = fit_cost((width, seconds[0]), (width * num_large, seconds[1]))
         budget = max(cost.tokens_within(batch_seconds), _FEWEST_TOKENS * (1 if is_rows else 8))
-        is_better = cores > 1 and do_workers_help(lambda: self._infer(features, large), number=cores)
+        is_better = cores > 1 and do_workers_help(lambda: self.predictor.predict(self.samples), number=cores)
         cost = replace(cost, num_workers=cores if is_better else 1)
         self._log(f"{self.name}: {show_cost(cost, budget=budget, unit=unit)}")
         return cost, min(budget, _MOST_ROWS * width)

@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,8 @@ from burnish.serve.settings import Routes, Settings
 _LINGER_SECONDS = 0.5
 """How long connections that are open may still send requests after the signal to stop."""
 _HEADER_SECONDS = 10.0
+_SWITCH_SECONDS = 0.0005
+"""How long a worker may keep the interpreter from the event loop; Python's own 5 ms are felt in every answer."""
 
 
 def build_api(
@@ -80,6 +83,7 @@ def run_server(api: Api, listener: socket.socket, *, log: Callable[[str], None])
         timeout_graceful_shutdown=30,
         server_header=False,
     )
+    sys.setswitchinterval(_SWITCH_SECONDS)
     DrainingServer(config, api, log).run(sockets=[listener])
     for model in api.models.values():
         model.close()
