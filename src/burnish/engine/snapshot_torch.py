@@ -198,9 +198,9 @@ _ADAM = {"step", "exp_avg", "exp_avg_sq"}
 _KEPT = {
     "Adam": _ADAM,
     "AdamW": _ADAM,
-    "Lamb": _ADAM,
-    "Lion": {"exp_avg"},
-    "Ftrl": {"z", "n", "rate"},
+    "LambOptimizer": _ADAM,
+    "LionOptimizer": {"exp_avg"},
+    "FtrlOptimizer": {"z", "n", "rate"},
     "Adagrad": {"step", "sum"},
     "SGD": {"momentum_buffer"},
 }
