@@ -60,7 +60,7 @@ def test_whatever_is_written_is_read_back(tmp_path: Path, rows: list[tuple[str, 
     write_table(table, path, suffix=suffix)
     found = read_file(str(path), columns=("one", "two", "n")).table
     assert (found["one"].to_pylist(), found["two"].to_pylist()) == ([*first], [*second])
-    assert [value for value in cells.numbers(found["n"]).values if np.isfinite(value)] == [
+    assert [value for value in cells.parse_numbers(found["n"]).values if np.isfinite(value)] == [
         value for value in number if value is not None and np.isfinite(value)
     ]
 
