@@ -140,6 +140,7 @@ def _golden(trained: Trained) -> tuple[dict[str, Any], Signature]:
     table = trained.prepared.rows["validation"].table.take([*itertools.islice(servable, _GOLDEN_ROWS)]).select(columns)
     outcome = predictor.outcome(table)
     golden = golden_of(table, outcome, columns=columns)
+    golden["inputs"] = predictor.digest_inputs(table_of(golden["rows"], predictor.task, profile=predictor.profile))
     prepared = trained.prepared.parts[ALONE]
     training = TrainingStatistics(prepared.rows["train"].table, prepared.features["train"]["length"].to_numpy())
     return golden, describe(trained.experiment, prepared.profile, golden=golden, outcome=outcome, training=training)
