@@ -79,7 +79,7 @@ function showTags(answer, row) {
   const hues = new Map([...new Set(entities.map(({ type }) => type))].sort().map((type, place) => [type, (205 + place * 137) % 360]));
   const spans = entities.map(({ start, end, type, score }) => ({ start, end, label: type, hue: hues.get(type), title: score == null ? type : `${type}, ${percent(score)}` }));
   const legend = make("p", { class: "legend row", "aria-label": "Legend" });
-  for (const [type, hue] of hues) legend.append(tint(make("mark", {}, `${type} × ${entities.filter((each) => each.type === type).length}`), hue));
+  for (const [type, hue] of hues) legend.append(tint(make("mark", {}, `${type} (${entities.filter((each) => each.type === type).length})`), hue));
   return { headline: entities.length && answer.entities ? `${entities.length} found` : entities.length ? `${entities.length} words` : "nothing found", note: "", parts: [marked(text, spans), legend] };
 }
 
@@ -156,7 +156,7 @@ function marked(text, spans) {
   const letters = [...text], paragraph = make("p", { class: "passage" });
   let at = 0;
   for (const { start, end, label, hue, title } of spans.toSorted((a, b) => a.start - b.start)) {
-    paragraph.append(letters.slice(at, start).join(""), tint(make("mark", { title }, letters.slice(start, end).join(""), ...(label ? [make("b", {}, label)] : [])), hue));
+    paragraph.append(letters.slice(at, start).join(""), tint(make("mark", { title }, letters.slice(start, end).join(""), ...(label ? [" ", make("b", {}, label)] : [])), hue));
     at = end;
   }
   paragraph.append(letters.slice(at).join(""));

@@ -144,7 +144,7 @@ async function run() {
     const answers = await predict(asked, { signal: controller.signal });
     Object.assign(state, { row: asked[0], answer: answers[0] });
     const { headline, note, parts } = state.passages ? showRanking(answers, state.passages.parse(state.passages.raw)) : show(state.signature, state.row, state.answer);
-    at("headline").replaceChildren(headline, ...(note ? [make("small", {}, note)] : []));
+    at("headline").replaceChildren(headline, ...(note ? [" ", make("small", {}, note)] : []));
     at("answer").replaceChildren(...parts);
     at("why").replaceChildren();
     at("ask-why").hidden = !measureOf(state.signature, state.row, state.answer);
