@@ -31,6 +31,7 @@ faults: $(VENV)/dev.stamp ## Kill, starve, corrupt and attack runs, and judge wh
 	BURNISH_FAULTS=full $(BIN)/python -m pytest tests/faults tests/adversary -n 2 --dist worksteal
 
 serve-proof: $(VENV)/dev.stamp ## Overload, end, attack and slow down a server, and judge its answers
+	@if command -v npm > /dev/null; then npm install --silent --no-save --no-package-lock axe-core@4; fi
 	BURNISH_SERVE=full $(BIN)/python -m pytest tests/integration/serve -s
 
 bench: $(VENV)/dev.stamp ## Measure speed and quality as ratios
@@ -41,7 +42,7 @@ docs: $(VENV)/dev.stamp ## Check the spelling, then build the documentation into
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean: ## Remove what the other targets made, runs excepted
-	rm -rf $(VENV) site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) node_modules site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Burnish needs Python 3.11 or newer; choose one with `make PYTHON=python3.11 ...`")'
