@@ -43,13 +43,14 @@ OPTIONAL = {
     "onnxscript": "onnxscript",
     "peft": "peft",
     "prometheus_client": "prometheus-client",
+    "pytest": "pytest",
     "sklearn": "scikit-learn",
     "starlette": "starlette",
     "tensorboard": "tensorboard",
     "uvicorn": "uvicorn",
 }
 """Which distribution brings what the source asks for by `require`."""
-BEHIND_AN_EXTRA = {"serve": "serve", "ui": "serve"}
+BEHIND_AN_EXTRA = {"serve": "serve", "testing": "dev", "ui": "serve"}
 """Packages of ours that are imported only after `require` found what their extra brings."""
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
