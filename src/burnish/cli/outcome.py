@@ -154,8 +154,8 @@ def _suggest_commands(result: RunResult) -> list[str]:
     run = shlex.quote(str(result.directory))
     if result.reason not in COMPLETE:
         return ["resume with", f"  burnish resume {run}"]
-    predict = [f"  burnish predict {run} {_write_example(result)}"] if result.artifact is not None else []
-    return ["try next", *predict, f"  burnish runs show {run}"]
+    asks = [f"burnish predict {run} {_write_example(result)}", f"burnish serve {run}"] if result.artifact else []
+    return ["try next", *(f"  {command}" for command in [*asks, f"burnish runs show {run}"])]
 
 
 def _write_example(result: RunResult) -> str:
