@@ -139,7 +139,9 @@ class _Model:
         """Answer rows in a serving format."""
         from burnish.commands.predict import MAX_PAYLOAD_BYTES, read_payload
         from burnish.commands.predict import predict_payload as command
+        from burnish.data.codecs.formats import find_codec
 
+        find_codec(format)  # an unknown one is refused before rows are waited for and a model is loaded
         place = None if out is None or str(out) == _STANDARD else out
         if self.is_json and place is None:
             raise typer.BadParameter("--json prints to standard output, where the predictions go; give --out FILE too")

@@ -16,8 +16,7 @@ from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, exp
 from burnish.data.codecs.example import Examples, WireError, parse_example
 from burnish.data.codecs.json_rows import Json, JsonLines, Squad
 from burnish.data.codecs.tfrecord import is_tfrecord
-from burnish.errors import DataError
-from burnish.nearest import nearest
+from burnish.errors import ConfigError, DataError, Problem
 from burnish.registry import default_registry
 from burnish.spec.row_format import RowFormat
 
@@ -77,11 +76,11 @@ def find_codec(format: str) -> RowCodec:
     registry = default_registry()
     if not registry.knows("formats", format):
         names = [*CODECS, *(each.name for each in registry.names("formats"))]
-        close = nearest(format, names)
-        hint = f"Did you mean `{close}`?" if close else f"There are {', '.join(names)}."
-        raise DataError(
-            f"no format is called `{format}`. {hint} A format of your own is given by its address, module:Class"
+        sentence = (
+            f"no format is called `{format}`. There are {', '.join(names)}. A format of your own is given by its "
+            "address, module:Class"
         )
+        raise ConfigError([Problem(sentence)], subject="the command line")
     return OwnFormat(cast(RowFormat, registry.load("formats", format)()))
 
 
