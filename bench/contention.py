@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.harness.blocks import Block, compare_rates
+from bench.harness.blocks import Block, compare_rates, rate
 from bench.harness.contest import Contestant, Entrant, started
 from bench.harness.pairs import take_turns
 from bench.harness.stage import Stage, staged
@@ -78,7 +78,7 @@ def _busy_process() -> Iterator[None]:
 
 
 def _line(name: str, results: Mapping[str, Sequence[Block]]) -> str:
-    rates = {who: [block.rate for block in blocks] for who, blocks in results.items()}
+    rates = {who: [rate(block) for block in blocks] for who, blocks in results.items()}
     cells = [
         spread(Spread.of(rates["quiet"]), 1),
         spread(Spread.of(rates["busy"]), 1),

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from bench.harness.blocks import Block, compare_rates
+from bench.harness.blocks import Block, compare_rates, rate
 from burnish.commands.bench import Spread
 
 
 def rates(name: str, results: Mapping[str, Sequence[Block]], *, ours: str) -> list[str]:
     """Give one row a contestant: examples a second, and how many times faster ours was in the same rounds."""
-    mine = [block.rate for block in results[ours]]
+    mine = [rate(block) for block in results[ours]]
     return [
-        f"| {name} | {each} | {spread(Spread.of([block.rate for block in blocks]), 1)} | "
-        f"{'' if each == ours else spread(compare_rates(mine, [block.rate for block in blocks]), 2, unit='x')} |"
+        f"| {name} | {each} | {spread(Spread.of([rate(block) for block in blocks]), 1)} | "
+        f"{'' if each == ours else spread(compare_rates(mine, [rate(block) for block in blocks]), 2, unit='x')} |"
         for each, blocks in results.items()
     ]
 

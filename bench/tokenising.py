@@ -71,7 +71,7 @@ def contestants_of(experiment: Experiment, folder: Path, *, rows: int) -> dict[s
 
 
 def _ours(table: pa.Table, encoder: Encoder, folder: Path, number: int) -> None:
-    FeatureCache(folder / "cache").fetch({"turn": number}, lambda: encoder.encode(table))
+    FeatureCache(folder / "cache").store({"turn": number}, lambda: encoder.encode(table))
 
 
 def _theirs(text: list[str], tokenizer: Callable[..., Any], path: Path, *, num_proc: int | None) -> None:

@@ -14,14 +14,14 @@ class Block(Stretch):
     flops: float = 0.0
 
     @property
-    def rate(self) -> float:
-        """Examples per second."""
-        return self.examples / self.seconds
-
-    @property
     def flops_rate(self) -> float:
         """Floating-point operations per second."""
         return self.flops / self.seconds
+
+
+def rate(block: Stretch) -> float:
+    """Examples per second."""
+    return block.examples / block.seconds
 
 
 def compare_rates(ours: Sequence[float], theirs: Sequence[float]) -> Spread:

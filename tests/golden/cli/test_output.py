@@ -159,8 +159,8 @@ def test_evaluating(trained: list[dict[str, Any]], golden: Golden, capsys: Captu
     assert err == ""
     assert json.loads(out)["scores"]["log_loss"] == {"value": 0.21, "low": None, "high": None, "why": None}
     assert trained == [
-        {"target": "runs/a", "split": "validation", "data": None, "task": None, "trust_code": False},
-        {"target": "runs/a", "split": None, "data": "x.csv", "task": None, "trust_code": True},
+        {"target": "runs/a", "split": "validation", "data": None, "task": None, "trust_code": False, "engine": "torch"},
+        {"target": "runs/a", "split": None, "data": "x.csv", "task": None, "trust_code": True, "engine": "torch"},
     ]
 
 
@@ -208,7 +208,7 @@ def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Cap
         Prediction([], None, {"a": 0.31, "b": 0.02, "c": 0.1}),
         Prediction(None, None, {}, 3.25),
     ]
-    fake = SimpleNamespace(predict=lambda target, rows, task, trust_code: answers[: len(rows)])
+    fake = SimpleNamespace(predict=lambda target, rows, **_options: answers[: len(rows)])
     monkeypatch.setitem(sys.modules, "burnish.commands.predict", fake)
     texts = ["A fine film.", "long " * 20, "two\nlines", "[bold]x"]
     argv = ["predict", "r", *(word for text in texts for word in ("--text", text))]
@@ -220,9 +220,9 @@ def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Cap
 
 def test_predicting_a_file(monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
     def predict_file(
-        target: str, *, source: str, out: Path, task: str | None, trust_code: bool, progress: Callable[[int, int], None]
+        target: str, *, source: str, out: Path, progress: Callable[[int, int], None], **options: Any
     ) -> PredictedFile:
-        assert (task, trust_code, out) == ("mood", True, Path("y.parquet"))
+        assert (options, out) == ({"task": "mood", "trust_code": True, "engine": "torch"}, Path("y.parquet"))
         progress(1200, 1200)
         return PredictedFile(pa.table({"x": range(1200)}), ("x",), ("`area` is not in x.csv",))
 

@@ -20,7 +20,7 @@ from burnish.testing.exams import Examined
 from burnish.testing.tiny_torch import tiny_model
 from examples.own_task import test_tickets
 from tests.harness.fork_server import ForkServer
-from tests.integration.tasks.exam import TaskExam
+from tests.integration.tasks.exam import TaskExam, train
 from tests.integration.tasks.rows import change_lines, sentence, write_parts
 from tests.project import BAD, GOOD, PLAIN
 
@@ -158,7 +158,7 @@ class TestTextAndColumns(FusedExam):
     ) -> None:
         steps = ("train.length=160 steps", "train.evaluate_every=40 steps", "train.checkpoint_every=40 steps")
         more = ("model.dropout=0.1", "task.dropout=0.1", "task.importance=24")
-        run = Examined.read(examined.root, *steps, *more).run("long", server, processes=1)
+        run = train(Examined.read(examined.root, *steps, *more), "long", server, processes=1)
         assert run.scores["validation"]["accuracy"].value >= 0.95  # the text or the column alone: a half
         found = json.loads((run.directory / "insights.json").read_text())["importance"]
         importance = {name: each["mean"] for name, each in found.items()}

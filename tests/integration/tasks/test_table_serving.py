@@ -29,6 +29,7 @@ from burnish.report.page import render
 from burnish.run.finish import finish
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
+from burnish.run.record.result import write_sheet
 from burnish.tasks.tabular.encoder import unseen_cells
 from tests.shared_data import shared_data
 from tests.training import train_here
@@ -136,7 +137,8 @@ def _train(run: RunDirectory, resolved: Resolved) -> None:
     """Train in this process and without baselines, which takes a third of the time."""
     settle_plan(run, resolved)
     trained = train_here(run)
-    finish(trained)
+    finished = finish(trained)
+    write_sheet(run, finished.sheet)
     trained.run.sinks.close()
 
 

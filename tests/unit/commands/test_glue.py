@@ -68,7 +68,7 @@ def trained_on(name: str, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path(run, "experiment.yaml").write_text(
         f"task: {{type: text_classification, text: {texts[0]}}}\ndata: {{type: glue, set: {name}}}\nmodel: none/such\n"
     )
-    monkeypatch.setattr(module.Predictor, "load", lambda _path, task, trust_code: Turns(texts, PUBLISHED[name][-1]))
+    monkeypatch.setattr(module.Predictor, "load", lambda _path, **_options: Turns(texts, PUBLISHED[name][-1]))
 
 
 def publish(name: str, *, stem: str = "", numbers: tuple[int, ...] = (0, 1, 2, 3)) -> Path:

@@ -46,7 +46,7 @@ def model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Echo:
     echo = Echo("body")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "find_artifact", Path)
-    monkeypatch.setattr(module.Predictor, "load", lambda _path, task, trust_code: echo)
+    monkeypatch.setattr(module.Predictor, "load", lambda _path, **_options: echo)
     return echo
 
 

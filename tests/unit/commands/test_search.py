@@ -37,7 +37,7 @@ def model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Letters:
     letters = Letters()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(command, "find_artifact", Path)
-    monkeypatch.setattr(module.Predictor, "load", lambda _path, task, trust_code: letters)
+    monkeypatch.setattr(module.Predictor, "load", lambda _path, **_options: letters)
     Path("passages.csv").write_text("id,answer\n1,bbb\n2,aab\n3,cab\n4,a\n5,a\n")
     return letters
 
