@@ -12,6 +12,7 @@ import argparse
 import csv
 import json
 import os
+import signal
 import socket
 import statistics
 import subprocess
@@ -39,8 +40,7 @@ def main() -> None:
         measure(running, options)
     finally:
         for process, *_ in running.values():
-            process.terminate()
-        for process, *_ in running.values():
+            os.killpg(process.pid, signal.SIGKILL)  # some leave their workers running when they are asked to end
             process.wait()
 
 
@@ -112,7 +112,9 @@ def start(name: str, options: argparse.Namespace, bodies: dict[str, Path], scrat
     if name == "burnish":
         environment.pop("OMP_NUM_THREADS")
     log = (scratch / f"{name}.log").open("w")
-    process = subprocess.Popen(commands[name], cwd=PEERS, env=environment, stdout=log, stderr=log)
+    process = subprocess.Popen(
+        commands[name], cwd=PEERS, env=environment, stdout=log, stderr=log, start_new_session=True
+    )
     wait_for(process, port, path, bodies[body], log=scratch / f"{name}.log")
     return process, port, path, bodies[body]
 
