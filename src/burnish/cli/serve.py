@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-from burnish.cli.options import TrustCode, argument, find_target, option
+from burnish.cli.options import TrustCode, UsedEngine, argument, find_target, option
 from burnish.cli.verb import Lines, verb
 
 
@@ -27,6 +27,7 @@ def serve(
     formats: Annotated[
         list[str] | None, option("--format MODULE:CLASS", "Also read this format of your own; repeatable.")
     ] = None,
+    engine: UsedEngine = "torch",
     trust_code: TrustCode = False,
 ) -> Lines:
     """Serve models over HTTP until Ctrl-C or SIGTERM; accepted requests are answered first."""
@@ -48,6 +49,7 @@ def serve(
         port=port,
         settings=settings,
         formats=formats or (),
+        engine=engine,
         trust_code=trust_code,
         log=_log,
         access=_log if is_logging or is_logging_rows else lambda line: None,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnish.artifact.locate import find_artifact
+from burnish.artifact.locate import EngineChoice, find_artifact
 from burnish.errors import ServeError
 from burnish.extras import require
 
@@ -24,6 +24,7 @@ def serve(
     port: int | None = None,
     settings: "Settings | None" = None,
     formats: Sequence[str] = (),
+    engine: EngineChoice = "torch",
     trust_code: bool = False,
     log: Callable[[str], None] = lambda line: None,
     access: Callable[[str], None] = lambda line: None,
@@ -46,6 +47,7 @@ def serve(
         settings=settings or Settings(),
         routes=routes,
         formats=RowFormats.load(formats),
+        engine=engine,
         trust_code=trust_code,
         log=log,
         access=access,

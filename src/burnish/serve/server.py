@@ -12,6 +12,7 @@ from typing import Any
 from uvicorn import Config, Server
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
+from burnish.artifact.locate import EngineChoice
 from burnish.artifact.predictor import load_all
 from burnish.errors import ServeError
 from burnish.serve.app import Api
@@ -34,6 +35,7 @@ def build_api(
     settings: Settings,
     routes: Routes,
     formats: RowFormats,
+    engine: EngineChoice,
     trust_code: bool,
     log: Callable[[str], None],
     access: Callable[[str], None],
@@ -42,7 +44,7 @@ def build_api(
     metrics, models = Metrics(), []
     for name, path in artifacts.items():
         log(f"loading {name} from {path}")
-        for task, predictor in load_all(path, trust_code=trust_code).items():
+        for task, predictor in load_all(path, trust_code=trust_code, engine=engine).items():
             full = f"{name}.{task}" if task else name
             model = ServedModel(
                 full,

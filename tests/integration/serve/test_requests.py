@@ -3,6 +3,7 @@
 import base64
 import json
 import random
+import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -173,3 +174,19 @@ def test_keys_routes_of_the_environment_and_a_clean_end(artifacts: Path, tmp_pat
             assert httpx.post(f"{running.url}/guess", json=body, headers=headers).status_code == 200
         assert running.stop(signal.SIGINT) == 0
     assert "every accepted request was answered" in (tmp_path / "log").read_text()
+
+
+def test_an_exported_model_is_served_by_the_engine_that_was_chosen(artifacts: Path, tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime", reason="the extra `onnx` brings it")
+    from burnish.commands.export import export
+
+    copied = shutil.copytree(artifacts / "rides", tmp_path / "rides")
+    export(str(copied))
+    draw = random.Random(7)
+    rows = [some_ride(draw) for _ in range(20)]
+    with running_server("rides", "--engine", "onnx", directory=tmp_path, log=tmp_path / "server.log") as running:
+        answer = httpx.post(f"{running.url}/v1/predict", json={"instances": rows}, timeout=30).json()["predictions"]
+    mine = json.loads(predicted(artifacts, "rides", json.dumps({"instances": rows}).encode()))["predictions"]
+    for said, wanted in zip(answer, mine, strict=True):
+        assert said["predicted"] == wanted["predicted"]
+        assert said["probabilities"] == pytest.approx(wanted["probabilities"], abs=1e-4)
