@@ -37,15 +37,18 @@ def ranking_curves(outcome: Outcome) -> tuple[RankingCurve, ...]:
     shown = [len(outcome.labels) - 1] if outcome.kind == "binary" else sorted(frequent.tolist())
     weights = _weights(outcome)[None]
     ranked = {at: rank(outcome.outputs[:, at], truth[:, at], weights=weights) for at in shown}
-    return tuple(_curve(outcome.labels[at], each) for at, each in ranked.items() if each.has_both().all())
+    return tuple(
+        _curve(outcome.labels[at], each, outcome.outputs[:, at]) for at, each in ranked.items() if each.has_both().all()
+    )
 
 
-def _curve(label: str, ranked: Ranked) -> RankingCurve:
+def _curve(label: str, ranked: Ranked, outputs: Array) -> RankingCurve:
     hits, alarms = (np.concatenate([[0.0], np.cumsum(each[0])]) for each in (ranked.positive, ranked.negative))
     recall, fallout = hits / hits[-1], alarms / alarms[-1]
     precision = ratio(hits[1:], hits[1:] + alarms[1:])
     kept = np.unique(np.linspace(0, len(hits) - 1, min(len(hits), _MOST_POINTS)).astype(int))
     later = kept[kept > 0]
+    thresholds = np.unique(outputs)[::-1][later - 1]
     return RankingCurve(
         label,
         roc=tuple(zip(fallout[kept].tolist(), recall[kept].tolist(), strict=True)),
@@ -53,6 +56,9 @@ def _curve(label: str, ranked: Ranked) -> RankingCurve:
         roc_auc=float(area_under_roc(ranked)[0]),
         average_precision=float(average_precision(ranked)[0]),
         base_rate=float(hits[-1] / (hits[-1] + alarms[-1])),
+        by_threshold=tuple(
+            zip(thresholds.tolist(), precision[later - 1].tolist(), recall[later].tolist(), strict=True)
+        ),
     )
 
 

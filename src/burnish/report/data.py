@@ -88,6 +88,8 @@ class RankingCurve:
     average_precision: float
     base_rate: float
     """The share of rows of this class: the precision of guessing."""
+    by_threshold: tuple[tuple[float, float, float], ...] = ()
+    """The least probability that counts as this class, with the precision and the recall that it gives."""
 
 
 @dataclass(frozen=True)

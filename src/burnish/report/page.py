@@ -155,6 +155,13 @@ def _rankings(data: ReportData) -> Iterator[_Chart]:
         for each in data.curves
     ]
     yield _unit_square("Precision over recall", [*guessing[:1], *ranked], ("recall", "precision"))
+    if len(data.curves) == 1 and (points := data.curves[0].by_threshold):
+        shares = {"precision": "model", "recall": "held-out"}
+        lines = [
+            svg.Curve(name, tuple((point[0], point[at]) for point in points), kind)
+            for at, (name, kind) in enumerate(shares.items(), 1)
+        ]
+        yield _unit_square("Precision (solid) and recall (dashed) by threshold", lines, ("threshold", "share"))
 
 
 def _areas(curves: tuple[RankingCurve, ...]) -> str:

@@ -54,9 +54,10 @@ def test_curves_of_two_classes_are_scikit_learns(seed: int, is_weighted: bool) -
     score = outcome.outputs[:, 1]
     fallout, recall, _ = metrics.roc_curve(outcome.truth, score, sample_weight=outcome.weights, drop_intermediate=False)
     np.testing.assert_allclose(curve.roc, np.column_stack([fallout, recall]))
-    precision, recall, _ = metrics.precision_recall_curve(outcome.truth, score, sample_weight=outcome.weights)
+    precision, recall, least = metrics.precision_recall_curve(outcome.truth, score, sample_weight=outcome.weights)
     expected = np.column_stack([recall, precision])[:-1][::-1]  # without its last point, which it makes up
     np.testing.assert_allclose(curve.precision_recall, expected)
+    np.testing.assert_allclose(curve.by_threshold, np.column_stack([least, precision[:-1], recall[:-1]])[::-1])
     assert curve.roc_auc == pytest.approx(metrics.roc_auc_score(outcome.truth, score, sample_weight=outcome.weights))
     assert curve.label == "b"
 

@@ -52,7 +52,17 @@ def report(word: str = "good") -> ReportData:
         evaluations=(EvaluationCurve("accuracy", "validation", curve, best_step=2),),
         confusion=Matrix("test", ("bad", word), ((40, 10), (5, 45)), num_labels=2),
         class_scores=(ClassScores("bad", 0.75, 0.5, 0.6, 40), ClassScores(word, 0.9, 1.0, 0.95, 60)),
-        curves=(RankingCurve(word, ((0.0, 0.0), (0.2, 0.9), (1.0, 1.0)), ((0.9, 0.8), (1.0, 0.5)), 0.91, 0.85, 0.5),),
+        curves=(
+            RankingCurve(
+                word,
+                ((0.0, 0.0), (0.2, 0.9), (1.0, 1.0)),
+                ((0.9, 0.8), (1.0, 0.5)),
+                0.91,
+                0.85,
+                0.5,
+                ((0.7, 0.8, 0.9),),
+            ),
+        ),
         calibration=CalibrationCurve("test", (Reliability(0.6, 0.55, 20), Reliability(0.95, 0.97, 80))),
         label_counts=(LabelCounts("train", {"bad": 600, word: 600}), LabelCounts("test", {"bad": 50})),
         residuals=Residuals("test", (1.0, 2.0, 4.0), (0.5, -0.25, 0.0)),
@@ -131,7 +141,7 @@ def test_the_validation_loss_shares_the_axis_of_the_training_loss() -> None:
 
 
 def test_tags_are_closed_in_order() -> None:
-    assert tags(render(report())).count("svg") == 11
+    assert tags(render(report())).count("svg") == 12
 
 
 def tags(page: str) -> list[str]:
