@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from burnish.data.inspection.audit import Audit, Repeated, audit
 from burnish.errors import DataError
@@ -19,10 +21,21 @@ from burnish.spec.values import Outcome
 _MOST_SHOWN = 3
 
 
+class _AuditedTask(TypedDict):
+    findings: list[str]
+    repeated: dict[str, list[int]]
+
+
+class _AuditFile(TypedDict):
+    """What audit.json holds before the run is scored, by task."""
+
+    tasks: dict[str, _AuditedTask]
+
+
 def audit_data(run: RunContext, data: PreparedData) -> None:
     """Look for duplicates between splits and for contradictory labels; note them, or refuse them if asked to."""
     experiments = divide_tasks(run.experiment)
-    found: dict[str, Any] = {}
+    found: dict[str, _AuditedTask] = {}
     refused = []
     for name, part in data.parts.items():
         level = getattr(experiments[name].data, "audit", "off")
@@ -44,12 +57,18 @@ def audit_data(run: RunContext, data: PreparedData) -> None:
 
 def score_without_repeated(scorer: Scorer, outcomes: Mapping[str, Mapping[str, Outcome]], run: RunContext) -> None:
     """Score each held-out split again without its repeated rows, and write that next to the findings."""
-    known = read_json(run.directory.audit)
-    if not isinstance(known, dict) or not any(each["repeated"] for each in known["tasks"].values()):
+    written = read_json(run.directory.audit)
+    try:
+        known = TypeAdapter(_AuditFile).validate_python(written)
+    except ValidationError:
+        return  # absent, or torn since it was written: the run has its scores all the same
+    if not any(each["repeated"] for each in known["tasks"].values()):
         return
     scores = {}
     for split, by_task in outcomes.items():
-        rows = {task: known["tasks"].get(task, {}).get("repeated", {}).get(split, []) for task in by_task}
+        rows = {
+            task: known["tasks"][task]["repeated"].get(split, []) if task in known["tasks"] else [] for task in by_task
+        }
         kept = {task: outcome.part(~np.isin(outcome.rows, rows[task])) for task, outcome in by_task.items()}
         if any(rows.values()) and all(len(outcome.rows) for outcome in kept.values()):
             scores[split] = scores_to_json(scorer.scored(kept))
@@ -78,7 +97,8 @@ def _describe(found: Audit, part: PreparedTask) -> Iterator[str]:
                 yield f"{share} {kind} in train, which can make scores on it too good: {', '.join(shown)}"
     if found.conflicts:
         pairs = [f"{train.describe(a)} and {train.describe(b)}" for a, b in found.conflicts[:_MOST_SHOWN]]
-        yield f"{len(found.conflicts):,} inputs of train occur with different labels: {', '.join(pairs)}"
+        number = "1 input of train occurs" if len(pairs) == 1 else f"{len(found.conflicts):,} inputs of train occur"
+        yield f"{number} with different labels: {', '.join(pairs)}"
 
 
 def _kinds(repeated: Repeated) -> tuple[tuple[str, Any], tuple[str, Any]]:

@@ -107,7 +107,7 @@ def _train(directory: RunDirectory, world: World, *, is_changed_data_accepted: b
 
     start = find_start(run, is_changed_data_accepted=is_changed_data_accepted)
     data = prepare_in_turn(run, trained_on=start.trained_on)
-    if run.is_first and start.checkpoint is None:
+    if run.is_first and (start.checkpoint is None or is_changed_data_accepted):
         audit_data(run, data)
     trained = train(run, data, start.checkpoint)
     reason = trained.ended.reason

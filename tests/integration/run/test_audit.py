@@ -2,11 +2,14 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from burnish.commands.train import train
 from burnish.errors import DataError
+from burnish.run.audit import score_without_repeated
+from burnish.run.record.directory import RunDirectory
 from burnish.spec.events import Event, Noted
 
 CONFIG = """\
@@ -42,13 +45,22 @@ def test_what_leaks_is_noted_with_its_place_and_left_out_of_a_second_score(folde
     assert leak.startswith("2 of the 32 rows of test (6.2%)")
     assert "test.csv:32 (" in leak
     assert "train.csv:6" in leak
-    assert any("1 inputs of train occur with different labels" in note for note in notes)
+    assert any("1 input of train occurs with different labels" in note for note in notes)
     written = json.loads((directory / "audit.json").read_text())
     assert written["tasks"][""]["repeated"] == {"test": [30, 31]}
     assert set(written["scores_without_repeated"]) == {"test"}
     page = (directory / "report.html").read_text()
     assert "<h2>Data audit</h2>" in page
     assert "Without those rows" in page
+
+
+@pytest.mark.parametrize("torn", ["[]", "{", '{"tasks": {"": 7}}', '{"tasks": {"": {"repeated": {"test": ["x"]}}}}'])
+def test_a_torn_file_of_the_audit_does_not_keep_a_run_from_its_end(folder: Path, torn: str) -> None:
+    directory, _ = run(folder)
+    (directory / "audit.json").write_text(torn)
+    context = SimpleNamespace(directory=RunDirectory(directory))
+    score_without_repeated(None, {"test": {}}, context)  # type: ignore[arg-type]  # nothing else is looked at
+    assert (directory / "audit.json").read_text() == torn
 
 
 def test_an_audit_that_must_find_nothing_refuses_before_training(folder: Path) -> None:
