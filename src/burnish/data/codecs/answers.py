@@ -11,6 +11,8 @@ import pyarrow.csv
 
 from burnish.data.codecs.decoded import DecodedRows
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
+
 
 def as_json(rows: DecodedRows, answers: pa.Table) -> bytes:
     """Write {"predictions": [...]}, as model servers do."""
@@ -52,9 +54,9 @@ def _whys(rows: DecodedRows) -> dict[int, str]:
 def dump_json(value: object, *, odd: Callable[[float], object] = str) -> str:
     """Write JSON, which has no numbers for nan and inf: by default these become text."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=str)
+        return _ENCODER.encode(value)
     except ValueError:
-        return json.dumps(_finite(value, odd), ensure_ascii=False, allow_nan=False, default=str)
+        return _ENCODER.encode(_finite(value, odd))
 
 
 def _finite(value: object, odd: Callable[[float], object]) -> object:

@@ -143,18 +143,22 @@ def gather(
 ) -> DecodedRows:
     """Read each row with `read`, which gives its values by name or raises Unfit."""
     names = [spec.name for spec in read_columns(columns)]
+    may_lack_all = not any(spec.must_be_given for spec in columns)
     good: list[Mapping[str, Any]] = []
     positions: list[int] = []
     broken: list[Fault] = []
     for at, each in enumerate(given):
         try:
-            good.append(read(each, names))
+            row = read(each, names)
+            if may_lack_all and not any(name in row for name in names):  # wrong names would take every default unseen
+                raise Unfit(f"none of the model's columns is given; they are {', '.join(names)}")
+            good.append(row)
             positions.append(at)
         except Unfit as error:
             broken.append((at, None, str(error)))
             refuse_too_many(broken, num_rows=len(given), lines=lines)
     converted = [from_values([row.get(spec.name) for row in good], spec) for spec in read_columns(columns)]
-    unused = {name for row in good for name in row}.difference(spec.name for spec in columns)
+    unused = set().union(*good).difference(spec.name for spec in columns)
     origin = RowSource(np.array(positions, dtype=np.int64), broken, lines)
     return assemble(columns, converted, origin=origin, unused=unused)
 
@@ -188,6 +192,12 @@ DEFAULT_LIMITS = Limits()
 
 def decode_text(payload: bytes) -> str:
     """Decode the text of a payload without a byte-order mark; refuse what is no UTF-8, with its line."""
+    try:
+        text = payload.decode()
+        if text and not text.startswith("\ufeff") and not text.isspace():
+            return text
+    except UnicodeDecodeError:
+        pass  # the other way finds out where
     text = decode_lossy(text_body(pa.py_buffer(payload), name=NAME).to_pybytes())
     lost = lost_byte(text)
     if lost is not None:

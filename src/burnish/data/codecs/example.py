@@ -1,10 +1,11 @@
-"""`tf.train.Example` without TensorFlow or a protobuf schema: one message, a table of them, rows that are sent."""
+"""`tf.train.Example` by protobuf, without TensorFlow: one message, a table of them, rows that are sent."""
 
 import io
 import re
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, BinaryIO, Literal
 
 import numpy as np
@@ -16,19 +17,55 @@ from burnish.data.codecs.convert import Unfit, from_base64
 from burnish.data.codecs.decoded import DEFAULT_LIMITS, NAME, DecodedRows, Limits, gather
 from burnish.data.codecs.tfrecord import Record, is_tfrecord, read_records, write_records
 from burnish.errors import DataError
+from burnish.extras import require
 
 FeatureKind = Literal["bytes", "float", "int64"]
-_NUMBERS: Mapping[FeatureKind, int] = {"bytes": 1, "float": 2, "int64": 3}
-_KINDS: Mapping[int, FeatureKind] = {number: kind for kind, number in _NUMBERS.items()}
-_LEAST, _MOST = -(1 << 63), (1 << 63) - 1
-VARINT, FIXED64, LENGTH, GROUP, END_GROUP, FIXED32 = range(6)
-_FIXED = {FIXED64: 8, FIXED32: 4}
-_DEEPEST_GROUP = 100
-_MAX_TAG_BYTES = 5
-_MAX_BYTES = 10
-_WORD = (1 << 64) - 1
+_KINDS: Mapping[str, FeatureKind] = {"bytes_list": "bytes", "float_list": "float", "int64_list": "int64"}
 _ROWS_AT_ONCE = 10_000
+_WHY = "to read or write tf.train.Example"
 _NO_TEXT = re.compile(rb"[^\t\n\r\x20-\x7e]")
+
+
+def _schema() -> list[dict[str, Any]]:
+    """Describe `tf.train.Example` as TensorFlow's example.proto does."""
+    entry = {
+        "name": "FeatureEntry",
+        "field": [_field("key", 1, "TYPE_STRING"), _field("value", 2, "Feature")],
+        "options": {"mapEntry": True},
+    }
+    return [
+        *(
+            {"name": f"{name}List", "field": [_field("value", 1, f"TYPE_{name.upper()}", is_list=True)]}
+            for name in ("Bytes", "Float", "Int64")
+        ),
+        {
+            "name": "Feature",
+            "field": [
+                _field(f"{name.lower()}_list", number, f"{name}List", oneofIndex=0)
+                for number, name in enumerate(("Bytes", "Float", "Int64"), start=1)
+            ],
+            "oneofDecl": [{"name": "kind"}],
+        },
+        {
+            "name": "Features",
+            "field": [_field("feature", 1, "Features.FeatureEntry", is_list=True)],
+            "nestedType": [entry],
+        },
+        {"name": "Example", "field": [_field("features", 1, "Features")]},
+    ]
+
+
+def _field(name: str, number: int, kind: str, *, is_list: bool = False, **more: Any) -> dict[str, Any]:
+    if not kind.startswith("TYPE_"):
+        more |= {"typeName": f".burnish.{kind}"}
+        kind = "TYPE_MESSAGE"
+    return {
+        "name": name,
+        "number": number,
+        "type": kind,
+        "label": f"LABEL_{'REPEATED' if is_list else 'OPTIONAL'}",
+        **more,
+    }
 
 
 @dataclass(frozen=True)
@@ -40,210 +77,60 @@ class Feature:
 
 
 def parse_example(data: bytes, *, wanted: Collection[str] | None = None) -> dict[str, Feature]:
-    """Read a message, or raise WireError; features that are not wanted are passed over unread."""
-    found: dict[str, Feature] = {}
-    for features in _messages(memoryview(data), 1):
-        for entry in _messages(features, 1):
-            name, parts = _entry(entry)
-            if wanted is None or name in wanted:
-                found[name] = _feature(parts)  # of a name that comes twice, the last one counts
-    return found
+    """Read a message, or raise WireError; only the features that are wanted are given."""
+    message = _example_class()()
+    try:
+        message.ParseFromString(data)
+    except require("google.protobuf.message", extra="tfrecord", why=_WHY).DecodeError as error:
+        raise WireError("its bytes are no such message") from error
+    features = message.features.feature
+    return {name: _read(features[name]) for name in features if wanted is None or name in wanted}
 
 
 def serialise_example(features: Mapping[str, Feature]) -> bytes:
     """Write a message; features are in the order of their names, so equal features give equal bytes."""
-    entries = [
-        write_delimited(1, name.encode()) + write_delimited(2, _serialise(feature, name=name))
-        for name, feature in sorted(features.items())
-    ]
-    return write_delimited(1, b"".join(write_delimited(1, entry) for entry in entries))
-
-
-def _messages(data: memoryview, wanted: int) -> list[memoryview]:
-    return [value for number, _, value in read_fields(data) if number == wanted and isinstance(value, memoryview)]
-
-
-def _entry(data: memoryview) -> tuple[str, list[memoryview]]:
-    name, parts = "", []
-    for number, kind, value in read_fields(data):
-        if kind != LENGTH or not isinstance(value, memoryview):
+    message = _example_class()()
+    for name, feature in features.items():
+        entry = message.features.feature[name]
+        if feature.kind is None:
             continue
-        if number == 1:
-            name = _name(bytes(value))
-        elif number == 2:
-            parts.append(value)  # a message that is given in parts is all of them together
-    return name, parts
+        values = getattr(entry, f"{feature.kind}_list")
+        values.SetInParent()
+        try:
+            _refuse_overflow(feature)
+            values.value.extend(feature.values)
+        except (ValueError, OverflowError) as error:
+            raise DataError(f"the feature `{name}` holds a number that does not fit: {error}") from error
+    return bytes(message.SerializeToString(deterministic=True))
 
 
-def _name(data: bytes) -> str:
-    try:
-        return data.decode()
-    except UnicodeDecodeError as error:
-        raise WireError("the name of a feature is not UTF-8") from error
+def _read(entry: Any) -> Feature:
+    kind = entry.WhichOneof("kind")
+    return Feature() if kind is None else Feature(_KINDS[kind], tuple(getattr(entry, kind).value))
 
 
-def _feature(parts: list[memoryview]) -> Feature:
-    kind: FeatureKind | None = None
-    values: list[bytes | float | int] = []
-    for part in parts:
-        for number, wire_kind, value in read_fields(part):
-            if number not in _KINDS or wire_kind != LENGTH or not isinstance(value, memoryview):
-                continue
-            if _KINDS[number] != kind:  # only one of the three can be set, and the last one is
-                kind, values = _KINDS[number], []
-            values.extend(_READERS[kind](value))
-    return Feature(kind, tuple(values))  # type: ignore[arg-type]  # all values are of the one kind
-
-
-def _bytes_values(data: memoryview) -> list[bytes]:
-    return [bytes(value) for number, kind, value in read_fields(data) if number == 1 and kind == LENGTH]
-
-
-def _float_values(data: memoryview) -> list[float]:
-    values: list[float] = []
-    for number, kind, value in read_fields(data):
-        if number == 1 and kind in (LENGTH, FIXED32) and isinstance(value, memoryview):
-            if len(value) % 4:
-                raise WireError(f"a list of floats has {len(value)} bytes, which is not a multiple of 4")
-            values.extend(struct.unpack(f"<{len(value) // 4}f", value))
-    return values
-
-
-def _int64_values(data: memoryview) -> list[int]:
-    values: list[int] = []
-    for number, kind, value in read_fields(data):
-        if number != 1:
-            continue
-        if kind == VARINT and isinstance(value, int):
-            values.append(value)
-        elif kind == LENGTH and isinstance(value, memoryview):
-            values.extend(_unpack(value))
-    return [value - (1 << 64) if value > _MOST else value for value in values]
-
-
-def _unpack(data: memoryview) -> list[int]:
-    values, at = [], 0
-    while at < len(data):
-        value, at = read_varint(data, at)
-        values.append(value)
-    return values
-
-
-_READERS: Mapping[FeatureKind, Callable[[memoryview], Sequence[bytes | float | int]]] = {
-    "bytes": _bytes_values,
-    "float": _float_values,
-    "int64": _int64_values,
-}
-
-
-def _serialise(feature: Feature, *, name: str) -> bytes:
-    if feature.kind is None:
-        return b""
-    try:
-        return write_delimited(_NUMBERS[feature.kind], _LISTS[feature.kind](feature.values))
-    except OverflowError as error:
-        raise DataError(f"the feature `{name}` holds a number that does not fit: {error}") from error
-
-
-def _bytes_list(values: Collection[bytes]) -> bytes:
-    return b"".join(write_delimited(1, value) for value in values)
-
-
-def _float_list(values: Collection[float]) -> bytes:
-    return write_delimited(1, struct.pack(f"<{len(values)}f", *values)) if values else b""
-
-
-def _int64_list(values: Collection[int]) -> bytes:
-    beyond = next((value for value in values if not _LEAST <= value <= _MOST), None)
-    if beyond is not None:
-        raise OverflowError(f"{beyond} takes more than 64 bits")
-    return write_delimited(1, b"".join(map(write_varint, values))) if values else b""
-
-
-_LISTS: Mapping[FeatureKind, Callable[[Any], bytes]] = {
-    "bytes": _bytes_list,
-    "float": _float_list,
-    "int64": _int64_list,
-}
+def _refuse_overflow(feature: Feature) -> None:
+    """Refuse floats that 32 bits cannot hold, which protobuf would make infinite."""
+    if feature.kind == "float":
+        struct.pack(f"<{len(feature.values)}f", *feature.values)
 
 
 class WireError(ValueError):
     """Say why bytes are no message."""
 
 
-def read_fields(data: memoryview) -> Iterator[tuple[int, int, int | memoryview]]:
-    """Read number, wire type and value of each field: an integer or a view of bytes; groups are skipped."""
-    at, end = 0, len(data)
-    groups: list[int] = []
-    while at < end:
-        number, kind, at = _tag(data, at)
-        if kind in (GROUP, END_GROUP):
-            _enter_or_leave(groups, number, kind)
-            continue
-        value, at = _value(data, at, kind)
-        if not groups:
-            yield number, kind, value
-    if groups:
-        raise WireError("a group is never closed")
-
-
-def read_varint(data: memoryview, at: int, *, max_bytes: int = _MAX_BYTES) -> tuple[int, int]:
-    """Read the unsigned integer at a position and the position after it."""
-    if at < len(data) and data[at] < 0x80:  # most are one byte long
-        return data[at], at + 1
-    value = 0
-    for shift, byte in enumerate(data[at : at + max_bytes]):
-        value |= (byte & 0x7F) << (7 * shift)
-        if byte < 0x80:
-            return value & _WORD, at + shift + 1
-    short = len(data) - at < max_bytes
-    raise WireError("it ends inside a number" if short else "a number has too many bytes")
-
-
-def write_varint(value: int) -> bytes:
-    """Write an integer of 64 bits; a negative one as its two's complement."""
-    value &= _WORD
-    written = bytearray()
-    while value >= 0x80:
-        written.append(value & 0x7F | 0x80)
-        value >>= 7
-    written.append(value)
-    return bytes(written)
-
-
-def write_delimited(number: int, content: bytes) -> bytes:
-    """Write a field that holds bytes: a text, a message or packed numbers."""
-    return write_varint(number << 3 | LENGTH) + write_varint(len(content)) + content
-
-
-def _tag(data: memoryview, at: int) -> tuple[int, int, int]:
-    tag, at = read_varint(data, at, max_bytes=_MAX_TAG_BYTES)
-    number, kind = tag >> 3, tag & 7
-    if number == 0 or tag >= 1 << 32:
-        raise WireError(f"a field has the impossible number {number}")
-    if kind > FIXED32:
-        raise WireError(f"a field has the unknown wire type {kind}")
-    return number, kind, at
-
-
-def _value(data: memoryview, at: int, kind: int) -> tuple[int | memoryview, int]:
-    if kind == VARINT:
-        return read_varint(data, at)
-    size = _FIXED.get(kind)
-    if size is None:
-        size, at = read_varint(data, at)
-    if size > len(data) - at:
-        raise WireError(f"a field of {size} bytes begins {len(data) - at} before the end")
-    return data[at : at + size], at + size
-
-
-def _enter_or_leave(groups: list[int], number: int, kind: int) -> None:
-    if kind == GROUP:
-        groups.append(number)
-        if len(groups) > _DEEPEST_GROUP:
-            raise WireError(f"groups are nested more than {_DEEPEST_GROUP} deep")
-    elif not groups or groups.pop() != number:
-        raise WireError(f"group {number} is closed but was not open")
+@cache
+def _example_class() -> Any:
+    """Make the class of tf.train.Example from its description, in a pool that no other library shares."""
+    json_format = require("google.protobuf.json_format", extra="tfrecord", why=_WHY)
+    descriptor_pb2 = require("google.protobuf.descriptor_pb2", extra="tfrecord", why=_WHY)
+    descriptor_pool = require("google.protobuf.descriptor_pool", extra="tfrecord", why=_WHY)
+    message_factory = require("google.protobuf.message_factory", extra="tfrecord", why=_WHY)
+    described = {"name": "example.proto", "package": "burnish", "syntax": "proto3", "messageType": _schema()}
+    file = json_format.ParseDict(described, descriptor_pb2.FileDescriptorProto())
+    own = descriptor_pool.DescriptorPool()
+    own.Add(file)
+    return message_factory.GetMessageClass(own.FindMessageTypeByName("burnish.Example"))
 
 
 def write_examples(stream: BinaryIO, table: pa.Table) -> int:

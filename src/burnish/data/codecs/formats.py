@@ -16,7 +16,7 @@ from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, exp
 from burnish.data.codecs.example import Examples, WireError, parse_example
 from burnish.data.codecs.json_rows import Json, JsonLines, Squad
 from burnish.data.codecs.tfrecord import is_tfrecord
-from burnish.errors import ConfigError, DataError, Problem
+from burnish.errors import ConfigError, DataError, MissingExtra, Problem
 from burnish.registry import default_registry
 from burnish.spec.row_format import RowFormat
 
@@ -133,10 +133,17 @@ def _hint(payload: bytes, format: str) -> str:
     return f"\n  it was read as `{format}`, and it looks like `{guess}`"
 
 
+def _is_record(start: bytes) -> bool:
+    try:
+        return is_tfrecord(start)
+    except MissingExtra:  # a guess is no reason to ask for it
+        return False
+
+
 def _is_example(line: bytes) -> bool:
     try:
         return bool(parse_example(from_base64(line.decode())))
-    except (Unfit, WireError, UnicodeDecodeError):
+    except (Unfit, WireError, UnicodeDecodeError, MissingExtra):
         return False
 
 

@@ -138,7 +138,7 @@ def _read_listed(row: Any, _names: Sequence[str], *, columns: Sequence[ColumnSpe
 
 
 def _from_object(row: dict[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
-    if set(row) == {"b64"} and "b64" not in names:
+    if len(row) == 1 and "b64" in row and "b64" not in names:
         data = unwrap(row)
         assert isinstance(data, bytes | dict)
         if isinstance(data, bytes):
@@ -147,9 +147,8 @@ def _from_object(row: dict[str, Any], names: Sequence[str]) -> Mapping[str, Any]
 
 
 def _sound(row: dict[str, Any]) -> Mapping[str, Any]:
-    twins = [f"`{name}` {value.why}" for name, value in row.items() if isinstance(value, _Broken)]
-    if twins:
-        raise Unfit("; ".join(twins))
+    if _Broken in set(map(type, row.values())):
+        raise Unfit("; ".join(f"`{name}` {value.why}" for name, value in row.items() if isinstance(value, _Broken)))
     return row
 
 

@@ -77,7 +77,7 @@ def messages(rows: Sequence[Row]) -> list[bytes]:
     return [
         serialise_example(
             {
-                name: Feature(kinds[type(value)], (value.encode() if isinstance(value, str) else value,))
+                name: Feature(kinds[type(value)], (value.encode() if isinstance(value, str) else value * 1,))
                 for name, value in row.items()
                 if value is not None
             }
@@ -356,3 +356,11 @@ def test_hostile_payloads_take_memory_in_proportion(format: FormatName, payload:
         assert tracemalloc.get_traced_memory()[1] < 250 * len(payload)
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("row", ["{}", '{"fair": 3}'])
+def test_a_row_that_gives_none_of_the_columns_is_refused_though_all_have_defaults(row: str) -> None:
+    columns = [ColumnSpec("fare", "number", default=9.5), ColumnSpec("seats", "integer", is_required=False)]
+    rows = decode(f'[{row}, {{"fare": null}}]'.encode(), columns, format="json")
+    assert [str(each) for each in rows.errors] == ["row 1: none of the model's columns is given; they are fare, seats"]
+    assert rows.table.num_rows == 1
