@@ -1,29 +1,18 @@
 """Writes files so that a crash leaves the old content or the new, never half of it; reads JSON, whoever wrote it."""
 
+import errno
 import hashlib
 import json
 import os
-import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from burnish.errors import BurnishError, ConfigError, DataError, Problem
+from burnish.errors import BurnishError, DataError
 
 _Result = TypeVar("_Result")
-
-_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/+")
-
-
-def refuse_address(path: Path) -> None:
-    """Refuse an address such as gs://bucket/folder where only a path on this machine will do."""
-    found = _ADDRESS.match(str(path))
-    if found:
-        address = f"{found[1]}://{str(path)[found.end() :]}"  # of which a Path keeps one slash
-        sentence = f"{address} is an address, and only data is read from addresses; give a path on this machine"
-        raise ConfigError([Problem(sentence)], subject="the request")
 
 
 @contextmanager
@@ -69,6 +58,25 @@ def stage_folder(path: Path, *, name: str = "") -> Iterator[Path]:
         os.replace(building, path)
     finally:
         shutil.rmtree(building, ignore_errors=True)
+    sync_folder(path.parent)
+
+
+def read_whole_lines(path: Path) -> list[bytes]:
+    """Read the lines of a file that is only ever added to; half a line at its end was never written."""
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return []
+    return content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
+
+
+def append_durably(path: Path, line: bytes) -> None:
+    """Add one line that survives a power cut; what a crash left of another is cut off first."""
+    with open(path, "ab", buffering=0) as file:
+        file.truncate(sum(map(len, read_whole_lines(path))))
+        if file.write(line) != len(line):
+            raise OSError(errno.ENOSPC, "the disk took only a part of the line", str(path))
+        os.fsync(file.fileno())
     sync_folder(path.parent)
 
 

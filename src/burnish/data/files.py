@@ -6,12 +6,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from burnish.data.options import FURTHER, AuditLevel, Limit, Names, SplitPlan, Values
+from burnish.data.options import FURTHER, AuditLevel, Filter, Limit, Names, SplitPlan
 from burnish.data.sources.address import PACKAGE, DataFile
 from burnish.spec.protocols import DataRequest, DataSource
 from burnish.spec.values import Splits
 
-Format = Literal["auto", "csv", "tsv", "jsonl", "json", "parquet", "arrow", "text", "documents", "folders", "conll"]
+Format = Literal[
+    "auto", "csv", "tsv", "jsonl", "json", "parquet", "arrow", "text", "documents", "folders", "conll", "tfrecord"
+]
 SUFFIXES: Mapping[str, str] = {
     **dict.fromkeys([".csv"], "csv"),
     **dict.fromkeys([".tsv", ".tab"], "tsv"),
@@ -20,6 +22,7 @@ SUFFIXES: Mapping[str, str] = {
     **dict.fromkeys([".parquet", ".pq"], "parquet"),
     **dict.fromkeys([".arrow", ".feather", ".ipc"], "arrow"),
     **dict.fromkeys([".conll", ".iob", ".iob2", ".bio"], "conll"),
+    **dict.fromkeys([".tfrecord", ".tfrecords", ".tf_record"], "tfrecord"),
     **dict.fromkeys([".txt", ".text", ".raw"], "text"),
 }
 ENCODINGS = "an encoding of text, like utf-8, cp1252, latin-1 or utf-16"
@@ -30,7 +33,7 @@ LAYOUTS: Mapping[str, tuple[str, ...]] = {
 
 
 class Files(DataSource):
-    """CSV, TSV, JSON, Parquet, Arrow, plain text, CoNLL files or one folder per class, split as asked."""
+    """CSV, TSV, JSON, Parquet, Arrow, TFRecord, plain text, CoNLL files or one folder per class, split as asked."""
 
     shorthand = "train"
 
@@ -51,7 +54,7 @@ class Files(DataSource):
     layout: Literal["id_label_alpha_text", "id_alpha_label_text_a_text_b", "squad"] | None = None
     """A TSV file without header or quoting whose columns are these, further ones dropped; or SQuAD's JSON.
 
-    A JSON file of that shape is read so without being told.
+    A JSON file of that shape is read so by itself.
     """
     quoting: bool | None = None
     """Whether double quotes enclose fields; by default yes in CSV and no in TSV, where they are plain text."""
@@ -63,8 +66,8 @@ class Files(DataSource):
     """The decimal mark of numbers in CSV and TSV files; with a comma, 1.234,50 is a number."""
     split: SplitPlan = SplitPlan()
     limit: Limit = Limit()
-    filter: Mapping[str, Values] = {}
-    """Column to value or values: only rows that hold one of them are used."""
+    filter: Filter = Field(default_factory=dict)
+    """Column to value or values, or a condition like "fare > 0 and trip_seconds < 3600": only such rows are used."""
     bad_rows: Literal["error", "skip"] = "error"
     max_bad_share: Annotated[float, Field(ge=0, le=1)] = 0.01
     """With `bad_rows: skip`, refuse if more than this share of a split is bad."""

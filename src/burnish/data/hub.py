@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, SkipValidation
 
-from burnish.data.options import FURTHER, AuditLevel, Limit, SplitPlan, Values
+from burnish.data.options import FURTHER, AuditLevel, Filter, Limit, SplitPlan
 from burnish.spec.component import Component, Slot
 from burnish.spec.protocols import DataRequest, DataSource
 from burnish.spec.values import Splits
@@ -36,7 +36,7 @@ class Hub(DataSource):
     """
     split: SplitPlan = SplitPlan()
     limit: Limit = Limit()
-    filter: Mapping[str, Values] = {}
+    filter: Filter = Field(default_factory=dict)
     cache_dir: str | None = None
     audit: AuditLevel = "warn"
     """What to do about rows of one split that occur, or nearly, in train, and about equal inputs with other labels."""

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from burnish.data.files import Files
 from burnish.data.inspection.faults import BrokenRows
@@ -130,6 +131,12 @@ def test_limits_take_a_sample_in_file_order(reviews: Path) -> None:
 def test_a_filter_keeps_the_wanted_rows(reviews: Path) -> None:
     splits = Files(train=str(reviews), filter={"part": ["dev", "test"]}).load(ASKED)
     assert sum(map(len, parts(splits))) == 30
+
+
+@pytest.mark.parametrize("bad", ["fare >", "open('x')", "fare.x > 1"])
+def test_what_is_no_condition_is_refused_with_the_config(bad: str) -> None:
+    with pytest.raises(ValidationError):
+        Files(train=("x.csv",), filter=bad)
 
 
 def test_a_filter_that_leaves_nothing_is_refused(reviews: Path) -> None:

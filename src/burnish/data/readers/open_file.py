@@ -9,8 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from burnish.data.cache.staged import hold_staged
 from burnish.data.sources.address import WEB, DataFile, explain_refusal
-from burnish.errors import DataError
+from burnish.errors import DataError, StorageError
 
 _CHUNK = 1 << 22
 _TIMEOUT_SECONDS = 60.0
@@ -24,33 +25,30 @@ def hold_local(file: DataFile) -> Iterator[Path]:
     if not file.is_remote:
         yield Path(file.location)
         return
+    if not file.location.startswith(WEB):
+        try:
+            with hold_staged(file.location) as path:
+                yield path
+            return
+        except StorageError as error:
+            raise DataError(f"data: {error}") from error
     with tempfile.TemporaryDirectory(prefix="burnish-") as folder:
         path = Path(folder, "file")
-        _fetch(file.location, path)
+        _download(file.location, path)
         yield path
-
-
-def _fetch(url: str, path: Path) -> None:
-    import fsspec  # nobody whose files are local waits for it
-
-    try:
-        if url.startswith(WEB):
-            _download(url, path)
-            return
-        with fsspec.open(url, "rb") as source, path.open("wb") as target:
-            shutil.copyfileobj(source, target, _CHUNK)
-    except Exception as error:  # each store raises its own kinds, and all of them mean the same to the user
-        raise explain_refusal(url, error) from error
 
 
 def _download(url: str, path: Path) -> None:
     from urllib.request import urlopen  # nobody whose files are local waits for it
 
-    with urlopen(url, timeout=_TIMEOUT_SECONDS) as source, path.open("wb") as target:  # noqa: S310  # http(s) alone
-        shutil.copyfileobj(source, target, _CHUNK)
-        promised = source.headers.get("Content-Length")
-        if promised is not None and int(promised) != target.tell():
-            raise ConnectionError(f"the connection ended after {target.tell():,} of {int(promised):,} bytes")
+    try:
+        with urlopen(url, timeout=_TIMEOUT_SECONDS) as source, path.open("wb") as target:  # noqa: S310  # http(s) alone
+            shutil.copyfileobj(source, target, _CHUNK)
+            promised = source.headers.get("Content-Length")
+            if promised is not None and int(promised) != target.tell():
+                raise ConnectionError(f"the connection ended after {target.tell():,} of {int(promised):,} bytes")
+    except Exception as error:  # a server may end a transfer in many ways, and all mean the same to the user
+        raise explain_refusal(url, error) from error
 
 
 def open_unpacked(path: Path, *, file: DataFile) -> pa.Buffer:

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from burnish.errors import BurnishError, DataError, MissingExtra
+from burnish.errors import BurnishError, DataError, MissingExtra, StorageError
 from burnish.nearest import absent_file
 
 PACKAGE = "package:"
 WEB = ("http://", "https://")
-_CLIENTS = {"gs": "gcp", "gcs": "gcp", "s3": "s3", "s3a": "s3"}
 _COMPRESSIONS = {".gz": "gzip", ".zst": "zstd"}
 
 
@@ -140,21 +139,14 @@ def _inside(roots: list[str], inside: str, *, address: str, option: str) -> str:
 def _remote(url: str, *, option: str) -> list[DataFile]:
     if url.startswith(WEB):
         return [DataFile(url, url)]  # a server may know no other question than for the file itself
-    import fsspec  # nobody whose files are local waits for it
+    from burnish.storage.remote import match_files  # nobody whose data is local waits for it
 
-    scheme = url.partition("://")[0].rpartition("::")[2]
     try:
-        system, path = fsspec.core.url_to_fs(url)
-        if glob.has_magic(path):
-            found = [DataFile(name, name) for name in map(system.unstrip_protocol, sorted(system.glob(path)))]
-        else:
-            found = [DataFile(url, url)] if system.exists(path) else []
-    except ImportError as error:
-        extra = _CLIENTS.get(scheme)
-        how = f"pip install 'burnish[{extra}]'" if extra else str(error)
-        raise MissingExtra(f"{option}: reading {url} needs a package that is not installed; {how}") from error
-    except Exception as error:  # each store raises its own kinds, and all of them mean the same to the user
-        raise explain_refusal(url, error, option=option) from error
+        found = [DataFile(name, name) for name in match_files(url)]
+    except MissingExtra as error:
+        raise MissingExtra(f"{option}: {error}") from error
+    except StorageError as error:
+        raise DataError(f"{option}: {error}") from error
     if not found:
         raise DataError(f"{option}: there is nothing at {url}")
     return found

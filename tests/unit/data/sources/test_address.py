@@ -7,8 +7,9 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from burnish.data.sources.address import _CLIENTS, DataFile, find, package_path
+from burnish.data.sources.address import DataFile, find, package_path
 from burnish.errors import DataError, MissingExtra
+from burnish.storage.remote import EXTRAS
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ def test_urls_go_through_their_file_system() -> None:
 
 
 def test_an_unknown_scheme_is_refused() -> None:
-    with pytest.raises(DataError, match="could not be read"):
+    with pytest.raises(DataError, match="which no installed package reads"):
         find("nosuch://x/y.csv")
 
 
@@ -120,7 +121,7 @@ def test_a_store_without_its_client_names_the_extra(monkeypatch: pytest.MonkeyPa
 
 def test_every_extra_that_is_named_exists() -> None:
     project = tomllib.loads((Path(__file__).parents[4] / "pyproject.toml").read_text())["project"]
-    assert set(_CLIENTS.values()) <= set(project["optional-dependencies"])
+    assert set(EXTRAS.values()) <= set(project["optional-dependencies"])
 
 
 def test_a_store_that_no_extra_brings_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,270 @@
+"""Files at addresses, gs://, s3:// or any that fsspec knows: listed, fetched and put, every refusal in a sentence."""
+
+import base64
+import glob
+import hashlib
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+from burnish.durable import replace_durably
+from burnish.errors import MissingExtra, StorageError
+from burnish.nearest import nearest
+from burnish.storage.address import read_address
+
+T = TypeVar("T")
+
+EXTRAS = {"gs": "gcp", "gcs": "gcp", "s3": "s3", "s3a": "s3"}
+_LOGINS = {
+    "gs": "log in with `gcloud auth application-default login`, or let GOOGLE_APPLICATION_CREDENTIALS name a key file",
+    "s3": "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+}
+_DENIED = re.compile(r"\b40[13]\b|forbidden|denied|anonymous|unauthorized|does not have|credentials", re.IGNORECASE)
+_EXISTS = re.compile(r"\b412\b|precondition|conditionnotmet", re.IGNORECASE)
+_TRIES, _FIRST_WAIT_SECONDS = 5, 1.0
+_WEB = ("http://", "https://")
+_TIMEOUT_SECONDS = 60.0
+_PROBE = ".burnish/probe"
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """What a store says of an object."""
+
+    num_bytes: int
+    version: str
+    """Changes whenever the object does: its generation, ETag or time."""
+    md5: str | None = None
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder at an address, and the objects below it by their relative names."""
+
+    address: str
+
+    @property
+    def name(self) -> str:
+        """The last part of its address."""
+        return self.address.rpartition("/")[2]
+
+    def listing(self) -> dict[str, RemoteFile]:
+        """List every object below it; none where there is nothing. A name that leads elsewhere is refused."""
+        with _told(self.address, "read"):
+            system, root = _open(self.address)
+            try:
+                found = system.find(root, detail=True)
+            except FileNotFoundError:
+                return {}
+        root = root.rstrip("/")
+        named = {path.removeprefix(f"{root}/"): facts for path, facts in found.items() if path != root}
+        return {
+            check_name(name, self.address): _describe(facts)
+            for name, facts in sorted(named.items())
+            if not name.endswith("/")  # a console's mark for a folder
+        }
+
+    def file(self) -> RemoteFile | None:
+        """Describe the object that the address itself names; None where there is none."""
+        with _told(self.address, "read"):
+            system, path = _open(self.address)
+            try:
+                facts = system.info(path)
+            except FileNotFoundError:
+                return None
+        return None if facts.get("type") == "directory" else _describe(facts)
+
+    def has(self, name: str) -> bool:
+        """Tell whether an object is there."""
+        return Folder(self._at(name)).file() is not None
+
+    def read(self, name: str = "") -> bytes:
+        """Read one small object, also over https."""
+        with _told(self._at(name), "read"):
+            if self.address.startswith(_WEB):
+                from urllib.request import urlopen  # nobody whose files are local waits for it
+
+                with urlopen(self._at(name), timeout=_TIMEOUT_SECONDS) as stream:  # noqa: S310  # http(s) alone
+                    return bytes(stream.read())
+            system, path = _open(self._at(name))
+            content: bytes = system.cat_file(path)
+        return content
+
+    def write(self, name: str, content: bytes, *, is_new: bool = False) -> None:
+        """Write one small object whole; with `is_new`, FileExistsError where one is there, if the store can tell."""
+        with _told(self.address if name.startswith(".") else self._at(name), "written"):
+            system, path = _open(self._at(name))
+            try:
+                if is_new:
+                    system.pipe_file(path, content, mode="create")
+                else:
+                    system.pipe_file(path, content)
+            except Exception as error:
+                if is_new and (isinstance(error, FileExistsError) or _EXISTS.search(str(error))):
+                    raise FileExistsError(self._at(name)) from error
+                raise
+
+    def put(self, name: str, path: Path) -> None:
+        """Upload a file that does not change meanwhile, and look whether it came whole."""
+        with _told(self._at(name), "written"):
+            system, target = _open(self._at(name))
+            system.put_file(str(path), target)
+            found = _describe(system.info(target))
+            if not is_same(path, found, is_told=False):
+                raise ConnectionError(f"{found.num_bytes:,} of {path.stat().st_size:,} bytes came")
+
+    def get(self, name: str, path: Path, *, expected: RemoteFile) -> None:
+        """Fetch an object into a file, which has its old content or the new."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+        def fetch(temporary: Path) -> None:
+            with _told(self._at(name), "read"):
+                system, source = _open(self._at(name))
+                system.get_file(source, str(temporary))
+                if not is_same(temporary, expected, is_told=False):
+                    raise ConnectionError(f"{temporary.stat().st_size:,} of {expected.num_bytes:,} bytes came")
+
+        replace_durably(path, lambda temporary: keep_trying(lambda: fetch(temporary)))
+
+    def delete(self, names: Iterable[str]) -> None:
+        """Delete objects, in order; one that is not there is deleted."""
+        for name in names:
+            with _told(self._at(name), "written"):
+                system, path = _open(self._at(name))
+                try:
+                    system.rm_file(path)
+                except FileNotFoundError:
+                    continue
+
+    def probe(self) -> None:
+        """Refuse a place that cannot be written, before any work is done for it."""
+        self.write(_PROBE, b"")
+        self.delete([_PROBE])
+
+    def _at(self, name: str) -> str:
+        return f"{self.address}/{name}" if name else self.address
+
+
+def match_files(address: str) -> list[str]:
+    """Find the files that an address means, in order of name: itself, all of a folder, or those a pattern matches."""
+    with _told(address, "read"):
+        system, path = _open(address)
+        if glob.has_magic(path):
+            return [str(system.unstrip_protocol(name)) for name in sorted(system.glob(path))]
+        if system.isfile(path):
+            return [address]
+    return [f"{address.rstrip('/')}/{name}" for name in Folder(address.rstrip("/")).listing()]
+
+
+def check_name(name: str, address: str) -> str:
+    """Give the name of an object back if it may be the name of a file below a folder; refuse what leads out of it."""
+    parts = PurePosixPath(name).parts
+    is_plain = name == "/".join(parts) and ".." not in parts and name.isprintable() and "\\" not in name
+    if not is_plain or name.startswith("/"):
+        raise StorageError(f"{address} holds an object named {name!r}, which is no name of a file; remove it there")
+    return name
+
+
+def is_same(path: Path, found: RemoteFile, *, is_told: bool = True) -> bool:
+    """Compare a file with an object by size and MD5; where the store tells no MD5, the answer is `not is_told`."""
+    if not path.is_file() or path.stat().st_size != found.num_bytes:
+        return False
+    if found.md5 is None:
+        return not is_told
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest() == found.md5
+
+
+def keep_trying(call: Callable[[], T], *, sleep: Callable[[float], None] = time.sleep) -> T:
+    """Call until it succeeds, a few times and ever more slowly; what will not change is refused at once."""
+    for turn in range(_TRIES - 1):
+        try:
+            return call()
+        except StorageError as error:
+            if error.is_final:
+                raise
+        sleep(_FIRST_WAIT_SECONDS * 2**turn)
+    return call()
+
+
+@contextmanager
+def writing_at(place: Path) -> Iterator[Path]:
+    """Let the caller write a file here that is then put at an address; a path on this machine is used as it is."""
+    address = read_address(place)
+    if address is None:
+        yield place
+        return
+    parent, _, name = address.rpartition("/")
+    Folder(parent).probe()
+    with TemporaryDirectory(prefix="burnish-") as folder:
+        yield Path(folder, name)
+        for path in sorted(Path(folder).iterdir()):
+            keep_trying(lambda path=path: Folder(parent).put(path.name, path))  # type: ignore[misc]  # bound at once
+
+
+def _open(address: str) -> tuple[Any, str]:
+    """Open the file system of an address; the emulators' variables are honoured by the clients themselves."""
+    import fsspec  # nobody whose files are local waits for it
+
+    # Before its import: else it asks a server over gRPC for the kind of a bucket, and an emulator lets it wait.
+    os.environ.setdefault("GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT", "false")
+    scheme = address.partition("://")[0]
+    options: dict[str, Any] = {"use_listings_cache": False}
+    if scheme in ("gs", "gcs") and os.environ.get("STORAGE_EMULATOR_HOST"):
+        options["token"] = "anon"  # noqa: S105  # no secret, but the word for none
+    if scheme in ("file", "local") or "://" not in address:
+        options["auto_mkdir"] = True
+    system, path = fsspec.core.url_to_fs(address, **options)
+    return system, path
+
+
+@contextmanager
+def _told(address: str, done: str) -> Iterator[None]:
+    try:
+        yield
+    except (StorageError, FileExistsError):
+        raise
+    except ImportError as error:
+        extra = EXTRAS.get(address.partition("://")[0])
+        how = f"pip install 'burnish[{extra}]'" if extra else str(error)
+        raise MissingExtra(f"{address} needs a package that is not installed; {how}") from error
+    except Exception as error:  # each store raises its own kinds, and all of them mean the same to the user
+        raise explain(address, error, done=done) from error
+
+
+def explain(address: str, error: Exception, *, done: str = "read") -> StorageError:
+    """Word a store's own error: what is wrong, and what to do."""
+    scheme, _, rest = address.partition("://")
+    said = " ".join((str(error) or type(error).__name__).split())[:300]
+    if isinstance(error, ValueError) and "rotocol not known" in said:
+        close = nearest(scheme, ["gs", "s3", "https", "file"])
+        hint = f"did you mean {close}://{rest}?" if close else "use gs://, s3:// or https://"
+        return StorageError(
+            f"{address} begins with {scheme}://, which no installed package reads; {hint}", is_final=True
+        )
+    if isinstance(error, PermissionError) or _DENIED.search(said):
+        how = _LOGINS.get("gs" if scheme in ("gs", "gcs") else "s3" if scheme in ("s3", "s3a") else "", "")
+        ask = f"ask for the right to do so, or {how}" if how else "ask for the right to do so"
+        return StorageError(f"{address} may not be {done} with your credentials ({said}); {ask}", is_final=True)
+    if isinstance(error, FileNotFoundError):
+        bucket = rest.partition("/")[0]
+        if done == "written":
+            return StorageError(
+                f"{address} could not be written: there is no bucket {bucket}; create it, or correct its name",
+                is_final=True,
+            )
+        return StorageError(f"there is nothing at {address}", is_final=True)
+    return StorageError(f"{address} could not be {done}: {said}")
+
+
+def _describe(facts: Mapping[str, Any]) -> RemoteFile:
+    told = [facts.get(name) for name in ("generation", "ETag", "etag", "md5Hash", "mtime", "created", "ino")]
+    version = next((str(each) for each in told if each is not None), "")
+    md5 = facts.get("md5Hash")
+    return RemoteFile(int(facts["size"]), version, base64.b64decode(md5).hex() if md5 else None)

@@ -1,0 +1,114 @@
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from burnish.errors import StorageError
+from burnish.storage.address import read_address
+from burnish.storage.remote import Folder, check_name, explain, keep_trying, writing_at
+
+
+def folder() -> Folder:
+    return Folder(f"memory://{uuid4().hex}/run")
+
+
+@pytest.mark.parametrize(
+    ("written", "address"),
+    [
+        ("gs://box/a/", "gs://box/a"),
+        (Path("gs://box/a"), "gs://box/a"),
+        ("runs/a", None),
+        ("package:movies/a.csv", None),
+        ("C:/data", None),
+        (None, None),
+    ],
+)
+def test_an_address_is_told_from_a_path(written: str | Path | None, address: str | None) -> None:
+    assert read_address(written) == address
+
+
+@given(st.text(max_size=20))
+def test_a_name_that_is_taken_stays_below_its_folder(name: str) -> None:
+    try:
+        check_name(name, "gs://box")
+    except StorageError:
+        return
+    assert (Path("/root/folder") / name).resolve().is_relative_to("/root/folder")
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/../../x", "a//b", "a\\b", "a\nb", "./a"])
+def test_a_name_that_leads_elsewhere_is_refused(name: str) -> None:
+    with pytest.raises(StorageError, match="no name of a file"):
+        check_name(name, "gs://box")
+
+
+def test_objects_are_written_listed_read_and_deleted(tmp_path: Path) -> None:
+    there = folder()
+    there.write("a/b.txt", b"one")
+    (tmp_path / "c").write_bytes(b"three")
+    there.put("c", tmp_path / "c")
+    assert {name: each.num_bytes for name, each in there.listing().items()} == {"a/b.txt": 3, "c": 5}
+    there.get("c", tmp_path / "deep" / "d", expected=there.listing()["c"])
+    assert (tmp_path / "deep" / "d").read_bytes() == b"three"
+    there.delete(["a/b.txt", "never"])
+    assert list(there.listing()) == ["c"]
+
+
+def test_nothing_is_listed_where_nothing_is() -> None:
+    assert folder().listing() == {}
+    assert folder().file() is None
+
+
+def test_a_new_object_is_not_written_over_another() -> None:
+    there = folder()
+    there.write("a", b"1", is_new=True)
+    with pytest.raises(FileExistsError):
+        there.write("a", b"2", is_new=True)
+    assert there.read("a") == b"1"
+
+
+def test_what_may_succeed_is_tried_again_and_what_may_not_is_not() -> None:
+    turns: list[int] = []
+
+    def fail_twice() -> str:
+        turns.append(1)
+        if len(turns) < 3:
+            raise StorageError("busy")
+        return "done"
+
+    def refuse() -> None:
+        turns.append(1)
+        raise StorageError("never", is_final=True)
+
+    assert keep_trying(fail_twice, sleep=lambda _seconds: None) == "done"
+    turns.clear()
+    with pytest.raises(StorageError):
+        keep_trying(refuse, sleep=lambda _seconds: None)
+    assert turns == [1]
+
+
+@pytest.mark.parametrize(
+    ("error", "done", "sentence"),
+    [
+        (ValueError("Protocol not known: gss"), "read", "did you mean gs://box/a?"),
+        (PermissionError("Forbidden"), "written", "may not be written with your credentials"),
+        (OSError("Anonymous caller does not have storage.objects.get access"), "read", "gcloud auth"),
+        (FileNotFoundError("box"), "written", "there is no bucket box; create it"),
+        (FileNotFoundError("box"), "read", "there is nothing at"),
+        (TimeoutError("slow"), "read", "could not be read: slow"),
+    ],
+)
+def test_a_store_s_error_becomes_a_sentence(error: Exception, done: str, sentence: str) -> None:
+    address = "gss://box/a" if isinstance(error, ValueError) else "gs://box/a"
+    assert sentence in str(explain(address, error, done=done))
+
+
+def test_a_file_is_written_here_and_put_at_its_address(tmp_path: Path) -> None:
+    there = folder()
+    with writing_at(Path(f"{there.address}/out.csv")) as path:
+        path.write_text("a\n")
+    assert there.read("out.csv") == b"a\n"
+    with writing_at(tmp_path / "here.csv") as path:
+        assert path == tmp_path / "here.csv"
