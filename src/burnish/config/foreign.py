@@ -51,6 +51,9 @@ def find_foreign(name: str, *, of: str | None = None) -> Foreign | None:
 def foreign_names() -> tuple[Foreign, ...]:
     """Read the whole table."""
     text = files("burnish.config").joinpath("foreign.yaml").read_text(encoding="utf-8")
+    loader = getattr(
+        yaml, "CSafeLoader", yaml.SafeLoader
+    )  # written in C where it was built: in pure Python the table takes long
     return tuple(
         Foreign(
             names=_as_tuple(row["name"]),
@@ -60,7 +63,7 @@ def foreign_names() -> tuple[Foreign, ...]:
             value=row.get("value", "{}"),
             note=row.get("note", ""),
         )
-        for row in yaml.safe_load(text)
+        for row in yaml.load(text, Loader=loader)  # noqa: S506  # both are safe
     )
 
 

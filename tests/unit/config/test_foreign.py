@@ -9,6 +9,7 @@ import pytest
 import typer.main
 
 from burnish.cli.main import app
+from burnish.commands.imports.draft import OTHER_SECTIONS
 from burnish.config import load
 from burnish.config.foreign import Foreign, find_foreign, foreign_names
 from burnish.config.suggest import every_option
@@ -138,4 +139,5 @@ def is_there(ours: str) -> bool:
         for word in words:
             command = command.commands[word]  # type: ignore[attr-defined]
         return True
-    return ours in OPTIONS
+    section, _, key = ours.partition(".")
+    return ours in OPTIONS or key.partition(".")[0] in OTHER_SECTIONS.get(section, ())

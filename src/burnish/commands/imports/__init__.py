@@ -1,0 +1,1 @@
+"""Reads the configs of other tools, and writes what they say as files of Burnish."""

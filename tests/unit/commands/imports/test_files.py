@@ -1,0 +1,183 @@
+"""Configs of other tools become files of Burnish, with a note on each line; they are hostile input."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from burnish.cli.main import run
+from burnish.commands.imports.draft import OTHER_SECTIONS
+from burnish.commands.imports.files import import_config, read_config, read_layers
+from burnish.config import load, load_section
+from burnish.config.reader import read_file
+from burnish.errors import ConfigError
+from burnish.launch.options import read_launcher
+from burnish.launch.slurm import Slurm
+from burnish.tune.settings import TuneSettings
+
+HERE = Path(__file__).parent
+DETERMINED, GOOGLE = HERE / "determined.yaml", HERE / "hptuning_config.yaml"
+
+
+def written(tmp_path: Path, config: Path | str) -> dict[str, object]:
+    source = config if isinstance(config, Path) else tmp_path / "theirs.yaml"
+    if isinstance(config, str):
+        source.write_text(config)
+    import_config(source, tmp_path / "out")
+    return {path.stem: yaml.safe_load(path.read_text()) for path in (tmp_path / "out").iterdir()}
+
+
+@pytest.mark.parametrize("source", [DETERMINED, GOOGLE], ids=lambda path: path.stem)
+def test_the_files_are_as_they_were(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(HERE)
+    imported = read_config(Path(source.name))
+    text = "".join(f"--- {name}\n{content}" for name, content in imported.files.items())
+    assert text == source.with_suffix(".expected").read_text()
+
+
+def test_an_experiment_of_determined_loads(tmp_path: Path) -> None:
+    files = written(tmp_path, DETERMINED)
+    experiment = load(str(tmp_path / "out" / "experiment.yaml")).experiment
+    assert experiment.name == "glue_cola"
+    assert str(experiment.train.length) == "3 epochs"
+    assert str(experiment.train.evaluate_every) == "500 steps"
+    assert experiment.train.select.score == "matthews"
+    assert files["space"]["tune"]["searcher"] == {"type": "adaptive_asha", "mode": "standard"}
+    space = files["space"]["tune"]["space"]
+    assert space["optimizer.learning_rate"] == {"type": "log", "min": "1e-05", "max": 0.001, "count": 4}
+    assert space["schedule.warmup"] == ["0 steps", "1 steps", "2 steps", "3 steps"]
+    assert space["model.dropout"] == {"type": "double", "min": 0.0, "max": 0.5}
+    assert experiment.task.label == ("label",)  # type: ignore[attr-defined]
+
+
+def test_layers_of_a_foreign_config_know_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(HERE)
+    layers, left = read_layers(Path(GOOGLE.name))
+    resolved = load("demo/reviews", overrides=layers)
+    assert str(resolved.experiment.train.length) == "2 epochs"
+    assert resolved.origin("train.length").place == "hptuning_config.yaml:5 num-epochs"
+    settings = load_section("tune", TuneSettings, "demo/reviews", overrides=layers).value
+    assert settings is not None
+    assert (settings.trials, settings.parallel, settings.max_failed_trials) == (50, 10, 3)
+    assert left == list(read_config(Path(GOOGLE.name)).left)
+
+
+def test_arguments_may_be_one_word_two_words_or_a_flag_alone(tmp_path: Path) -> None:
+    search = "hyperparameters: {goal: MAXIMIZE, params: []}"
+    files = written(tmp_path, f"trainingInput:\n  args: [--num-epochs, '2', --fp16, --seed=7]\n  {search}\n")
+    experiment = files["experiment"]
+    assert experiment["train"]["length"] == "2 epochs"  # type: ignore[index]
+    assert experiment["runtime"] == {"precision": "fp16", "seed": 7}  # type: ignore[index]
+
+
+def test_where_an_experiment_of_determined_runs_is_read_by_slurm(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "x")
+    text = DETERMINED.read_text() + "slurm: {sbatch_args: [--exclusive, --constraint=a100]}\n"
+    written(tmp_path, text)
+    launcher = read_launcher("slurm", [str(tmp_path / "out" / "launch.yaml")])
+    assert isinstance(launcher, Slurm)
+    assert (launcher.gpus, launcher.partition, launcher.max_restarts) == (2, "gpu", 2)
+    assert launcher.mounts == ("/a:/b",)
+    assert launcher.sbatch == ("--exclusive", "--constraint=a100")
+
+
+@pytest.mark.parametrize("mounts", ["[{host_path: /a}]", "[/a]", "[{container_path: {}}]"])
+def test_a_mount_that_means_nothing_is_noted(tmp_path: Path, mounts: str) -> None:
+    (tmp_path / "a.yaml").write_text(f"entrypoint: x\nbind_mounts: {mounts}\n")
+    assert any("bind_mounts: not mapped: each needs" in each for each in read_config(tmp_path / "a.yaml").left)
+
+
+def test_a_tuning_config_of_google_lies_over_any_experiment(tmp_path: Path) -> None:
+    files = written(tmp_path, GOOGLE)
+    resolved = load("demo/reviews", configs=[str(tmp_path / "out" / "experiment.yaml")])
+    assert str(resolved.experiment.train.length) == "2 epochs"
+    tune = files["space"]["tune"]
+    assert (tune["trials"], tune["parallel"], tune["max_failed_trials"]) == (50, 10, 3)
+    assert tune["metric"] == "validation/f1"
+    assert tune["searcher"] == {"type": "random", "stopper": "median"}
+    assert tune["space"]["train.length"] == ["2 epochs", "3 epochs"]
+    assert files["launch"]["launch"] == {"machine": "standard_p100", "region": "us-central1"}
+
+
+@pytest.mark.parametrize("source", [DETERMINED, GOOGLE], ids=lambda path: path.stem)
+def test_every_file_is_plain_yaml_with_known_keys(source: Path, tmp_path: Path) -> None:
+    import_config(source, tmp_path)
+    for section, known in OTHER_SECTIONS.items():
+        path = tmp_path / f"{'space' if section == 'tune' else section}.yaml"
+        (root,) = read_file(path, source="x").nodes.items()
+        assert root[0] == section
+        assert set(root[1].nodes) <= set(known)  # type: ignore[union-attr]
+
+
+def test_every_line_is_mapped_or_noted(tmp_path: Path) -> None:
+    texts = "".join(read_config(GOOGLE).files.values())
+    for number, line in enumerate(GOOGLE.read_text().splitlines(), start=1):
+        if not line.rstrip().endswith(":"):
+            assert f"hptuning_config.yaml:{number} " in texts, line
+
+
+def test_no_secret_is_copied(tmp_path: Path) -> None:
+    imported = read_config(DETERMINED)
+    assert "SUPERSECRET" in DETERMINED.read_text()
+    assert "SUPERSECRET" not in str(imported)
+    assert "HF_TOKEN: null " in imported.files["launch.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "why"),
+    [
+        ("{type: log, base: 10, minval: 400, maxval: 900}", "its ends must be exponents"),
+        ("{type: double, minval: 2, maxval: 1}", "its range is empty"),
+        ("{type: int, minval: 1.5, maxval: 3}", "a range needs whole numbers"),
+        ("{type: double, minval: nan, maxval: 1}", "its range is empty"),
+        ("{type: categorical, vals: [fast, slow]}", "the value does not fit optimizer.learning_rate"),
+        ("{type: double}", "a range needs numbers"),
+    ],
+)
+def test_a_range_that_means_nothing_is_noted(parameter: str, why: str, tmp_path: Path) -> None:
+    source = tmp_path / "a.yaml"
+    source.write_text(f"hyperparameters:\n  learning_rate: {parameter}\n")
+    (left,) = read_config(source).left
+    assert f"{source}:2 learning_rate: not mapped: {why}" in left
+
+
+def test_nothing_is_replaced_and_a_file_of_neither_kind_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["import", str(GOOGLE), "--out", str(tmp_path)]) == 0
+    assert "not mapped: " in capsys.readouterr().out
+    assert run(["import", str(GOOGLE), "--out", str(tmp_path)]) == 2
+    assert f"{tmp_path / 'space.yaml'} is there already" in capsys.readouterr().err
+    (tmp_path / "mine.yaml").write_text("task: tabular\n")
+    assert run(["import", str(tmp_path / "mine.yaml"), "--out", str(tmp_path / "x")]) == 2
+    assert "is neither a tuning config" in capsys.readouterr().err
+
+
+TEXT = st.sampled_from(
+    ["", "a", "1", "-1", "1e999", "null", "type", "log", "${env:HOME}", "../x", "\u2028", "tune.space"]
+)
+NAMES = """
+    hyperparameters searcher params goal trainingInput type minval maxval vals learning_rate name metric data
+    environment environment_variables args parameterName minValue discreteValues resources max_length
+    bind_mounts host_path container_path slurm sbatch_args
+"""
+KEYS = st.sampled_from(NAMES.split())
+TREES = st.recursive(TEXT, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4))
+
+
+@settings(max_examples=60, deadline=None)
+@given(tree=st.dictionaries(KEYS, TREES, max_size=5))
+def test_whatever_a_file_holds_is_written_or_refused(tree: object, tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("fuzz")
+    (folder / "theirs.yaml").write_text(yaml.safe_dump(tree))
+    try:
+        imported = read_config(folder / "theirs.yaml")
+    except ConfigError:
+        return
+    for name, text in imported.files.items():
+        (folder / name).write_text(text)
+        read_file(folder / name, source=name)
