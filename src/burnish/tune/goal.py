@@ -1,0 +1,97 @@
+"""What a study looks for: the score of a trial, on which split, and which way is better."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from burnish.nearest import nearest
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.events_file import EventsFile, read_evaluations
+from burnish.run.record.result import read_sheet
+from burnish.run.selection import LOSS
+from burnish.spec.events import Started
+from burnish.spec.experiment import Experiment
+from burnish.spec.parts import ALONE, MEAN, divide_tasks, prefix
+from burnish.spec.values import Score
+
+_LOG_LOSS = "log_loss"
+_VALIDATION = "validation"
+
+
+@dataclass(frozen=True)
+class Goal:
+    """Which score decides; without a name, the one by which a run selects its best checkpoint."""
+
+    split: str
+    score: str | None
+    falling: frozenset[str]
+    """The scores that are better when they are lower."""
+    direction: str = "auto"
+
+    @property
+    def name(self) -> str:
+        """How a user would write it."""
+        return f"{self.split}/{self.score or 'the score that selects'}"
+
+    def curve(self, run: RunDirectory) -> list[float]:
+        """Read the score at each evaluation of a trial; only validation has any before the end."""
+        found = read_evaluations(run)
+        return [each.scores.get(self.name_in(each.scores, run), math.nan) for each in found]
+
+    def final(self, run: RunDirectory, *, split: str | None = None) -> Score | None:
+        """Read the score of a trial that came to its end."""
+        sheet = read_sheet(run)
+        scores = sheet.scores.get(split or self.split) if sheet else None
+        return None if not scores else scores.get(self.name_in(dict.fromkeys(scores, 0.0), run))
+
+    def name_in(self, scores: Mapping[str, float], run: RunDirectory) -> str:
+        """Name the score among those of a run."""
+        if self.score == LOSS and _LOG_LOSS in scores:
+            return _LOG_LOSS
+        if self.score is not None and self.score != LOSS:
+            return self.score
+        started = EventsFile(run.events).last(Started)
+        return str(started.event.facts.get("select", "")) if started and isinstance(started.event, Started) else ""
+
+    def full_name(self, run: RunDirectory) -> str:
+        """Name split and score as a run has them."""
+        return f"{self.split}/{self.name_in({_LOG_LOSS: 0.0} if _LOG_LOSS in self.falling else {}, run)}"
+
+    def is_lower_better(self, run: RunDirectory) -> bool:
+        """Tell which way is better, once a trial has said by which score it selects."""
+        if self.direction != "auto" and self.score is None:
+            return self.direction == "min"
+        found = read_evaluations(run)
+        return self.name_in(found[0].scores if found else {}, run) in self.falling
+
+
+def read_goal(metric: str | None, experiment: Experiment) -> tuple[Goal, str | None]:
+    """Read `tune.metric`, and say what is wrong with it, if anything."""
+    known = _known_scores(experiment)
+    falling = frozenset(name for name, is_lower in known.items() if is_lower)
+    if metric is None:
+        return Goal(_VALIDATION, None, falling, experiment.train.select.direction), None
+    splits = (_VALIDATION, "test", *getattr(experiment.data, "also", {}))
+    split, slash, score = metric.partition("/")
+    if not slash or (split not in splits and metric in known):
+        split, score = _VALIDATION, metric
+    problem = None
+    if split not in splits:
+        problem = f"tune.metric must begin with one of {', '.join(splits)}, like validation/loss, got {metric!r}"
+    elif score not in (*known, LOSS):
+        close = nearest(score, [*known, LOSS])
+        hint = f" Did you mean `{split}/{close}`?" if close else ""
+        problem = f"tune.metric must be one of {', '.join(known)} or loss, on {split}, got {score!r}.{hint}"
+    return Goal(split, score, falling), problem
+
+
+def _known_scores(experiment: Experiment) -> dict[str, bool]:
+    """List the scores that an experiment may have, and whether each is better when it is lower."""
+    parts = divide_tasks(experiment)
+    known = {
+        prefix(name, score): metric.better == "lower"
+        for name, part in parts.items()
+        for metric in (part.task.metrics(None) if part.metrics is None else part.metrics)
+        for score in metric.names()
+    }
+    return known if ALONE in parts else {MEAN: False, **known}

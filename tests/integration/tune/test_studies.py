@@ -1,0 +1,171 @@
+"""Studies for real: trials are runs, rungs resume, failures are replaced, and a study goes on where it stood."""
+
+import json
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from burnish.cli.main import run as burnish
+from burnish.commands.tune import TuneResult, prepare_search, tune
+from burnish.engine.stop import StopRequest
+from burnish.errors import ConfigError
+from burnish.run.record.directory import RunDirectory, find_run
+from burnish.run.record.events_file import EventsFile
+from burnish.run.record.plan import read_plan
+from burnish.spec.events import Started
+from burnish.tune.space import RangeParameter
+from tests.studies import make_study, outcome
+
+
+def run(files: tuple[Path, Path], name: str, *overrides: str, **settings: object) -> TuneResult:
+    experiment, space = files
+    search = prepare_search(
+        str(experiment),
+        configs=[space],
+        overrides=overrides,
+        directory=experiment.parent / name,
+        settings=settings,
+    )
+    return tune(search, request=StopRequest())
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return make_study(tmp_path_factory.mktemp("study"))
+
+
+@pytest.fixture(scope="module")
+def study(files: tuple[Path, Path]) -> TuneResult:
+    return run(files, "first", trials=3)
+
+
+def steps_at_start(directory: Path) -> Sequence[int]:
+    records = EventsFile(directory / "events.jsonl").read()
+    return [record.event.step for record in records if isinstance(record.event, Started)]
+
+
+def test_a_study_is_its_best_run(study: TuneResult) -> None:
+    assert study.ending == "finished"
+    assert [row.state for row in study.trials] == ["finished"] * 3
+    assert study.best is not None
+    assert study.best.score == min(row.score for row in study.trials if row.score is not None)
+    assert study.metric == "validation/log_loss"
+    assert find_run(study.directory).path == study.best_run == study.directory / study.best.run
+    table, digest = outcome(study.directory)
+    assert digest is not None
+    assert [row["score"] for row in table["trials"]] == [row.score for row in study.trials]
+    assert "Leaders" in (study.directory / "report.html").read_text()
+
+
+def test_a_study_is_extended_and_what_was_tried_stays(files: tuple[Path, Path], study: TuneResult) -> None:
+    longer = run(files, "first", trials=5)
+    assert longer.trials[:3] == study.trials
+    assert len(longer.trials) == 5
+
+
+def test_a_changed_experiment_or_space_is_refused_with_the_difference(files: tuple[Path, Path]) -> None:
+    run(files, "kept", trials=1)
+    with pytest.raises(ConfigError, match=r"experiment.train.length 4 epochs → 3 epochs"):
+        run(files, "kept", "train.length=3 epochs", trials=1)
+    with pytest.raises(ConfigError, match=r"space.optimizer.learning_rate.max 0.1 → 1.0"):
+        run(files, "kept", "tune.space.optimizer.learning_rate.max=1", trials=1)
+
+
+def test_a_promoted_trial_goes_on_from_its_checkpoint(files: tuple[Path, Path]) -> None:
+    found = run(files, "asha", "tune.searcher={type: asha, divisor: 2}", "train.length=4 epochs", trials=4)
+    states = [row.state for row in found.trials]
+    assert states.count("finished") >= 1
+    assert states.count("paused") >= 1
+    best = found.directory / str(found.best.run if found.best else "")
+    starts = steps_at_start(best)
+    assert len(starts) > 1
+    assert all(before < after for before, after in pairwise(starts))
+
+
+def test_a_failed_trial_is_recorded_as_worst_and_replaced(files: tuple[Path, Path]) -> None:
+    space = "tune.space.model=[linear, {type: 'tests.tiny_table_torch:Broken'}]"
+    found = run(files, "broken", space, "tune.searcher=random", trials=2, max_failed_trials=20, seed=5)
+    states = [row.state for row in found.trials]
+    assert states.count("finished") == 2
+    assert states.count("failed") >= 1
+    assert all(row.why for row in found.trials if row.state == "failed")
+
+
+def test_a_repeated_point_is_answered_from_the_record(files: tuple[Path, Path]) -> None:
+    found = run(files, "few", "tune.space.optimizer.learning_rate=[0.01]", trials=5)
+    assert len({row.run for row in found.trials}) == 2
+    assert len({row.score for row in found.trials}) == 2
+    assert sum(len(steps_at_start(found.directory / name)) for name in {row.run for row in found.trials}) == 2
+
+
+def test_trials_begin_where_an_earlier_study_was_best(files: tuple[Path, Path], study: TuneResult) -> None:
+    found = run(files, "second", trials=2, start_from=[str(study.directory)], seed=9)
+    table, _ = outcome(study.directory)
+    assert found.trials[0].values == table["best"]["values"]
+    assert found.trials[0].score == table["best"]["score"]
+
+
+def test_the_default_space_begins_with_the_experiment_as_it_is(files: tuple[Path, Path]) -> None:
+    search = prepare_search(str(files[0]), directory=files[0].parent / "usual", settings={"trials": 2})
+    found = tune(search, request=StopRequest())
+    assert found.trials[0].values == {}
+    assert set(found.trials[1].values) == {"optimizer.learning_rate", "optimizer.weight_decay"}
+
+
+def test_the_default_space_reaches_to_both_sides_of_a_rate_that_was_written(files: tuple[Path, Path]) -> None:
+    search = prepare_search(str(files[0]), overrides=["optimizer.learning_rate=0.3"])
+    (rate, decay) = search.space.parameters()
+    assert isinstance(rate, RangeParameter)
+    assert isinstance(decay, RangeParameter)
+    assert (rate.low, rate.high) == (pytest.approx(1e-3), pytest.approx(0.9))
+    assert (decay.low, decay.high) == (1e-4, 0.1)
+
+
+def test_two_trials_at_once_do_nothing_twice(files: tuple[Path, Path]) -> None:
+    found = run(files, "parallel", trials=5, parallel=2)
+    lines = [json.loads(line) for line in (found.directory / "study.jsonl").read_text().splitlines()]
+    ended = [line["end"] for line in lines if "end" in line]
+    assert sorted(ended) == list(range(5))
+
+
+def test_the_best_is_trained_again_on_all_rows_that_chose_it(files: tuple[Path, Path]) -> None:
+    found = run(files, "refitted", trials=2, refit=True)
+    assert found.best_run == found.directory / "refit"
+    started = EventsFile(found.directory / "refit" / "events.jsonl").last(Started)
+    assert started is not None
+    assert isinstance(started.event, Started)
+    assert started.event.facts["train_rows"] == 160
+    assert find_run(found.directory).path == found.best_run
+
+
+HPTUNING = """\
+trainingInput:
+  args: [--num-epochs=2]
+  hyperparameters:
+    goal: MINIMIZE
+    hyperparameterMetricTag: loss
+    maxTrials: 2
+    algorithm: RANDOM_SEARCH
+    params:
+      - {parameterName: learning-rate, type: DOUBLE, minValue: 1e-3, maxValue: 1e-1, scaleType: UNIT_LOG_SCALE}
+      - {parameterName: flavour, type: INTEGER, minValue: 1, maxValue: 3}
+"""
+
+
+def test_the_config_of_another_tool_is_searched_as_it_is(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    foreign = tmp_path / "hptuning_config.yaml"
+    foreign.write_text(HPTUNING)
+    asked = ["--from", str(foreign), "train.batch=16"]
+    assert burnish(["tune", str(files[0]), *asked, "--dir", str(tmp_path / "study"), "--quiet"]) == 0
+    assert "hptuning_config.yaml:10 flavour: not mapped" in capsys.readouterr().err
+    table, _ = outcome(tmp_path / "study")
+    assert [list(row["values"]) for row in table["trials"]] == [["optimizer.learning_rate"]] * 2
+    assert str(read_plan(RunDirectory(tmp_path / "study" / "trial-0001")).train.length) == "2 epochs"
+    assert burnish(["tune", *asked]) == 2  # it says nothing of the data
+    assert "task is required" in capsys.readouterr().err
+    assert burnish(["tune"]) == 2
+    assert "name an experiment" in capsys.readouterr().err
