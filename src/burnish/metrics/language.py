@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PositiveInt
 
@@ -11,7 +11,8 @@ from burnish.metrics.metric import Better, FunctionMetric, Scale
 from burnish.spec.values import Array, Outcome
 
 _PAIRS = "likelihood_of_pairs"
-_KINDS = ("likelihood", _PAIRS)
+_GENERATED = "generated"
+_KINDS = ("likelihood", _PAIRS, _GENERATED)
 
 
 class AnswerF1(FunctionMetric):
@@ -120,3 +121,23 @@ class RecallAt(FunctionMetric):
     def names(self) -> tuple[str, ...]:
         """Name one score for each k."""
         return tuple(f"recall_at_{k}" for k in self.k)
+
+
+class Bleu(FunctionMetric):
+    """BLEU of the whole set as sacrebleu computes it, from 0 to 1."""
+
+    gives = ("bleu",)
+    kinds = (_GENERATED,)
+    compute = "overlap:bleu"
+
+    tokenize: Literal["13a", "char", "none"] = "13a"
+    """How texts are cut into words: as WMT does, by characters (Chinese, Japanese), or at blanks."""
+    lowercase: bool = False
+
+
+class Rouge(FunctionMetric):
+    """F1 of shared words, word pairs and the longest common subsequence, as rouge-score computes them."""
+
+    gives = ("rouge1", "rouge2", "rougeL")
+    kinds = (_GENERATED,)
+    compute = "overlap:rouge"
