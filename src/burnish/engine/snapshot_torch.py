@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -203,7 +203,10 @@ _KEPT = {
     "FtrlOptimizer": {"z", "n", "rate"},
     "Adagrad": {"step", "sum"},
     "SGD": {"momentum_buffer"},
+    "RMSprop": {"step", "square_avg"},
 }
+_KEPT_BESIDES = {"amsgrad": "max_exp_avg_sq", "centered": "grad_avg"}
+"""What some of them keep too, where an option asks for it."""
 """What an optimizer of torch or of ours keeps of each weight; any other, such as a user's own, may keep anything."""
 _KNOWN = ("torch.optim.", "burnish.optim.")
 _LATER = {"foreach", "maximize", "capturable", "differentiable", "fused", "decoupled_weight_decay"}
@@ -240,11 +243,13 @@ def refuse_other_state(state: Mapping[str, Any], optimizer: object) -> None:
         if lost:
             raise ValueError(f"it has no option {', '.join(sorted(lost))}")
     parts = getattr(optimizer, "parts", [optimizer])  # several that step as one
-    weights = [(type(part), weight) for part in parts for group in part.param_groups for weight in group["params"]]
+    weights = [(_kept(part, group), each) for part in parts for group in part.param_groups for each in group["params"]]
     for index, values in state["state"].items():
         if not 0 <= index < len(weights):
             raise ValueError(f"it holds the state of a weight {index}, and there are {len(weights)}")
-        _refuse_other_values(values, index, *weights[index])
+        kept, weight = weights[index]
+        if kept is not None:
+            _refuse_other_values(values, index, kept(weight), weight)
 
 
 def _is_like(saved: Any, live: Any) -> bool:
@@ -263,12 +268,21 @@ def _is_part_like(saved: Any, live: object) -> bool:
     return _is_like(saved, live) and not (isinstance(live, float) and live < 1 <= saved)
 
 
-def _refuse_other_values(values: Mapping[str, Any], index: int, kind: type[optim.Optimizer], weight: Tensor) -> None:
-    kept = _KEPT.get(kind.__name__) if kind.__module__.startswith(_KNOWN) else None
+def _kept(part: optim.Optimizer, group: Mapping[str, Any]) -> Callable[[Tensor], set[str]] | None:
+    """Name what an optimizer that is known keeps of a weight in a group of these options."""
+    kind = type(part)
     if kind is optim.Adafactor:
-        kept = {"step"} | (_FACTORS if weight.ndim > 1 else {"variance"})
+        return lambda weight: {"step"} | (_FACTORS if weight.ndim > 1 else {"variance"})
+    kept = _KEPT.get(kind.__name__) if kind.__module__.startswith(_KNOWN) else None
     if kept is None:
-        return
+        return None
+    besides = {name for option, name in _KEPT_BESIDES.items() if group.get(option)}
+    if kind is optim.RMSprop and group["momentum"] > 0:
+        besides.add("momentum_buffer")
+    return lambda _: kept | besides
+
+
+def _refuse_other_values(values: Mapping[str, Any], index: int, kept: set[str], weight: Tensor) -> None:
     if set(values) != kept:
         found, wanted = (", ".join(sorted(names)) or "nothing" for names in (values, kept))
         raise ValueError(f"it holds {found} of weight {index}, not {wanted}")

@@ -16,6 +16,7 @@ from burnish.engine.learner_torch import Learner
 from burnish.engine.memory_torch import Memory, cut_to_fit, is_out_of_memory
 from burnish.engine.recovery import BadStep
 from burnish.errors import BurnishError
+from burnish.models.transformers.dropout_torch import use_lean_dropout
 from burnish.spec.values import Objective, RandomKey
 
 CPU = Autocast(torch.device("cpu"))
@@ -73,6 +74,20 @@ def test_it_is_recorded_and_later_batches_are_cut_without_trying() -> None:
         pupil.step([batch(8)], step=step, factor=1.0)
     assert told == [(0, 48)]
     assert pupil.network.seen == [8, 4, 4, 4, 4, 4, 4]
+
+
+def test_what_is_dropped_does_not_depend_on_how_a_batch_is_cut() -> None:
+    given = {**batch(11), "example": np.arange(50, 61)}
+    parts = [{name: each[:4] for name, each in given.items()}, {name: each[4:] for name, each in given.items()}]
+    whole, tight, apart = (learner(room, dropout=0.5) for room in (99, 2, 99))
+    for pupil in (whole, tight, apart):
+        use_lean_dropout(pupil.network)
+    cuts = zip((whole, tight, apart), ([given], [given], parts), strict=True)
+    losses = [pupil.step(cut, step=3, factor=1.0).loss for pupil, cut in cuts]
+    assert losses == pytest.approx([losses[0]] * 3, abs=1e-6)
+    for mine, *others in zip(*(pupil.network.parameters() for pupil in (whole, tight, apart)), strict=True):
+        for other in others:
+            assert torch.allclose(mine.grad, other.grad, atol=1e-6)
 
 
 def test_a_run_resumed_from_before_it_or_after_it_comes_to_the_same_bits() -> None:

@@ -18,7 +18,7 @@ from burnish.commands.predict import predict, predict_file
 from burnish.run.record.result import RunResult
 from burnish.testing.exams import Examined
 from burnish.testing.tiny_torch import tiny_model
-from examples.own_task import test_tickets
+from examples.plugin import test_tickets
 from tests.harness.fork_server import ForkServer
 from tests.integration.tasks.exam import TaskExam, train
 from tests.integration.tasks.rows import change_lines, sentence, write_parts
@@ -74,7 +74,7 @@ class FusedExam(TaskExam):
 class TestOwnTask(TaskExam, test_tickets.TestTickets):
     """A task from outside joins two columns, and brings the exam that the docs show."""
 
-    sections = test_tickets.TestTickets.sections.replace("tickets:", "examples.own_task.tickets:")
+    sections = test_tickets.TestTickets.sections.replace("tickets:", "examples.plugin.tickets:")
     limited = ("row",)
 
     @pytest.fixture(scope="class")
@@ -91,6 +91,7 @@ class TestOwnTask(TaskExam, test_tickets.TestTickets):
 class TestRetrieval(FusedExam):
     """A query leads to its passage, and not to a text that is unlike it."""
 
+    waits = ("_local_scalar_dense", "index")
     task = "type: retrieval, negative: unlike"
     refusals = (r"dev\.jsonl:2: passage is empty", r"dev\.jsonl:3: unlike is empty")
     spoilt: ClassVar[Mapping[int, Mapping[str, Any]]] = {2: {"passage": " "}, 3: {"unlike": ""}}
@@ -126,6 +127,7 @@ class TestRetrieval(FusedExam):
 class TestSimilarity(FusedExam):
     """How alike two texts are is the cosine of their embeddings."""
 
+    waits = ("_local_scalar_dense", "index")
     task = "type: similarity, label: alike"
     refusals = (r"dev\.jsonl:2: label 'much' is not a number", r"dev\.jsonl:3: pair is empty")
     spoilt: ClassVar[Mapping[int, Mapping[str, Any]]] = {2: {"alike": "much"}, 3: {"pair": ""}}

@@ -10,7 +10,7 @@ from transformers import AttentionInterface, AttentionMaskInterface, PreTrainedM
 from transformers.integrations.sdpa_attention import sdpa_attention_forward
 from transformers.masking_utils import bidirectional_mask_function, eager_mask
 
-from burnish.models.transformers.dropout_torch import kept_level, lean_dropout, random_bytes
+from burnish.models.transformers.dropout_torch import draw_bytes, lean_dropout
 
 LEAN = "burnish_lean"
 """The name under which `transformers` finds it."""
@@ -26,9 +26,13 @@ def asked_of_transformers(attention: str) -> str | None:
 def settle_attention(model: PreTrainedModel, attention: str) -> None:
     """Put lean attention into a model that left the choice to us, has the fused kernel, and stays on the CPU."""
     is_sdpa = model.config._attn_implementation == "sdpa"
-    is_cpu_only = torch.accelerator.current_accelerator(check_available=True) is None
-    if attention == "auto" and is_sdpa and is_cpu_only and model._can_set_attn_implementation():
+    if attention == "auto" and is_sdpa and auto_attention() == LEAN and model._can_set_attn_implementation():
         model.set_attn_implementation(LEAN)
+
+
+def auto_attention() -> str:
+    """Choose what suits this machine, for models that have the fused kernel."""
+    return LEAN if torch.accelerator.current_accelerator(check_available=True) is None else "sdpa"
 
 
 def lean_attention(  # noqa: PLR0917  # transformers calls it so
@@ -140,8 +144,8 @@ class _Attention(torch.autograd.Function):
         num, heads, length, _ = query.shape
         queries, keys, values = (tensor.contiguous().flatten(0, 1) for tensor in (query, key, value))
         shares = queries.new_empty(num * heads, length, keys.shape[1])
-        drawn = random_bytes(shares.numel()).view(shares.shape) if dropout else None
-        level = kept_level(dropout)
+        drawn, level = draw_bytes((num, heads, *shares.shape[1:]), dropout) if dropout else (None, 0)
+        drawn = None if drawn is None else drawn.flatten(0, 1)
         attended = _by_token(query, value.shape[-1])
         for block in _blocks(shares.shape, heads):
             share = torch.bmm(queries[block.flat], keys[block.flat].mT, out=shares[block.flat])

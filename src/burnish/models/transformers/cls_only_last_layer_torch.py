@@ -45,11 +45,11 @@ def _forward(layer: Any, hidden: Tensor, attention_mask: Tensor | None = None, *
         scaling=seeing.scaling,
     )
     attended = layer.attention.output(seen.reshape(*first.shape[:-1], -1), first)
-    if len(attended) == 1 and torch.is_inference_mode_enabled():
+    if torch.is_inference_mode_enabled() and attended.shape[0] == 1:
         # The product of a single row with a matrix is rounded differently.
         attended = attended.expand(2, -1, -1)
     answer: Tensor = layer.feed_forward_chunk(attended)
-    return answer[: len(first)]
+    return answer[: first.shape[0]]  # `len` would make the rows of an exported graph a fixed number
 
 
 def _heads(values: Tensor, seeing: Any) -> Tensor:

@@ -1,13 +1,19 @@
 """Lean attention is the attention of transformers, with dropout that costs less."""
 
+import copy
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 import torch
+from pydantic import ValidationError
 from transformers import PreTrainedModel
 
+from burnish.errors import BurnishError
 from burnish.models.transformer import Transformer
 from burnish.models.transformers.attention_torch import LEAN
+from burnish.models.transformers.network_torch import TransformerNetwork
+from burnish.spec.noise import Noise, drawing
 from burnish.spec.values import HeadSpec
 
 Tiny = Callable[[str], str]
@@ -52,6 +58,54 @@ def test_evaluation_is_the_fused_kernels(tiny: Tiny, head: HeadSpec, family: str
     fused.load_state_dict(lean.state_dict())
     with torch.inference_mode():
         torch.testing.assert_close(lean(**_batch()).logits, fused(**_batch()).logits, atol=1e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("family", [*WITH_FUSED, "albert", "deberta-v2"])
+def test_dropout_does_not_depend_on_how_a_batch_is_cut(tiny: Tiny, head: HeadSpec, family: str) -> None:
+    torch.manual_seed(0)
+    options = Transformer(name=tiny(family), dropout=0.3, attention_dropout=0.3)
+    network = options.network(head, options.assets()).train()
+    whole = answers(network, [0, 1, 2], width=12)
+    torch.testing.assert_close(answers(network, [1], width=7), whole[1:2], atol=1e-6, rtol=1e-5)
+    torch.testing.assert_close(answers(network, [2, 0], width=12), whole[[2, 0]], atol=1e-6, rtol=1e-5)
+
+
+def answers(network: TransformerNetwork, rows: list[int], *, width: int) -> torch.Tensor:
+    torch.manual_seed(rows[0])  # whose draws must not matter
+    batch = _batch()
+    batch["input_ids"][batch["attention_mask"] == 0] = network.model.config.pad_token_id  # as GPT-2 finds the end
+    with drawing(Noise(np.array(rows), seed=1, step=4)):
+        logits = network({name: each[rows, :width] for name, each in batch.items()})
+    assert isinstance(logits, torch.Tensor)
+    return logits
+
+
+@pytest.mark.parametrize("noise", [None, Noise(np.arange(3), seed=0, step=0)])
+@pytest.mark.parametrize("family", WITH_FUSED)
+def test_what_is_computed_again_is_the_same_to_the_bit(
+    tiny: Tiny, head: HeadSpec, family: str, noise: Noise | None
+) -> None:
+    gradients = []
+    for is_again in (False, True):
+        torch.manual_seed(0)
+        options = Transformer(name=tiny(family), dropout=0.3, attention_dropout=0.3)
+        network = options.network(head, options.assets()).train()
+        if is_again:
+            network.recompute()
+        torch.manual_seed(5)
+        with drawing(copy.deepcopy(noise)):
+            network(_batch()).square().sum().backward()
+        gradients.append([param.grad for param in network.parameters() if param.grad is not None])
+    assert network.model.is_gradient_checkpointing
+    assert all(map(torch.equal, *gradients))
+
+
+def test_an_attention_that_transformers_does_not_know_is_refused(tiny: Tiny, head: HeadSpec) -> None:
+    options = Transformer(name=tiny("bert"), attention="flash_attention_9")
+    with pytest.raises(BurnishError, match="flash_attention_9"):
+        options.network(head, options.assets())
+    with pytest.raises(ValidationError, match="code from the hub, only with `trust_remote_code`"):
+        Transformer(name=tiny("bert"), attention="someone/kernel")
 
 
 def test_training_drops_attention_at_random_and_repeatably(tiny: Tiny, head: HeadSpec) -> None:

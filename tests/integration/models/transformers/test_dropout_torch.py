@@ -1,10 +1,14 @@
 """Lean dropout drops what plain dropout would: as often, independently, with the same mean, and repeatably."""
 
+from collections.abc import Iterable
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from burnish.models.transformers.dropout_torch import LeanDropout, lean_dropout, use_lean_dropout
+from burnish.models.transformers.dropout_torch import LeanDropout, draw_bytes, lean_dropout, use_lean_dropout
+from burnish.spec.noise import Noise, drawing, drawn_again
 
 MANY = 400_000
 
@@ -27,6 +31,60 @@ def test_what_stays_is_scaled_and_so_is_its_gradient(dtype: torch.dtype) -> None
     assert set(out.detach().double().unique().tolist()) == {0.0, float(torch.tensor(1 / 0.75, dtype=dtype))}
     assert values.grad is not None
     assert torch.equal(values.grad, out.detach())
+
+
+def test_noise_belongs_to_examples_and_not_to_batches() -> None:
+    whole = dropped(range(8), (8, 3, 12, 10))
+    assert torch.equal(dropped(range(2, 6), (4, 3, 12, 10)), whole[2:6])
+    assert torch.equal(dropped([7, 0], (2, 3, 12, 10)), whole[[7, 0]])
+    assert torch.equal(dropped(range(8), (24, 12, 10)), whole.flatten(0, 1))  # parts of an example, one after another
+    assert torch.equal(dropped([3], (1, 3, 12, 10)), whole[3:4])
+
+
+def test_noise_does_not_depend_on_padding() -> None:
+    assert torch.equal(dropped(range(4), (4, 3, 20, 30))[:, :, :7, :9], dropped(range(4), (4, 3, 7, 9)))
+
+
+@pytest.mark.parametrize("shape", [(2, 64, 384), (2, 12, 90, 90), (2, 4_000)])
+def test_noise_of_examples_steps_draws_and_places_is_independent(shape: tuple[int, ...]) -> None:
+    drawn = [dropped([first, first + 1], shape, step=step) for first in (0, 2, 2**20) for step in (0, 1)]
+    drawn += [dropped([0, 1], shape, seed=1), dropped([0, 1], shape, draw=1)]
+    flat = torch.stack([part.flatten() for each in drawn for part in each]).float() - 0.5
+    allowed = 5 / flat.shape[1] ** 0.5
+    assert float((torch.corrcoef(flat) - torch.eye(len(flat))).abs().max()) < allowed
+    assert float(flat.mean(dim=1).abs().max()) < allowed
+    for lag in (1, 2, 3, 4, 5, 90, 96, 384):
+        assert float((flat[:, lag:] * flat[:, :-lag]).mean(dim=1).abs().max() * 4) < allowed
+
+
+def test_every_byte_is_as_likely_as_any_other() -> None:
+    with drawing(Noise(np.arange(64), seed=3, step=5)):
+        drawn, _ = draw_bytes((64, 128, 384), 0.1)
+    counts = torch.bincount(drawn.flatten().int() + 128, minlength=256).double()
+    expected = drawn.numel() / 256
+    assert float(((counts - expected) ** 2 / expected).sum()) < 255 + 5 * (2 * 255) ** 0.5
+
+
+def test_a_layer_that_is_computed_twice_drops_the_same_again() -> None:
+    values = torch.ones(4, 1_000)
+    with drawing(Noise(np.arange(4), seed=0, step=0)):
+        first, again = drawn_again()
+        with first:
+            once = lean_dropout(values, 0.5)
+        after = lean_dropout(values, 0.5)
+        with again:
+            assert torch.equal(lean_dropout(values, 0.5), once)
+        assert not torch.equal(lean_dropout(values, 0.5), after)
+    with drawing(Noise(np.arange(4), seed=0, step=0)):
+        assert torch.equal(lean_dropout(values, 0.5), once)
+        assert torch.equal(lean_dropout(values, 0.5), after)
+
+
+def dropped(
+    examples: Iterable[int], shape: tuple[int, ...], *, seed: int = 0, step: int = 0, draw: int = 0
+) -> torch.Tensor:
+    with drawing(Noise(np.array([*examples]), seed=seed, step=step)):
+        return [lean_dropout(torch.ones(shape), 0.5) == 0 for _ in range(draw + 1)][-1]
 
 
 def test_neighbours_are_dropped_independently() -> None:
