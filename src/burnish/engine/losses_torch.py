@@ -7,6 +7,8 @@ import torch
 import torch.nn.functional as F  # noqa: N812  # the name everyone uses
 from torch import Tensor
 
+from burnish.errors import BurnishError
+from burnish.spec.own_loss import OwnLoss
 from burnish.spec.values import HeadSpec, Objective, Term
 
 
@@ -142,10 +144,58 @@ class Losses:
         ]
         return torch.stack(shares).sum() if len(shares) > 1 else shares[0]
 
+    def measured(
+        self, outputs: Outputs, batch: Mapping[str, Tensor], *, weights: Sequence[float]
+    ) -> tuple[Tensor, float]:
+        """Return the batch's share of the loss, and of the weight too where only the loss tells it, else 0."""
+        return self.total(outputs, batch, weights=weights), 0.0
+
     def _met(self, batch: Mapping[str, Tensor]) -> list[bool]:
         """Find which terms a batch has a truth for: those of its group."""
         group = int(batch[_GROUP][0]) if _GROUP in batch else 0
         return [owner == group and term.label in batch for owner, term in zip(self._groups, self._terms, strict=True)]
+
+
+class OwnLosses(Losses):
+    """A loss of the user's own in the place of the head's; only what it returns tells how much a batch weighs.
+
+    Until all of a step is answered, a batch weighs as much as it has rows.
+    """
+
+    def __init__(self, own: OwnLoss) -> None:
+        self._own = own
+        self._terms = (Term(_LOGITS, _LABEL, Objective("mean")),)
+
+    def weights(self, batch: Mapping[str, Tensor]) -> list[float]:
+        return [float(len(batch[_LABEL]))]
+
+    def measured(
+        self, outputs: Outputs, batch: Mapping[str, Tensor], *, weights: Sequence[float]
+    ) -> tuple[Tensor, float]:
+        given = {_LOGITS: outputs} if isinstance(outputs, Tensor) else outputs
+        returned = self._own.loss({name: _in_full(each) for name, each in given.items()}, batch)
+        try:
+            total, weight = returned
+            if total.ndim == 0 and float(weight) >= 0:
+                return total / weights[0], float(weight) / weights[0]
+        except (TypeError, ValueError, AttributeError):
+            pass  # the sentence below is about whatever was returned
+        what = f"{type(self._own).__module__}:{type(self._own).__qualname__}"
+        raise BurnishError(
+            f"train.loss: {what} must return a sum, a tensor of one number, and a weight that is not negative, "
+            f"got {_describe(returned)}"
+        )
+
+
+def _in_full(output: Tensor) -> Tensor:
+    return output.float() if output.is_floating_point() else output
+
+
+def _describe(returned: object) -> str:
+    if isinstance(returned, tuple):
+        return f"({', '.join(map(_describe, returned))})"
+    shape = f" of shape {list(returned.shape)}" if isinstance(returned, Tensor) and returned.ndim else ""
+    return f"{type(returned).__name__}{shape or f' {returned}'}"
 
 
 def _terms_of(head: HeadSpec) -> list[Term]:
