@@ -65,12 +65,18 @@ class Lora(Component):
     dropout: Dropout = 0.0
     targets: tuple[str, ...] | None = None
     """Ends of the names of the layers to adapt, like ["query", "value"]; by default those usual for the model."""
+    merge: bool = True
+    """Whether the artifact holds one set of weights; if not, `model/adapter` holds the adapter as peft reads it."""
 
 
 class Transformer(Architecture):
     """Any encoder or decoder of the `transformers` library, fine-tuned or trained from scratch."""
 
     shorthand = "name"
+    search_space: ClassVar[Mapping[str, Any]] = {
+        "optimizer.learning_rate": {"type": "log", "min": "1e-5", "max": "1e-4"},
+        "optimizer.weight_decay": ["0", "0.01", "0.1"],
+    }
     heads: ClassVar[tuple[str, ...]] = (
         "sequence_classification",
         "pooled_classification",
@@ -81,19 +87,32 @@ class Transformer(Architecture):
         "masked_lm",
         "causal_lm",
         "permutation_lm",
+        "seq2seq_lm",
         "pretraining",
         "replaced_tokens",
         "embedding",
         "text_and_columns",
         "several",
     )
-    joint_heads: ClassVar[tuple[str, ...]] = tuple(kind for kind in heads if kind not in ("replaced_tokens", "several"))
+    joint_heads: ClassVar[tuple[str, ...]] = tuple(
+        kind for kind in heads if kind not in ("replaced_tokens", "seq2seq_lm", "several")
+    )
     """Those that may stand side by side above the same layers: all that need no second set of layers."""
     auto_batch: ClassVar[int] = 32
     yields: ClassVar[Mapping[str, tuple[str, ...]]] = {"name": ("tokenizer", "config", "architecture", "pretrained")}
 
     name: str | None = None
-    """A name on the hub, a folder, or package:module/folder."""
+    """A name on the hub, a folder, a run, or package:module/folder."""
+    checkpoint: Literal["best", "last"] | NonNegativeInt = "best"
+    """Which weights of a run that `name` names: those of its artifact, or of the newest or a numbered checkpoint."""
+    head: Literal["keep", "new"] = "keep"
+    """Whether the layers above the encoder keep their weights where they fit the task, or all begin from scratch."""
+    fields: Mapping[str, str] = {}
+    """Any option of the model's config, as `transformers` calls it, like `{layer_norm_eps: 1e-6}`."""
+    lower_case: bool | None = None
+    """Whether the tokenizer lowers letters; by default as it was made."""
+    pad_to_multiple_of: PositiveInt = 1
+    """Pad each batch to a multiple of so many tokens, and not just to its longest text."""
     tokenizer: str | None = None
     """Where the tokenizer comes from, if not from `name`."""
     config: str | None = None
@@ -112,7 +131,8 @@ class Transformer(Architecture):
     """Replaces every dropout of the model."""
     attention_dropout: Dropout | None = None
     """Replaces that of the attention alone."""
-    attention: Literal["auto", "eager", "sdpa"] = "auto"
+    attention: str = "auto"
+    """`eager`, `sdpa`, `flash_attention_2` or whatever else `transformers` knows; by default what is fastest here."""
     freeze: Freeze = Freeze()
     layer_decay: Annotated[float, Field(gt=0, le=1)] | None = None
     """Each layer learns at this share of the rate of the layer above it."""
@@ -187,7 +207,7 @@ class Transformer(Architecture):
     def save(self, network: TransformerNetwork, directory: Path) -> None:
         from burnish.models.transformers.transformer_torch import save_network
 
-        save_network(network, directory)
+        save_network(network, directory, options=self)
 
     def load(self, directory: Path, head: HeadSpec) -> TransformerNetwork:
         from burnish.models.transformers.transformer_torch import load_network
@@ -215,6 +235,10 @@ def _disagreements(model: Transformer) -> list[str]:
         "takes `architecture` only without `name` and `config`, which determine it": (
             model.architecture is not None and (model.name or model.config) is not None
         ),
+        "takes `attention` with a slash, which is code from the hub, only with `trust_remote_code`": (
+            "/" in model.attention and not model.trust_remote_code
+        ),
+        "takes `checkpoint` only with pretrained weights": model.checkpoint != "best" and not model.pretrained,
         "takes `lora` only with pretrained weights": model.lora is not None and not model.pretrained,
         "takes `lora` or `freeze`, not both, as `lora` freezes all but its adapters and the head": (
             model.lora is not None and model.freeze != Freeze()
@@ -252,12 +276,14 @@ _OFFSET_BY_PAD = frozenset(
     }
 )
 _DEFAULT_PAD = 1
+# These tell positions by their distance, and read any length, whatever an old config states.
+_RELATIVE = frozenset({"longt5", "mt5", "switch_transformers", "t5", "umt5"})
 
 
 def usable_positions(config: Mapping[str, Any]) -> int | None:
     """Return the number of tokens that fit, or None if the config states no limit."""
     positions = next((config[name] for name in _NAMES if isinstance(config.get(name), int)), None)
-    if positions is None or positions <= 0:
+    if positions is None or positions <= 0 or config.get("model_type") in _RELATIVE:
         return None
     if config.get("model_type") not in _OFFSET_BY_PAD:
         return int(positions)

@@ -23,7 +23,10 @@ from burnish.spec.protocols import Architecture
         ({"name": "a/b", "architecture": "bert"}, "takes `architecture` only without `name` and `config`"),
         ({"name": "a/b", "lora": {}, "freeze": {"layers": 1}}, "takes `lora` or `freeze`, not both"),
         ({"name": "a/b", "lora": {}, "pretrained": False}, "takes `lora` only with pretrained weights"),
-        ({"name": "a b"}, "must be a name on the hub like org/model, a folder, or package:module/folder, got 'a b'"),
+        (
+            {"name": "a b"},
+            "a folder, gs:// or s3://bucket/folder, or package:module/folder, got 'a b'",
+        ),
         ({"name": "package:mod/../../etc"}, "must be written package:module/folder, without `..`"),
         ({"name": "package:a.b/c"}, "must be written package:module/folder"),
         ({"name": "a/b", "dropout": 1.0}, "less than 1"),

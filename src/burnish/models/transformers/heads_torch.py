@@ -17,6 +17,7 @@ from transformers import (
     AutoModelForMultipleChoice,
     AutoModelForPreTraining,
     AutoModelForQuestionAnswering,
+    AutoModelForSeq2SeqLM,
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
     PreTrainedModel,
@@ -25,6 +26,7 @@ from transformers import (
 from burnish.models.transformers.language_torch import PermutationNetwork, ReplacedNetwork
 from burnish.models.transformers.locate_model import refusal
 from burnish.models.transformers.network_torch import TransformerNetwork
+from burnish.models.transformers.seq2seq_torch import Seq2SeqNetwork
 from burnish.models.transformers.span_beam_torch import AutoBeam, BeamNetwork
 from burnish.models.transformers.vectors_torch import EmbeddingNetwork, FusionNetwork, PooledNetwork
 from burnish.spec.values import Array, HeadSpec
@@ -178,6 +180,7 @@ _KINDS = {
     "multiple_choice": Kind(AutoModelForMultipleChoice, ChoiceNetwork),
     "masked_lm": Kind(AutoModelForMaskedLM, GuessingNetwork),
     "causal_lm": Kind(AutoModelForCausalLM, CausalNetwork),
+    "seq2seq_lm": Kind(AutoModelForSeq2SeqLM, Seq2SeqNetwork),
     "permutation_lm": Kind(AutoModelForCausalLM, PermutationNetwork),
     "pretraining": Kind(AutoModelForPreTraining, PretrainingNetwork),
     "replaced_tokens": Kind(AutoModelForPreTraining, ReplacedNetwork),

@@ -6,15 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from burnish.errors import ConfigError, DataError, Problem
+from burnish.errors import ConfigError, DataError, Problem, StorageError
+from burnish.storage.address import read_address
 
 PACKAGE = "package:"
-FORMS = "a name on the hub like org/model, a folder, or package:module/folder"
+FORMS = "a name on the hub like org/model, a folder, gs:// or s3://bucket/folder, or package:module/folder"
+_WEB = ("http://", "https://")
 
 _HUB_NAME = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
+_MODELS = ("", "model", "artifact/model")
 _CONFIG_FILES = ("config.json",)
 _TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json", "added_tokens.json")
+_GENERATION_FILES = ("generation_config.json",)
 _SAFE_WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "model-*.safetensors")
+ADAPTER = "adapter"
+"""The folder beside the weights that holds what was trained next to them."""
+_ADAPTER_FILES = (f"{ADAPTER}/adapter_config.json", f"{ADAPTER}/adapter_model.safetensors")
 _PICKLED_WEIGHTS = ("pytorch_model.bin", "pytorch_model.bin.index.json", "pytorch_model-*.bin")
 
 
@@ -30,9 +37,11 @@ class HubCopy:
 
 def check_name(name: str) -> str:
     """Return the name back, or raise ValueError if it could never be found anywhere."""
-    if "://" in name or "${" in name:
-        why = "only data is read from addresses" if "://" in name else "variables are not expanded here"
+    if name.startswith(_WEB) or "${" in name:
+        why = "over https only single files are read" if name.startswith(_WEB) else "variables are not expanded here"
         raise ValueError(f"must be {FORMS}: {why}")
+    if read_address(name) is not None:
+        return name
     if name.startswith(PACKAGE):
         module, _, inside = name.removeprefix(PACKAGE).partition("/")
         if not module.isidentifier() or ".." in Path(inside).parts or inside.startswith("/"):
@@ -46,12 +55,28 @@ def local_folder(name: str, *, option: str = "model.name") -> Path | None:
     """Return the folder on this machine, or None for a name on the hub; refuse what is neither."""
     if name.startswith(PACKAGE):
         return _existing(_package_folder(name, option=option), name=name, option=option)
+    address = read_address(name)
+    if address is not None:
+        return _staged(address, option=option)
     path = Path(os.path.expanduser(name))
     if path.is_dir():
         return _model_inside(path)
     if _is_path(name) or not _HUB_NAME.match(name):
         return _existing(path, name=name, option=option)
     return None
+
+
+def _staged(address: str, *, option: str) -> Path:
+    """Bring the model's own folder here, also of an artifact or of the run that made it."""
+    from burnish.data.cache.staged import stage_folder_at  # nobody whose models are local waits for it
+    from burnish.storage.remote import Folder, keep_trying
+
+    try:
+        there = keep_trying(Folder(address).listing)
+        inside = next((each for each in _MODELS if f"{each}/config.json".lstrip("/") in there), "")
+        return stage_folder_at(address, inside=inside)
+    except StorageError as error:
+        raise refusal(f"{option}: {error}") from error
 
 
 def _model_inside(path: Path) -> Path:
@@ -75,7 +100,7 @@ def tokenizer_folder(name: str, copy: HubCopy, *, option: str) -> Path:
 
 def weights_folder(name: str, copy: HubCopy, *, allow_pickle: bool) -> Path:
     """Return a folder that holds weights that may be read; refuse pickles unless they were asked for."""
-    patterns = (*_CONFIG_FILES, *_SAFE_WEIGHTS)
+    patterns = (*_CONFIG_FILES, *_GENERATION_FILES, *_SAFE_WEIGHTS, *_ADAPTER_FILES)
     folder = _folder(name, copy, patterns=patterns, option="model.name")
     if _holds(folder, _SAFE_WEIGHTS):
         return folder
@@ -87,6 +112,21 @@ def weights_folder(name: str, copy: HubCopy, *, allow_pickle: bool) -> Path:
         f"model.name: {name} holds no weights (no model.safetensors in {folder}); "
         f"name a folder that has them, or set model.pretrained to false to start from random weights"
     )
+
+
+def checkpoint_file(name: str, checkpoint: str | int) -> Path:
+    """Find the weights of a checkpoint in a run, the newest one or one by its step."""
+    root = Path(os.path.expanduser(name)) / "checkpoints"
+    there = {int(path.parent.name.removeprefix("step-")): path for path in root.glob("step-*/weights.safetensors")}
+    if not there:
+        raise refusal(f"model.checkpoint: {name} has no checkpoints; it must be the folder of a run")
+    found = there.get(max(there) if checkpoint == "last" else int(checkpoint))
+    if found is None:
+        steps = ", ".join(map(str, sorted(there)))
+        raise refusal(
+            f"model.checkpoint: {name} has no checkpoint of step {checkpoint}; there are {steps}, best and last"
+        )
+    return found
 
 
 def refusal(message: str) -> ConfigError:

@@ -10,7 +10,9 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from burnish.models.transformers import layers_torch
+from burnish.models.transformers.hf_logging_torch import refusing
 from burnish.models.transformers.tokenizer_torch import knows_segments
+from burnish.spec.noise import drawn_again
 from burnish.spec.values import HeadSpec
 
 _INPUTS = ("input_ids", "attention_mask", "token_type_ids", "position_ids", "inputs_embeds")
@@ -25,8 +27,12 @@ class TransformerNetwork(nn.Module):
         self.head = head
         self.layer_decay = layer_decay
         self.inputs = accepted_inputs(model)
+        # A decoder would keep the keys and values of every layer for a next token that nobody asks for.
+        self._keeps_nothing = {"use_cache": False} if "use_cache" in inspect.signature(model.forward).parameters else {}
         self.fresh: frozenset[str] = frozenset()
         """The parameters of the model that no file held."""
+        self.left_unread: tuple[str, ...] = ()
+        """What the file held and the model has no place for."""
 
     @property
     def parts(self) -> Mapping[str, PreTrainedModel]:
@@ -44,7 +50,13 @@ class TransformerNetwork(nn.Module):
     def run(self, batch: Mapping[str, Tensor]) -> Any:
         """Call the model with the entries of a batch that it takes."""
         taken = {name: batch[name] for name in self.inputs if name in batch}
-        return self.model(**taken, return_dict=True)
+        return self.model(**taken, **self._keeps_nothing, return_dict=True)
+
+    def recompute(self) -> None:
+        """Compute the activations of each layer again in the backward pass; what was dropped is dropped again."""
+        for model in (self.model, *self.parts.values()):
+            with refusing(f"train.recompute: a {model.config.model_type} model cannot do that"):
+                model.gradient_checkpointing_enable({"use_reentrant": False, "context_fn": drawn_again})
 
     @property
     def usual_rate(self) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from tokenizers import normalizers
 from transformers import AutoTokenizer, PretrainedConfig, PreTrainedTokenizerBase
 
 from burnish.data.tokens.tokens import TextAssets
@@ -32,13 +33,31 @@ def load_assets(options: Transformer) -> TextAssets:
         max_positions=usable_positions({**_described(config), "pad_token_id": pad_id}),
         uses_segments="token_type_ids" in tokenizer.model_input_names and knows_segments(config),
         files=_files(tokenizer),
+        multiple=options.pad_to_multiple_of,
     )
 
 
 def load_tokenizer(options: Transformer) -> Any:
     """Load the fast tokenizer that these options name."""
     name, option = _source(options)
-    return _fast_tokenizer(options, name, option=option)
+    tokenizer = _fast_tokenizer(options, name, option=option)
+    if options.lower_case is not None:
+        _set_case(tokenizer, is_lower=options.lower_case)
+    return tokenizer
+
+
+def _set_case(tokenizer: Any, *, is_lower: bool) -> None:
+    """Lower letters before all else, or stop it where a normaliser of BERT's kind does."""
+    backend = tokenizer.backend_tokenizer
+    before = backend.normalizer
+    if isinstance(before, normalizers.BertNormalizer):
+        before.lowercase = is_lower
+        backend.normalizer = before
+    elif is_lower:
+        backend.normalizer = normalizers.Sequence([normalizers.Lowercase(), *([before] if before else [])])
+    elif before is not None and before.normalize_str("A") != "A":
+        raise refusal("model.lower_case: this tokenizer always lowers letters; set model.tokenizer to a cased one")
+    tokenizer.init_kwargs["do_lower_case"] = is_lower
 
 
 def knows_segments(config: PretrainedConfig) -> bool:
@@ -63,8 +82,8 @@ def _fast_tokenizer(options: Transformer, name: str, *, option: str) -> Any:  # 
         tokenizer = AutoTokenizer.from_pretrained(folder, use_fast=True, trust_remote_code=options.trust_remote_code)
     if not getattr(tokenizer, "is_fast", False):
         raise refusal(
-            f"{option}: {name} has no fast tokenizer (no tokenizer.json), which encoding needs; "
-            f"set model.tokenizer to a version of it that has one"
+            f"{option}: the tokenizer of {name} is a {type(tokenizer).__name__}, which transformers has in Python "
+            f"only, and encoding needs a fast one (tokenizer.json); set model.tokenizer to one with the same tokens"
         )
     return tokenizer
 

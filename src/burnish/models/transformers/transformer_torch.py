@@ -16,6 +16,13 @@ from burnish.data.tokens.tokens import TextAssets, Vocabulary
 from burnish.durable import read_json
 from burnish.models.transformer import Transformer
 from burnish.models.transformers import layers_torch
+from burnish.models.transformers.adapters_torch import (
+    add_adapters,
+    has_adapters,
+    merge_saved_adapter,
+    save_adapter,
+    without_adapters,
+)
 from burnish.models.transformers.attention_torch import asked_of_transformers, settle_attention
 from burnish.models.transformers.cls_only_last_layer_torch import answer_from_first_token
 from burnish.models.transformers.config_torch import set_head
@@ -23,10 +30,10 @@ from burnish.models.transformers.dropout_torch import use_lean_dropout
 from burnish.models.transformers.heads_torch import kind_of
 from burnish.models.transformers.hf_logging_torch import quiet, refusing
 from burnish.models.transformers.joint_torch import Shared, share
-from burnish.models.transformers.layers_torch import add_adapters, merged
 from burnish.models.transformers.local_attention_init_torch import look_at_neighbours
-from burnish.models.transformers.locate_model import refusal, weights_folder
+from burnish.models.transformers.locate_model import ADAPTER, checkpoint_file, refusal, weights_folder
 from burnish.models.transformers.network_torch import TransformerNetwork
+from burnish.models.transformers.vectors_torch import write_modules
 from burnish.spec.protocols import Assets
 from burnish.spec.values import HeadSpec
 
@@ -49,9 +56,10 @@ def build_network(options: Transformer, head: HeadSpec, *, assets: Assets) -> Tr
     if options.lora is not None:
         add_adapters(model, options.lora, fresh=fresh | _head_names(model))
     layers_torch.freeze(model, options.freeze)
-    use_lean_dropout(model)
     network = kind_of(head).network(model, head, layer_decay=options.layer_decay)
+    use_lean_dropout(network)
     network.fresh = frozenset(fresh)
+    network.left_unread = getattr(model, "left_unread", ())
     if options.pretrained and network.parts:
         allow_pickle = options.allow_pickle_weights
         _read_parts(network, weights_folder(options.name or "", options.hub_copy, allow_pickle=allow_pickle))
@@ -89,19 +97,29 @@ def load_model(options: Transformer, config: PretrainedConfig, *, head: HeadSpec
     """Make the model of a config, with weights or random ones, and name the parameters that no file held."""
     auto = kind_of(head).auto
     if options.pretrained:
-        return _pretrained(options, config, auto=auto)
+        model, fresh = _pretrained(options, config, auto=auto)
+        if options.checkpoint != "best":
+            fresh -= _read_checkpoint(model, options)
+        return model, fresh | (_renew_head(model) if options.head == "new" else set())
     model = _random(options, config, auto=auto)
     return model, {name for name, _ in model.named_parameters()}
 
 
-def save_network(network: TransformerNetwork, directory: Path) -> None:
-    """Write config.json and model.safetensors that `transformers` itself can load, adapters merged."""
-    model = merged(network.model)
+def save_network(network: TransformerNetwork, directory: Path, *, options: Transformer) -> None:
+    """Write config.json and model.safetensors that `transformers` itself can load, adapters merged or beside them."""
+    model = network.model
+    if has_adapters(model):
+        is_merged = options.lora is None or options.lora.merge
+        model = without_adapters(model, merge=is_merged)
+        if not is_merged:
+            save_adapter(network.model, directory, kind=network.head.kind, options=options)
     model.config.name_or_path = ""  # where the weights once came from is no part of what they are
     with refusing(f"the weights could not be written to {directory}"):
         model.save_pretrained(directory)
         for name, part in network.parts.items():
             part.save_pretrained(directory / name)
+    if network.head.kind == "embedding":
+        write_modules(directory, network.head, width=model.config.hidden_size)
     above = {name: tensor.detach().cpu().contiguous() for name, tensor in _above(network).items()}
     if above:
         save_file(above, directory / _ABOVE)
@@ -236,9 +254,38 @@ def _read(
             local_files_only=True,
             dtype=torch.float32,
         )
+    if (folder / ADAPTER).is_dir():
+        merge_saved_adapter(model, folder / ADAPTER)
     settle_attention(model, options.attention)
     mismatched = {entry[0] if isinstance(entry, tuple) else entry for entry in report["mismatched_keys"]}
+    model.left_unread = tuple(sorted({*report["unexpected_keys"]}))
     return model, {*report["missing_keys"], *mismatched}
+
+
+def _read_checkpoint(model: PreTrainedModel, options: Transformer) -> set[str]:
+    """Put the weights of a run's checkpoint in place, all that fit, and name them; the layers must all be there."""
+    path = checkpoint_file(options.name or "", options.checkpoint)
+    wanted = model.state_dict()
+    with refusing(f"model.checkpoint: {path} could not be loaded"):
+        held = {name.removeprefix("model."): tensor for name, tensor in load_file(path).items()}
+    fitting = {name: each for name, each in held.items() if name in wanted and each.shape == wanted[name].shape}
+    lost = {name for name in wanted if name.startswith(layers_torch.names_below(model)) and name not in fitting}
+    if lost:
+        raise refusal(f"model.checkpoint: {path} is of another model: {_some(lost)} are missing or of another shape")
+    model.load_state_dict(fitting, strict=False)
+    return {*fitting}
+
+
+def _renew_head(model: PreTrainedModel) -> set[str]:
+    """Draw all weights above the encoder anew, and name them."""
+    inside = {id(module) for module in model.base_model.modules()}
+    for module in model.modules():
+        own = [*module.parameters(recurse=False)]
+        if id(module) not in inside and own:
+            for parameter in own:
+                parameter._is_hf_initialized = False  # type: ignore[attr-defined]  # or transformers leaves it alone
+            model._init_weights(module)  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+    return _head_names(model)
 
 
 def _refuse_pickled_shards(folder: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -89,3 +91,27 @@ class FusionNetwork(TransformerNetwork):
         text = pooled(hidden, batch["attention_mask"], how=self.head.options["pooling"])
         logits: Tensor = self.output(self.layers(torch.cat([text, self.features(batch)], dim=1)))
         return logits
+
+
+def write_modules(directory: Path, head: HeadSpec, *, width: int) -> None:
+    """Write what lets sentence-transformers load an embedding model alike: its modules, pooling and length."""
+    kinds = ["Transformer", "Pooling", *(["Normalize"] if head.options["normalise"] else [])]
+    paths = [f"{number}_{kind}" if number else "" for number, kind in enumerate(kinds)]
+    modules = [
+        {"idx": number, "name": str(number), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for number, (kind, path) in enumerate(zip(kinds, paths, strict=True))
+    ]
+    pooling = {
+        "word_embedding_dimension": width,
+        "pooling_mode_cls_token": head.options["pooling"] == "cls",
+        "pooling_mode_mean_tokens": head.options["pooling"] == "mean",
+    }
+    (directory / paths[1]).mkdir(exist_ok=True)
+    _write(directory / paths[1] / "config.json", pooling)
+    _write(directory / "modules.json", modules)
+    if "max_length" in head.options:
+        _write(directory / "sentence_bert_config.json", {"max_seq_length": head.options["max_length"]})
+
+
+def _write(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

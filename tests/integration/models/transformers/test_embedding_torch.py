@@ -1,5 +1,7 @@
 """Embeddings are those of a plain computation with `transformers`, and so are the losses made of them."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -111,3 +113,22 @@ def test_weights_that_do_not_fit_are_refused_though_there_is_no_head(folder, tmp
     save_file(weights, tmp_path / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(ConfigError, match=r"layer\.1\.output\.dense\.weight"):
         built(tmp_path, IN_BATCH)
+
+
+@pytest.mark.parametrize(("pooling", "normalise"), [("mean", True), ("cls", False)])
+def test_sentence_transformers_loads_what_was_saved_and_embeds_alike(folder, tmp_path, pooling, normalise):
+    network, _head = built(folder(), {**IN_BATCH, "pooling": pooling, "normalise": normalise, "max_length": 7})
+    model = Transformer(name=str(folder()))
+    model.save(network, tmp_path)
+    model.assets().save(tmp_path)
+    modules = [each["type"].rpartition(".")[2] for each in json.loads((tmp_path / "modules.json").read_text())]
+    assert modules == ["Transformer", "Pooling", *(["Normalize"] if normalise else [])]
+    reason = "sentence-transformers is not installed; it is the oracle here"
+    theirs = pytest.importorskip("sentence_transformers", reason=reason).SentenceTransformer(str(tmp_path))
+    assert theirs.max_seq_length == 7
+    texts = ["a good film", "the story is cold and boring and the plot"]
+    for text, embedding in zip(texts, theirs.encode(texts), strict=True):
+        ids = theirs.tokenizer(text, truncation=True, max_length=7, return_tensors="pt")
+        with torch.inference_mode():
+            ours = network.embed({name: ids[name] for name in network.inputs if name in ids})
+        np.testing.assert_allclose(ours[0].numpy(), embedding, atol=1e-6)

@@ -96,8 +96,9 @@ def test_heads_answer_as_above_layers_of_their_own(
             alone.model.load_state_dict({**top.state_dict(), **own}, strict=False)
             alone.load_state_dict(joint.heads[f"task_{name}"].state_dict(), strict=False)  # what is above the model
             torch.testing.assert_close(answer, alone(batch), rtol=1e-5, atol=1e-5)
-        save_network(joint, tmp_path)
-        again = load_network(tmp_path, head, options=Transformer(name=tiny(architecture))).eval()
+        options = Transformer(name=tiny(architecture))
+        save_network(joint, tmp_path, options=options)
+        again = load_network(tmp_path, head, options=options).eval()
         for batch, answer in zip(batches(head), said, strict=True):
             torch.testing.assert_close(again(batch), answer, rtol=0, atol=0)
 
@@ -122,27 +123,30 @@ def test_a_language_model_stays_tied_to_the_shared_embeddings(
     assert sum(each is words for each in learned) == 1
     network.load_state_dict({name: tensor + 1 for name, tensor in network.state_dict().items()})  # as a resumed run
     assert network.heads["task_words"].model.get_output_embeddings().weight is words
-    save_network(network, tmp_path)
-    again = load_network(tmp_path, head, options=Transformer(name=tiny(architecture)))
+    options = Transformer(name=tiny(architecture))
+    save_network(network, tmp_path, options=options)
+    again = load_network(tmp_path, head, options=options)
     tied = again.heads["task_words"].model.get_output_embeddings().weight
     assert tied is again.model.get_input_embeddings().weight
     torch.testing.assert_close(tied, words, rtol=0, atol=0)
     assert not any(tensor.shape == words.shape for tensor in load_file(tmp_path / "above.safetensors").values())
 
 
-def test_adapters_are_added_into_the_shared_layers_when_they_are_saved(
-    tiny: Callable[[str], str], tmp_path: Path
+@pytest.mark.parametrize("merge", [True, False])
+def test_adapters_of_shared_layers_count_whether_they_are_merged_or_saved_apart(
+    tiny: Callable[[str], str], tmp_path: Path, merge: bool
 ) -> None:
     pytest.importorskip("peft", reason="adapters need the extra `lora`")
-    head, options = HEADS["bert"], Transformer(name=tiny("bert"), lora=Lora(rank=2))
+    head, options = HEADS["bert"], Transformer(name=tiny("bert"), lora=Lora(rank=2, merge=merge))
     network = options.network(head, options.assets()).eval()
     with torch.no_grad():
         for name, parameter in network.named_parameters():
             if "lora_" in name:
                 parameter.add_(0.1)
         said = [network(batch) for batch in batches(head)]
-        save_network(network, tmp_path)
+        save_network(network, tmp_path, options=options)
         again = load_network(tmp_path, head, options=options).eval()
+        assert (tmp_path / "adapter").exists() is not merge
         for batch, answer in zip(batches(head), said, strict=True):
             torch.testing.assert_close(again(batch), answer, rtol=1e-4, atol=1e-4)
 

@@ -15,11 +15,11 @@ from burnish.data.tokens.tokens import TextAssets
 from burnish.errors import ConfigError
 from burnish.models.transformer import Transformer, usable_positions
 from burnish.spec.values import HeadSpec, Objective
-from burnish.testing.tiny_torch import FAMILIES, tiny_model
+from burnish.testing.tiny_torch import ENCODER_DECODERS, FAMILIES, tiny_model
 
 TEXTS = ("A good film!", "the story is cold, and boring to the end")
 Tiny = Callable[[str], str]
-EVERY = sorted(FAMILIES)
+EVERY = sorted(set(FAMILIES) - ENCODER_DECODERS)
 
 
 def _padded(assets: TextAssets, texts: tuple[str, ...] = TEXTS) -> Mapping[str, torch.Tensor]:
@@ -250,6 +250,14 @@ def test_weights_that_do_not_fit_the_config_are_refused(tiny: Tiny, head: HeadSp
 def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(tiny: Tiny, head: HeadSpec, tmp_path: Path) -> None:
     small = tiny_model(tmp_path, texts=["one"])
     assert "tokens and the model only" in _refusal(Transformer(name=str(small), tokenizer=tiny("bert")), head)
+
+
+def test_a_tokenizer_that_is_slow_and_nothing_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"model_type": "ctrl"}')
+    (tmp_path / "vocab.json").write_text('{"<unk>": 0, "a</w>": 1}')
+    (tmp_path / "merges.txt").write_text("#version: 0.2\n")
+    with pytest.raises(ConfigError, match="is a CTRLTokenizer, which transformers has in Python only"):
+        Transformer(name=str(tmp_path)).assets()
 
 
 def test_an_unknown_architecture_is_refused_with_a_suggestion(tiny: Tiny, head: HeadSpec) -> None:
