@@ -33,7 +33,10 @@ def prepare(runtime: Runtime) -> Autocast:
     # Filling what is about to be overwritten only guards against reading it too early, at the price of every buffer.
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]  # torch makes it a property of a module
     device = _device(runtime.device)
-    return Autocast(device, _precision(runtime.precision, device))
+    precision = Autocast(device, _precision(runtime.precision, device))
+    if device.type == "cuda" and precision.name != "fp32":
+        torch.set_float32_matmul_precision("high")  # TF32 for what mixed precision leaves; a stated fp32 is float32
+    return precision
 
 
 def slow_precision(

@@ -14,7 +14,7 @@ from burnish.dist.world import Solo, World
 from burnish.engine.recovery import NO_REPAIRS, Adjustments, BadStep
 from burnish.engine.state import StepOutput
 from burnish.spec.interval import Interval
-from burnish.spec.values import Array, Batch, RandomKey, StepResult
+from burnish.spec.values import EXAMPLE, Array, Batch, RandomKey, StepResult
 
 B = TypeVar("B")
 
@@ -128,7 +128,8 @@ def micro_batches(
     indices: "Array", draw: RandomKey, *, collate: "Callable[[Array, RandomKey], Batch]", accumulate: int
 ) -> "list[Batch]":
     """Cut one global batch into as many micro-batches as were asked for, leaving out empty ones."""
-    return [collate(part, draw) for part in np.array_split(indices, min(accumulate, max(1, len(indices)))) if len(part)]
+    parts = np.array_split(indices, min(accumulate, max(1, len(indices))))
+    return [{**collate(part, draw), EXAMPLE: part} for part in parts if len(part)]
 
 
 def _place(drawn: BatchSlice) -> tuple[int, int]:

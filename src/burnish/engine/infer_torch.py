@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from burnish.spec.values import Array, Batch, HeadSpec, Term
+from burnish.spec.values import EXAMPLE, Array, Batch, HeadSpec, Term
 
 PrecisionName = Literal["fp32", "bf16", "fp16"]
 
-_NOT_INPUTS = ("label", "row", "weight")
+_NOT_INPUTS = ("label", "row", "weight", EXAMPLE)
 _BEST = 5
 
 
@@ -31,7 +31,11 @@ class Autocast:
 
     def tensors(self, batch: "Batch") -> dict[str, Tensor]:
         """Put a batch onto the device."""
-        return {name: torch.tensor(array, device=self.device) for name, array in batch.items()}
+        if self.device.type != "cuda":
+            return {name: torch.tensor(array, device=self.device) for name, array in batch.items()}
+        # Out of pinned memory a GPU copies while it computes, and nobody waits for it.
+        pinned = ((name, torch.tensor(array).pin_memory()) for name, array in batch.items())
+        return {name: tensor.to(self.device, non_blocking=True) for name, tensor in pinned}
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,8 @@ class Inference:
 
     def infer(self, batch: "Batch") -> "Array":
         """Return what is kept of the answers to a batch, in float32."""
-        self.network.eval()
+        if self.network.training:  # a walk through all of its modules costs as much as a small layer
+            self.network.eval()
         given, num_rows = self._filled_up(batch)
         tensors = self.precision.tensors(given)
         with torch.inference_mode(), self.precision.scope():

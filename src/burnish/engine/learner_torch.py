@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,44 @@ from torch import Tensor, nn
 from burnish.dist.world import Solo, World
 from burnish.engine.infer_torch import Autocast, Inference, inputs_of
 from burnish.engine.loss_scale_torch import LossScale
-from burnish.engine.losses_torch import Losses
+from burnish.engine.losses_torch import Losses, OwnLosses
 from burnish.engine.memory_torch import Memory, fitting
 from burnish.engine.recovery import BadStep, is_bad
-from burnish.spec.values import Array, Batch, HeadSpec, Objective, StepResult
+from burnish.spec.experiment import Ema
+from burnish.spec.noise import Noise, drawing
+from burnish.spec.own_loss import OwnLoss
+from burnish.spec.values import EXAMPLE, Array, Batch, HeadSpec, Objective, StepResult
 
 _LABEL = "label"
+
+
+def drops(network: nn.Module) -> bool:
+    """Check whether a network has dropout."""
+    return any(each.p > 0 for each in network.modules() if isinstance(each, nn.Dropout))
+
+
+@dataclass(frozen=True)
+class Clipping:
+    """How gradients are bounded: first every number, then the norm of each tensor, then that of all together."""
+
+    norm: float | None = 1.0
+    tensor_norm: float | None = None
+    value: float | None = None
+
+    def apply(self, parameters: Sequence[nn.Parameter], norm: Tensor) -> None:
+        """Bound the gradients in place; `norm` is that of all as they are."""
+        if self.value is not None:
+            nn.utils.clip_grad_value_(parameters, self.value)
+        if self.tensor_norm is not None:
+            for parameter in parameters:
+                nn.utils.clip_grad_norm_(parameter, self.tensor_norm)
+        if self.norm is None:
+            return
+        if self.value is not None or self.tensor_norm is not None:
+            norm = nn.utils.get_total_norm([each.grad for each in parameters if each.grad is not None])
+        # A gradient within the limit is left alone: a pass over all of it to multiply by one is not free.
+        if not float(norm) <= self.norm:
+            nn.utils.clip_grads_with_norm_(parameters, self.norm, norm)
 
 
 class Learner:
@@ -31,11 +63,12 @@ class Learner:
         *,
         precision: Autocast,
         seed: int,
-        clip: float | None = 1.0,
-        ema_decay: float | None = None,
+        clip: Clipping | None = None,
+        ema: Ema | None = None,
         world: World | None = None,
         memory: Memory | None = None,
         loss_limit: float | None = None,
+        own_loss: OwnLoss | None = None,
     ) -> None:
         # Whoever loads weights leaves a network set to answering, and what holds it does not show that.
         self.network = network.to(precision.device).train()
@@ -44,16 +77,19 @@ class Learner:
         self._head = head if isinstance(head, HeadSpec) else HeadSpec("any", 1, head)
         parts = tuple(self._head.parts.values())
         self._losses = Losses(self._head.objective, self._head.terms, precision.device, parts=parts)
+        if own_loss is not None:
+            self._losses = OwnLosses(own_loss)
         self._scale = LossScale(is_used=precision.name == "fp16")
         self._seed = seed
-        self._clip = clip
+        self._clip = clip or Clipping()
         self._world: World = world or Solo()
+        self._sums = self._world.gradients(network)
         self._memory = memory or Memory(world=world)
         self._loss_limit = loss_limit
         self._base_rates = [group["lr"] for group in optimizer.param_groups]
         self._trained = [parameter for parameter in network.parameters() if parameter.requires_grad]
-        self._decay = ema_decay
-        self._averages = [p.detach().clone() for p in self._trained] if ema_decay is not None else []
+        self._ema = ema
+        self._averages = [p.detach().clone() for p in self._trained] if ema is not None else []
 
     def step(self, batches: Sequence["Batch"], *, step: int, factor: float) -> StepResult:
         """Learn from one global batch, cut into micro-batches; `step` counts from 0."""
@@ -64,8 +100,14 @@ class Learner:
         if not any(weights):
             # Rows of weight 0, or texts with nothing to guess. Every rank sees the same sums: all of them leave here.
             return replace(self._result(batches, 0.0, 0.0), is_empty=True)
-        total = self._memory.run(batches, lambda pieces: self._gradients(pieces, weights, step=step), step=step)
-        self._world.sum_gradients(self._trained)
+        total, share = self._memory.run(batches, lambda pieces: self._gradients(pieces, weights, step=step), step=step)
+        self._sums.finish()
+        if isinstance(self._losses, OwnLosses):
+            share = self._world.sum([share])[0]
+            if not share:
+                return replace(self._result(batches, 0.0, 0.0), is_empty=True)
+            total /= share
+            torch._foreach_div_([each.grad for each in self._trained if each.grad is not None], share)
         norm = self._clipped_norm()
         if self._scale.is_overflow(norm):
             return self._result(batches, total, 0.0)  # nothing is changed by this step
@@ -75,7 +117,7 @@ class Learner:
             rows = self._world.gather([int(row) for batch in batches for row in batch.get("row", ())])
             raise BadStep(step + 1, result, [row for share in rows for row in share])
         self.optimizer.step()
-        self._average()
+        self._average(step + 1)
         return result
 
     def infer(self, batch: "Batch") -> "Array":
@@ -112,46 +154,52 @@ class Learner:
         given = {name: batch[name] for name in self._losses.entries if name in batch}
         return self._losses.weights(self._precision.tensors(given))
 
-    def _gradients(self, batches: Sequence["Batch"], weights: Sequence[float], *, step: int) -> float:
+    def _gradients(self, batches: Sequence["Batch"], weights: Sequence[float], *, step: int) -> tuple[float, float]:
+        """Return the loss and, of a loss that tells its own weight, the share of the weight it was divided by."""
         self.optimizer.zero_grad(set_to_none=True)
-        total = 0.0
-        for number, batch in enumerate(batches):
-            self._seed_dropout(step, number)
-            with fitting(batch):
-                total += self._backward(self._precision.tensors(batch), weights)
-        return total
+        total = share = 0.0
+        with self._sums.started() as begin:
+            for number, batch in enumerate(batches):
+                self._seed_others(step, number)
+                if number == len(batches) - 1:
+                    begin()
+                noise = Noise(batch[EXAMPLE], seed=self._seed, step=step) if EXAMPLE in batch else None
+                with fitting(batch), drawing(noise):
+                    loss, weighed = self._backward(self._precision.tensors(batch), weights)
+                total, share = total + loss, share + weighed
+        return total, share
 
-    def _backward(self, batch: Mapping[str, Tensor], weights: Sequence[float]) -> float:
+    def _backward(self, batch: Mapping[str, Tensor], weights: Sequence[float]) -> tuple[float, float]:
         with self._precision.scope():
             outputs = self.network(inputs_of(batch))
-        loss = self._losses.total(outputs, batch, weights=weights)
+        loss, weighed = self._losses.measured(outputs, batch, weights=weights)
         self._scale.lifted(loss).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
-        return float(loss.detach())
+        return float(loss.detach()), weighed
 
     def _set_rates(self, factor: float) -> None:
         for group, base in zip(self.optimizer.param_groups, self._base_rates, strict=True):
             group["lr"] = base * factor
 
-    def _seed_dropout(self, step: int, micro: int) -> None:
-        # Dropout is a pure function of (seed, step, micro-batch, rank): nothing to save, nothing to lose in a crash.
+    def _seed_others(self, step: int, micro: int) -> None:
+        # Of whatever else draws, on a GPU for one. A pure function of (seed, step, micro-batch, rank): nothing to save.
         words = np.random.SeedSequence([self._seed, step, micro, self._world.rank]).generate_state(2, np.uint64)
         # torch.manual_seed would also note for each kind of accelerator who called it: a third of a millisecond a step.
         seed_all = torch.default_generator.manual_seed if self._precision.device.type == "cpu" else torch.manual_seed
         seed_all(int(words[0] >> np.uint64(1)))
 
     def _clipped_norm(self) -> float:
+        """Clip the gradients, and give the norm that they had before."""
         gradients = [parameter.grad for parameter in self._trained if parameter.grad is not None]
         self._scale.lower(gradients)
         norm = nn.utils.get_total_norm(gradients)
-        # A gradient within the limit is left alone: a pass over all of it to multiply by one is not free.
-        if self._clip is not None and not float(norm) <= self._clip:
-            nn.utils.clip_grads_with_norm_(self._trained, self._clip, norm)
+        self._clip.apply(self._trained, norm)
         return float(norm)
 
     @torch.no_grad()
-    def _average(self) -> None:
-        if self._decay is not None:
-            torch._foreach_lerp_(self._averages, [p.detach() for p in self._trained], 1 - self._decay)
+    def _average(self, num_steps: int) -> None:
+        if self._ema is not None:
+            share = 1 - self._ema.decay_after(num_steps)
+            torch._foreach_lerp_(self._averages, [p.detach() for p in self._trained], share)
 
     @torch.no_grad()
     def _swap(self) -> None:

@@ -27,9 +27,11 @@ def fit(
     """
     saved_step = state.position.step or None
     is_told = False
+    if pace.evaluate_at_start and state.position.step == 0:
+        yield Evaluated(step=0, split="validation", scores=dict(evaluate()), is_best=False)
     while (reason := _end_of(state, pace) or should_stop()) is None:
         before = state.position
-        taken = trainee.advance(before.step, pace.factor(before))
+        taken = trainee.advance(before.step, pace.factor(before) * state.schedule.get("factor", 1.0))
         yield _step(state, taken, pace, rate=trainee.learning_rate)
         if taken.result.is_empty and not is_told:
             is_told = True
@@ -86,4 +88,5 @@ def _evaluate(state: TrainState, pace: Milestones, evaluate: Callable[[], Mappin
         state.best_score, state.best_step = score, state.position.step
     state.bad_evaluations = 0 if is_better else state.bad_evaluations + 1
     state.evaluated_step = state.position.step
+    state.schedule = pace.heed(state.schedule, score)
     return Evaluated(step=state.position.step, split="validation", scores=dict(scores), is_best=is_best)

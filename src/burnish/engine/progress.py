@@ -55,10 +55,16 @@ class Milestones:
     select: str
     direction: Literal["max", "min"]
     patience: int | None
+    evaluate_at_start: bool = False
 
     def factor(self, position: TrainingProgress) -> float:
         """Return the learning rate's factor for the next step."""
         return self.schedule.factor(position.step, self._total(position))
+
+    def heed(self, memory: dict[str, float], score: float) -> dict[str, float]:
+        """Tell a schedule that follows the scores another one; what it answers is told with the next, and saved."""
+        heed = getattr(self.schedule, "heed", None)
+        return memory if heed is None else dict(heed(memory, score, direction=self.direction))
 
     def _total(self, position: TrainingProgress) -> int:
         if self.total_steps is not None:

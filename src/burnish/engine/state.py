@@ -52,6 +52,8 @@ class TrainState:
     best_step: int | None = None
     evaluated_step: int | None = None
     bad_evaluations: int = 0
+    schedule: dict[str, float] = field(default_factory=dict)
+    """What a schedule that follows the scores remembers of them."""
     is_due: bool = True
     """Whether a run that nobody stopped would have saved here too: only such a place is one to go back to."""
 
@@ -88,6 +90,8 @@ class Moment:
     train: TrainState
     cursor: SavedCursor
     repairs: dict[str, Any] | None = None
+    noise: str | None = None
+    """How dropout was drawn; checkpoints of earlier versions, where it was drawn by process, do not say."""
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> "Moment":

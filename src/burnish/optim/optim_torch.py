@@ -1,10 +1,13 @@
 """The torch optimizers: torch's own where it has them, LAMB, Lion and FTRL where it has not, and two as one."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+
+from burnish.errors import ConfigError, Problem
 
 Groups = Sequence[Mapping[str, Any]]
 
@@ -22,8 +25,68 @@ def adam(groups: Groups, **options: Any) -> torch.optim.Optimizer:
 
 
 def adafactor(groups: Groups, *, eps: float, clip_threshold: float, **options: Any) -> torch.optim.Optimizer:
-    """Make Adafactor; its other epsilon is left to the precision of each tensor."""
-    return torch.optim.Adafactor(own_groups(groups), eps=(None, eps), d=clip_threshold, **options)
+    """Make Adafactor: torch's, whose other epsilon is a tensor's precision, or for its switches transformers'."""
+    switches = {name: options.pop(name) for name in ("scale_parameter", "relative_step", "warmup_init", "beta1")}
+    if switches == {"scale_parameter": True, "relative_step": True, "warmup_init": False, "beta1": None}:
+        return torch.optim.Adafactor(own_groups(groups), eps=(None, eps), d=clip_threshold, **options)
+    from transformers.optimization import Adafactor  # many seconds to import, which most runs on tables are spared
+
+    rate = {"lr": None if switches["relative_step"] else options.pop("lr"), "decay_rate": options.pop("beta2_decay")}
+    kept = {"eps": (1e-30, eps), "clip_threshold": clip_threshold, "weight_decay": options["weight_decay"]}
+    return Adafactor(own_groups(groups), **rate, **kept, **switches)  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+
+
+def rmsprop(groups: Groups, **options: Any) -> torch.optim.Optimizer:
+    """Make RMSprop."""
+    return torch.optim.RMSprop(own_groups(groups), **options)
+
+
+def any_of_torch(groups: Groups, *, name: str, options: Mapping[str, Any]) -> torch.optim.Optimizer:
+    """Make an optimizer of torch by its name, after a trial step: what a checkpoint cannot hold is refused now."""
+    kind = getattr(torch.optim, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, torch.optim.Optimizer) and kind is not torch.optim.Optimizer):
+        known = sorted(each for each, found in vars(torch.optim).items() if isinstance(found, type))
+        raise ConfigError([Problem(f"optimizer.name: torch has no optimizer {name}; it has {', '.join(known)}")])
+    try:
+        tried = kind([nn.Parameter(torch.ones(2, 2))], **options)
+        tried.param_groups[0]["params"][0].grad = torch.ones(2, 2)
+        tried.step()
+        state = [value for values in tried.state.values() for value in values.values()]
+        if not all(isinstance(value, Tensor | bool | int | float | None) for value in state):
+            raise TypeError("its state is more than tensors and numbers, so no checkpoint could hold it")
+        return kind(own_groups(groups), **options)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ConfigError([Problem(f"optimizer: torch's {name} cannot be used here: {error}")]) from error
+
+
+def exempt_from_decay(groups: Groups, patterns: Sequence[str], *, network: nn.Module) -> Groups:
+    """Put what a pattern names into groups of its own, which do not decay."""
+    if not patterns:
+        return groups
+    names = {id(param): name for name, param in network.named_parameters()}
+    unmatched = [each for each in patterns if not any(re.search(each, name) for name in names.values())]
+    if unmatched:
+        example = next(iter(names.values()), "")
+        raise ConfigError(
+            [Problem(f"optimizer.no_decay: no weight is named like {each!r}; one is {example}") for each in unmatched]
+        )
+
+    def is_exempt(param: Tensor) -> bool:
+        return any(re.search(each, names[id(param)]) for each in patterns)
+
+    decayed = _filter_groups(groups, lambda param: not is_exempt(param))
+    exempt = _filter_groups(groups, is_exempt)
+    return [*decayed, *({**group, "weight_decay": 0.0, "name": f"{group.get('name', '')}, exempt"} for group in exempt)]
+
+
+def split_by_dimensions(groups: Groups) -> tuple[Groups, Groups]:
+    """Tell the matrices of groups from all else."""
+    return _filter_groups(groups, lambda param: param.ndim == 2), _filter_groups(groups, lambda param: param.ndim != 2)
+
+
+def _filter_groups(groups: Groups, is_kept: Callable[[Tensor], bool]) -> list[dict[str, Any]]:
+    kept = [{**group, "params": [param for param in group["params"] if is_kept(param)]} for group in groups]
+    return [group for group in kept if group["params"]]
 
 
 def sgd(groups: Groups, **options: Any) -> torch.optim.Optimizer:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, NonNegativeFloat, PositiveFloat, SkipValidation, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    NonNegativeFloat,
+    PositiveFloat,
+    SkipValidation,
+    model_validator,
+)
 
 from burnish.errors import ConfigError, Problem
 from burnish.spec.component import Component, Slot
@@ -17,6 +28,33 @@ if TYPE_CHECKING:
 Groups = Sequence[Mapping[str, Any]]
 Beta = Annotated[float, Field(ge=0, lt=1)]
 _TORCH_NAMES = {"learning_rate": "lr", "epsilon": "eps"}
+
+
+def _read_scalar(written: object) -> object:
+    """Read text as YAML would: numbers, switches, else words; the class that gets it says what it can take."""
+    if isinstance(written, list | tuple):
+        return tuple(map(_read_scalar, written))
+    if not isinstance(written, str):
+        return written
+    switch = {"true": True, "false": False}.get(written.lower())
+    try:
+        return json.loads(written, parse_constant=str) if switch is None else switch
+    except ValueError:
+        return written
+
+
+OptionValue = Annotated[Any, BeforeValidator(_read_scalar)]
+
+
+def _check_pattern(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"must be a regular expression, and {pattern!r} is none: {error}") from error
+    return pattern
+
+
+Pattern = Annotated[str, AfterValidator(_check_pattern)]
 
 
 class TorchOptimizer(Component):
@@ -32,6 +70,7 @@ class TorchOptimizer(Component):
 
         make = getattr(optim_torch, self.maker)
         options = {_TORCH_NAMES.get(field, field): value for field, value in self.model_dump().items()}
+        groups = optim_torch.exempt_from_decay(groups, options.pop("no_decay", ()), network=network)
         if options["lr"] == "auto":
             options["lr"] = groups[0]["lr"]  # what torch asks for; every group has its own
         made: torch.optim.Optimizer = make(groups, **options)
@@ -49,6 +88,8 @@ class AdamW(TorchOptimizer):
     epsilon: PositiveFloat = 1e-8
     weight_decay: NonNegativeFloat = 0.01
     """Never applied to biases and norms."""
+    no_decay: tuple[Pattern, ...] = ()
+    """Further weights that do not decay: regular expressions for any part of a name, like `embeddings`."""
 
 
 class Adam(TorchOptimizer):
@@ -60,6 +101,7 @@ class Adam(TorchOptimizer):
     betas: tuple[Beta, Beta] = (0.9, 0.999)
     epsilon: PositiveFloat = 1e-8
     weight_decay: NonNegativeFloat = 0.0
+    no_decay: tuple[Pattern, ...] = ()
 
 
 class Adafactor(TorchOptimizer):
@@ -68,14 +110,39 @@ class Adafactor(TorchOptimizer):
     maker = "adafactor"
 
     learning_rate: PositiveFloat = 1e-3
-    """Relative: each tensor moves by this share of its own size."""
+    """Relative: each tensor moves by this share of its size."""
     beta2_decay: Annotated[float, Field(lt=0)] = -0.8
     """How the memory of squared gradients grows: 1 - step ** beta2_decay."""
     epsilon: PositiveFloat = 1e-3
     """The least size that a tensor counts as."""
     clip_threshold: PositiveFloat = 1.0
     """The largest root mean square of one update."""
+    scale_parameter: bool = True
+    """False makes the rate the same for all tensors, whatever their size."""
+    relative_step: bool = True
+    """Lower the rate with the square root of the steps; False leaves that to the schedule."""
+    warmup_init: bool = False
+    """Climb by 1e-6 a step from zero, instead of starting at `learning_rate`."""
+    beta1: Beta | None = None
+    """Keep an average of gradients, which takes as much memory as the weights; null for none."""
     weight_decay: NonNegativeFloat = 0.0
+    no_decay: tuple[Pattern, ...] = ()
+
+
+class RmsProp(TorchOptimizer):
+    """RMSprop: divides by a moving average of squared gradients."""
+
+    maker = "rmsprop"
+
+    learning_rate: PositiveFloat = 1e-3
+    alpha: Beta = 0.99
+    """How slowly the average forgets."""
+    epsilon: PositiveFloat = 1e-8
+    momentum: Beta = 0.0
+    centered: bool = False
+    """Divide by the standard deviation of gradients instead of their size."""
+    weight_decay: NonNegativeFloat = 0.0
+    no_decay: tuple[Pattern, ...] = ()
 
 
 class Sgd(TorchOptimizer):
@@ -87,6 +154,7 @@ class Sgd(TorchOptimizer):
     momentum: Beta = 0.9
     nesterov: bool = False
     weight_decay: NonNegativeFloat = 0.0
+    no_decay: tuple[Pattern, ...] = ()
 
     @model_validator(mode="after")
     def _nesterov_needs_momentum(self) -> Sgd:
@@ -105,6 +173,7 @@ class AdaGrad(TorchOptimizer):
     """What the sum of squared gradients begins at: more keeps the first steps small."""
     epsilon: PositiveFloat = 1e-10
     weight_decay: NonNegativeFloat = 0.0
+    no_decay: tuple[Pattern, ...] = ()
 
 
 class Ftrl(TorchOptimizer):
@@ -170,6 +239,7 @@ class Lamb(TorchOptimizer):
     betas: tuple[Beta, Beta] = (0.9, 0.999)
     epsilon: PositiveFloat = 1e-6
     weight_decay: NonNegativeFloat = 0.01
+    no_decay: tuple[Pattern, ...] = ()
 
 
 class Lion(TorchOptimizer):
@@ -180,6 +250,47 @@ class Lion(TorchOptimizer):
     learning_rate: PositiveFloat = 1e-5
     betas: tuple[Beta, Beta] = (0.9, 0.99)
     weight_decay: NonNegativeFloat = 0.1
+    no_decay: tuple[Pattern, ...] = ()
+
+
+class AnyOfTorch(Component):
+    """Any optimizer of `torch.optim` by its name, with torch's own options."""
+
+    shorthand = "name"
+
+    name: Annotated[str, Field(pattern=r"^[A-Z]\w*$")]
+    """A class of `torch.optim`, like RAdam, NAdam or Muon."""
+    learning_rate: PositiveFloat = 1e-3
+    weight_decay: NonNegativeFloat = 0.0
+    no_decay: tuple[Pattern, ...] = ()
+    options: Mapping[str, OptionValue] = {}
+    """Further arguments of the class, under torch's names, like `{betas: [0.9, 0.99]}`."""
+    vectors: Annotated[SkipValidation[Optimizer], Slot("optimizers")] | None = None
+    """Another optimizer for what is no matrix, at its own rate; Muon needs one, as it takes matrices alone."""
+
+    @model_validator(mode="after")
+    def _each_option_has_one_place(self) -> AnyOfTorch:
+        if {"lr", "weight_decay", "params"} & self.options.keys():
+            raise ValueError(
+                "takes no lr or weight_decay in `options`; write `learning_rate` and `weight_decay` one level up"
+            )
+        return self
+
+    def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
+        """Make the optimizer, and the one for vectors."""
+        from burnish.optim import optim_torch
+
+        decay = {"weight_decay": self.weight_decay} if self.weight_decay else {}  # not all of them know it
+        options = {"lr": self.learning_rate, **decay, **self.options}
+        make = partial(optim_torch.any_of_torch, name=self.name, options=options)
+        groups = optim_torch.exempt_from_decay(groups, self.no_decay, network=network)
+        if self.vectors is None:
+            return make(groups)
+        matrices, others = optim_torch.split_by_dimensions(groups)
+        rate = self.learning_rate if self.vectors.learning_rate == "auto" else self.vectors.learning_rate
+        rescaled = [{**group, "lr": group["lr"] * rate / self.learning_rate} for group in others]
+        parts = [(make, matrices), (partial(self.vectors.build, network), rescaled)]
+        return optim_torch.SplitOptimizer([build(share) for build, share in parts if share])
 
 
 def _part(group: Mapping[str, Any]) -> str:

@@ -3,12 +3,13 @@
 import math
 import re
 from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import Field, PositiveFloat, PositiveInt, model_validator
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveFloat, PositiveInt, model_validator
 
 from burnish.spec.component import Component
 from burnish.spec.interval import TextValue, plain
@@ -146,13 +147,27 @@ class CosineRestarts(Falling):
     """Cosine decay with warm restarts: several cycles, each from the full rate."""
 
     cycles: PositiveInt = 2
+    growth: PositiveFloat = 1.0
+    """How many times as long as the one before each cycle is."""
+    peak: Factor = 1.0
+    """The share of the height of the one before that each cycle begins at."""
     end: Factor = 0.0
     warmup: Span = NO_WARMUP
     warmup_power: PositiveFloat = 1.0
 
     def height(self, progress: float) -> float:
-        # The end of the last wave is the end of the training, not the start of another wave.
-        return 0.0 if progress >= 1 else _wave((self.cycles * progress) % 1.0)
+        if progress >= 1:  # the end of the last wave is the end of the training, not the start of another wave
+            return 0.0
+        if self.growth == 1:
+            cycle, place = divmod(self.cycles * progress, 1.0)
+            return float(self.peak**cycle) * _wave(place)
+        lengths = [self.growth**number for number in range(self.cycles)]
+        place = progress * sum(lengths)
+        for number, length in enumerate(lengths):
+            if place < length:
+                return float(self.peak**number) * _wave(place / length)
+            place -= length
+        return 0.0
 
 
 class Exponential(WarmedUp):
@@ -214,6 +229,58 @@ class InverseSqrt(WarmedUp):
     def after(self, step: int, warmup: int, total_steps: int) -> float:
         timescale = self.timescale or warmup or 10_000
         return 1 / math.sqrt((step + timescale - warmup) / timescale)
+
+
+class WarmupStableDecay(WarmedUp):
+    """Warm up, hold the full rate, and decay to `end` over the last steps."""
+
+    decay: Span = Span(10, "%")
+    """How long the decay at the end takes."""
+    shape: Literal["linear", "cosine", "1-sqrt"] = "linear"
+    end: Factor = 0.0
+    warmup: Span = NO_WARMUP
+    warmup_power: PositiveFloat = 1.0
+
+    def after(self, step: int, warmup: int, total_steps: int) -> float:
+        length = min(self.decay.steps(total_steps), max(0, total_steps - warmup))
+        into = step - (total_steps - length)
+        progress = min(1.0, into / length) if into > 0 and length else float(into > 0)
+        heights = {"linear": 1 - progress, "cosine": _wave(progress), "1-sqrt": 1 - math.sqrt(progress)}
+        return self.end + (1 - self.end) * heights[self.shape]
+
+
+class ReduceOnPlateau(WarmedUp):
+    """Constant until the score that selects checkpoints stops improving, then `rate` times as much, again and again."""
+
+    rate: Annotated[float, Field(gt=0, lt=1)] = 0.1
+    """What the learning rate is multiplied by."""
+    patience: NonNegativeInt = 10
+    """How many evaluations without improvement are let pass."""
+    threshold: NonNegativeFloat = 1e-4
+    """By what share of the best score another must beat it to count as better."""
+    cooldown: NonNegativeInt = 0
+    """How many evaluations after a reduction do not count."""
+    end: Factor = 0.0
+    """The least share of the learning rate."""
+    warmup: Span = NO_WARMUP
+    warmup_power: PositiveFloat = 1.0
+
+    def after(self, step: int, warmup: int, total_steps: int) -> float:
+        return 1.0
+
+    def heed(self, memory: Mapping[str, float], score: float, *, direction: Literal["max", "min"]) -> dict[str, float]:
+        """Hear one more score; `memory` is what it said before, and is saved with every checkpoint."""
+        sign = 1 if direction == "max" else -1
+        best, bad, rest = memory.get("best", -sign * math.inf), memory.get("bad", 0) + 1, memory.get("rest", 0)
+        factor = memory.get("factor", 1.0)
+        if sign * score > sign * best * (1 + sign * self.threshold):  # which no score that is no number ever is
+            best, bad = score, 0
+        if rest > 0:
+            rest, bad = rest - 1, 0
+        if bad > self.patience:
+            factor, rest, bad = max(self.end, factor * self.rate), self.cooldown, 0
+        known = {} if math.isinf(best) else {"best": best}
+        return {**known, "bad": bad, "rest": rest, "factor": factor}
 
 
 def _wave(progress: float) -> float:

@@ -11,10 +11,11 @@ from torch import nn
 
 from burnish.dist.world import Solo
 from burnish.engine.infer_torch import Autocast, PrecisionName
-from burnish.engine.learner_torch import Learner
+from burnish.engine.learner_torch import Clipping, Learner
 from burnish.engine.losses_torch import Loss
 from burnish.engine.memory_torch import Memory
 from burnish.engine.snapshot_torch import read_learner, snapshot
+from burnish.spec.experiment import Ema
 from burnish.spec.values import Objective
 
 CPU = Autocast(torch.device("cpu"))
@@ -42,7 +43,7 @@ def learner(
     torch.manual_seed(0)
     net = Net(size, dropout)
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
-    return Learner(net, optimizer, objective, precision=precision, seed=7, clip=1.0, ema_decay=ema)
+    return Learner(net, optimizer, objective, precision=precision, seed=7, ema=ema and Ema(decay=ema))
 
 
 def batch(count: int, *, kind: str = "classes") -> dict[str, np.ndarray]:
@@ -207,6 +208,49 @@ def test_averaged_weights_stand_in_for_a_while_and_follow_the_formula() -> None:
     for before, after, average, kept in zip(start, now, inside, pupil.network.parameters(), strict=True):
         assert torch.allclose(average, 0.9 * before + 0.1 * after, atol=1e-6)
         assert torch.equal(kept, after)
+
+
+@pytest.mark.parametrize(
+    ("ema", "decays"),
+    [
+        (Ema(decay=0.5), [0.5] * 4),
+        (Ema(decay=0.5, start_step=2), [0.0, 0.5, 0.5, 0.5]),
+        (Ema(decay=0.25, dynamic=True), [2 / 11, 0.25, 0.25, 0.25]),
+        (Ema(decay=0.99, start_step=2, dynamic=True), [0.0, 1 / 10, 2 / 11, 3 / 12]),
+    ],
+)
+def test_an_average_starts_late_and_forgets_faster_at_first(ema: Ema, decays: list[float]) -> None:
+    pupil = learner(Objective("cross_entropy"))
+    pupil = Learner(pupil.network, pupil.optimizer, Objective("cross_entropy"), precision=CPU, seed=7, ema=ema)
+    expected = [each.detach().clone() for each in pupil.network.parameters()]
+    for step, decay in enumerate(decays):
+        train(pupil, range(step, step + 1))
+        expected = [decay * a + (1 - decay) * b for a, b in zip(expected, pupil.network.parameters(), strict=True)]
+    for average, wanted in zip(pupil.average_tensors(), expected, strict=True):
+        torch.testing.assert_close(average, wanted, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "clip", [Clipping(0.1), Clipping(None, value=0.02), Clipping(None, 0.05), Clipping(0.03, 0.05, 0.02)]
+)
+def test_gradients_are_clipped_as_torch_does_and_the_norm_is_told_as_it_was(clip: Clipping) -> None:
+    pupil, plain = learner(Objective("cross_entropy")), learner(Objective("cross_entropy"))
+    pupil = Learner(pupil.network, pupil.optimizer, Objective("cross_entropy"), precision=CPU, seed=7, clip=clip)
+    told = pupil.step([batch(9)], step=0, factor=0.0).gradient_norm
+    loss = nn.functional.cross_entropy(
+        plain.network({"x": torch.tensor(batch(9)["x"])}), torch.tensor(batch(9)["label"])
+    )
+    loss.backward()
+    expected = [*plain.network.parameters()]
+    assert told == pytest.approx(float(nn.utils.get_total_norm([each.grad for each in expected])), rel=1e-5)
+    if clip.value is not None:
+        nn.utils.clip_grad_value_(expected, clip.value)
+    for each in expected if clip.tensor_norm is not None else ():
+        nn.utils.clip_grad_norm_(each, clip.tensor_norm)
+    if clip.norm is not None:
+        nn.utils.clip_grad_norm_(expected, clip.norm)
+    for mine, theirs in zip(pupil.network.parameters(), expected, strict=True):
+        torch.testing.assert_close(mine.grad, theirs.grad, rtol=1e-4, atol=1e-8)
 
 
 def test_the_factor_scales_the_rate() -> None:

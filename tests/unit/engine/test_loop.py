@@ -1,12 +1,13 @@
 """The order of operations of the training loop, on a trainee that only counts."""
 
+import json
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from burnish.engine.loop import fit
 from burnish.engine.progress import Milestones
 from burnish.engine.state import StepOutput, TrainState
-from burnish.optim.schedules import LinearDecay
+from burnish.optim.schedules import LinearDecay, ReduceOnPlateau
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Stepped
 from burnish.spec.interval import NEVER, Interval
 from burnish.spec.values import StepResult
@@ -54,11 +55,12 @@ def run(
     scores: Iterator[float],
     stop_at: int | None = None,
     empty: tuple[int, ...] = (),
+    trainee: Counter | None = None,
 ) -> list[Event]:
     events: list[Event] = []
     for event in fit(
         state,
-        Counter(empty=empty),
+        trainee or Counter(empty=empty),
         how,
         evaluate=lambda: {"accuracy": next(scores)},
         save=lambda state: events.append(Saved(state.position.step, "x")),
@@ -135,6 +137,21 @@ def test_a_run_that_was_cut_goes_on_to_the_same_events() -> None:
     assert told(first) + told(second) == told(whole)
     assert first[-1].reason == "preempted"
     assert second[-1] == whole[-1]
+
+
+def test_a_schedule_that_follows_the_scores_goes_on_from_a_checkpoint() -> None:
+    how = replace(
+        pace("12 steps", evaluate="2 steps"), schedule=ReduceOnPlateau(rate=0.5, patience=1), total_steps=None
+    )
+    scores = [0.5, 0.4, 0.4, 0.6, 0.5, 0.5]
+    trainee, state = Counter(), TrainState()
+    run(state, how, scores=iter(scores), trainee=trainee)
+    assert [factor for _, factor in trainee.seen] == [1.0] * 6 + [0.5] * 6
+    cut, resumed = Counter(), Counter()
+    state, rest = TrainState(), iter(scores)
+    run(state, how, scores=rest, stop_at=5, trainee=cut)
+    run(TrainState.from_json(json.loads(json.dumps(state.to_json()))), how, scores=rest, trainee=resumed)
+    assert cut.seen + resumed.seen == trainee.seen
 
 
 def test_a_finished_run_does_nothing_again() -> None:

@@ -8,10 +8,24 @@ import pytest
 import torch
 from pydantic import ValidationError
 
-from burnish.optim.optimizers import Adafactor, AdaGrad, Adam, AdamW, Ftrl, Lamb, Lion, Sgd
+from burnish.errors import ConfigError
+from burnish.optim.optimizers import Adafactor, AdaGrad, Adam, AdamW, AnyOfTorch, Ftrl, Lamb, Lion, RmsProp, Sgd
 from burnish.spec.protocols import Optimizer
 
-ALL = [AdamW(), Adam(), Adafactor(), Sgd(), Lamb(), Lion(), AdaGrad(), Ftrl(l1=0.01, l2=0.1)]
+ALL = [
+    AdamW(),
+    Adam(),
+    Adafactor(),
+    Adafactor(relative_step=False, beta1=0.9),
+    RmsProp(momentum=0.9, centered=True),
+    Sgd(),
+    Lamb(),
+    Lion(),
+    AdaGrad(),
+    Ftrl(l1=0.01, l2=0.1),
+    AnyOfTorch(name="RAdam", options={"decoupled_weight_decay": "true"}),
+    AnyOfTorch(name="Muon", vectors=AdamW(learning_rate=1e-3)),
+]
 
 
 def _name(component: Any) -> str:
@@ -134,6 +148,87 @@ def test_fused_adamw_equals_the_plain_one() -> None:
     _run(torch.optim.AdamW(_groups(*plain), foreach=False, fused=False), plain, gradients)
     for one, other in zip(params, plain, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-12, atol=1e-14)
+
+
+def _theirs(name: str, groups: list[dict[str, Any]], options: dict[str, Any]) -> torch.optim.Optimizer:
+    if name == "transformers":
+        from transformers.optimization import Adafactor as Theirs
+
+        return Theirs(groups, **options)
+    return getattr(torch.optim, name)(groups, **options)
+
+
+SWITCHES = {"scale_parameter": False, "relative_step": False, "warmup_init": False, "beta1": 0.9}
+PLAIN = {"lr": None, "clip_threshold": 2.0, "decay_rate": -0.7, "eps": (1e-30, 0.01)}
+
+
+@pytest.mark.parametrize(
+    ("ours", "name", "options"),
+    [
+        (RmsProp(), "RMSprop", {}),
+        (RmsProp(alpha=0.8, momentum=0.5, centered=True), "RMSprop", {"alpha": 0.8, "momentum": 0.5, "centered": True}),
+        (Adafactor(**SWITCHES), "transformers", {**SWITCHES, "lr": 0.1}),
+        (
+            Adafactor(warmup_init=True, clip_threshold=2, beta2_decay=-0.7, epsilon=0.01),
+            "transformers",
+            {**PLAIN, "warmup_init": True},
+        ),
+        (AnyOfTorch(name="RAdam"), "RAdam", {}),
+        (AnyOfTorch(name="NAdam", options={"betas": ["0.8", "0.9"]}), "NAdam", {"betas": (0.8, 0.9)}),
+        (AnyOfTorch(name="Adadelta", options={"rho": "0.5"}), "Adadelta", {"rho": 0.5}),
+    ],
+    ids=lambda each: str(each)[:30],
+)
+def test_an_optimizer_by_its_options_is_the_one_of_its_library(ours: Any, name: str, options: dict[str, Any]) -> None:
+    params, expected, gradients = _start(), _start(), _gradients(5)
+    _run(ours.build(None, _groups(*params)), params, gradients)
+    _run(_theirs(name, _groups(*expected), options), expected, gradients)
+    for one, other in zip(params, expected, strict=True):
+        assert torch.equal(one, other)
+
+
+def test_vectors_get_an_optimizer_and_a_rate_of_their_own() -> None:
+    params, matrix, vector, gradients = _start(), _start()[0], _start()[1], _gradients(3)
+    component = AnyOfTorch(name="Muon", learning_rate=0.1, vectors=Sgd(learning_rate=0.02))
+    _run(component.build(None, _groups(*params)), params, gradients)
+    _run(torch.optim.Muon([matrix], lr=0.1, weight_decay=0.3), (matrix,), [step[:1] for step in gradients])
+    _run(torch.optim.SGD([vector], lr=0.01, momentum=0.9), (vector,), [step[1:] for step in gradients])
+    assert torch.equal(params[0], matrix)
+    assert torch.equal(params[1], vector)
+
+
+@pytest.mark.parametrize(
+    ("component", "sentence"),
+    [
+        (AnyOfTorch(name="Adamm"), r"optimizer.name: torch has no optimizer Adamm; it has ASGD, .*, SparseAdam"),
+        (AnyOfTorch(name="RAdam", options={"rho": 1}), "torch's RAdam cannot be used here: .* unexpected .* 'rho'"),
+        (AnyOfTorch(name="LBFGS"), "torch's LBFGS cannot be used here: .* 'closure'"),
+        (AnyOfTorch(name="SparseAdam"), "torch's SparseAdam cannot be used here: .* dense gradients"),
+        (AnyOfTorch(name="Muon"), "torch's Muon cannot be used here: .* 2D parameters"),
+    ],
+    ids=lambda each: str(each)[:20],
+)
+def test_what_torch_cannot_do_is_refused_before_the_first_step(component: Any, sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        component.build(None, _groups(*_start()))
+
+
+def test_options_have_one_place() -> None:
+    with pytest.raises(ValidationError, match="write `learning_rate` and `weight_decay` one level up"):
+        AnyOfTorch(name="RAdam", options={"lr": 1})
+
+
+def test_weights_named_by_a_pattern_do_not_decay() -> None:
+    network = torch.nn.ModuleDict({"body": torch.nn.Linear(2, 2), "head": torch.nn.Linear(2, 2)})
+    groups = [{"params": [*network.parameters()], "lr": 0.1, "weight_decay": 0.3, "name": "all"}]
+    made = AdamW(no_decay=("^head", "bias$")).build(network, groups)
+    decays = {id(param): group["weight_decay"] for group in made.param_groups for param in group["params"]}
+    named = {name: decays[id(param)] for name, param in network.named_parameters()}
+    assert named == {"body.weight": 0.3, "body.bias": 0.0, "head.weight": 0.0, "head.bias": 0.0}
+    with pytest.raises(ConfigError, match=r"no_decay: no weight is named like 'tail'; one is body\.weight"):
+        AdamW(no_decay=("tail",)).build(network, groups)
+    with pytest.raises(ValidationError, match="must be a regular expression"):
+        AdamW(no_decay=("(",))
 
 
 def test_nesterov_without_momentum_is_refused() -> None:

@@ -1,5 +1,6 @@
 """Schedules: equal to published recipes at every step, and sound everywhere else."""
 
+import json
 from typing import Any
 
 import pytest
@@ -15,8 +16,10 @@ from burnish.optim.schedules import (
     InverseSqrt,
     LinearDecay,
     Polynomial,
+    ReduceOnPlateau,
     Span,
     Stepwise,
+    WarmupStableDecay,
 )
 
 TOTAL = 40
@@ -25,6 +28,8 @@ FALLING = [
     Cosine(end=0.1, warmup="3 steps"),
     Polynomial(power=3, end=0.1),
     CosineRestarts(cycles=3, end=0.1, warmup="20%"),
+    CosineRestarts(cycles=3, growth=2, peak=0.5, end=0.1),
+    WarmupStableDecay(end=0.1, warmup="10%", decay="30%"),
 ]
 SMOOTH = [*FALLING, Constant(warmup="10%"), Exponential(warmup="5 steps"), Stepwise(), InverseSqrt(warmup="4 steps")]
 
@@ -61,6 +66,52 @@ def test_every_step_equals_the_published_schedule(ours: Any, name: str, extra: d
     expected = _published(name, warmup=warmup, **{theirs[key]: value for key, value in extra.items()})
     schedule = ours(warmup=f"{warmup} steps", **extra)
     assert [schedule.factor(step, TOTAL) for step in range(TOTAL + 1)] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["linear", "cosine", "1-sqrt"])
+@pytest.mark.parametrize(("warmup", "decay", "end"), [(0, 10, 0.2), (4, 10, 0.0), (7, 33, 0.0), (0, 40, 0.1)])
+def test_a_plateau_between_warmup_and_decay_is_the_published_one(
+    shape: str, warmup: int, decay: int, end: float
+) -> None:
+    stable = {"num_decay_steps": decay, "decay_type": shape, "min_lr_ratio": end}
+    expected = _published("warmup_stable_decay", warmup=warmup, **stable)
+    schedule = WarmupStableDecay(warmup=f"{warmup} steps", decay=f"{decay} steps", shape=shape, end=end)
+    assert [schedule.factor(step, TOTAL) for step in range(TOTAL + 1)] == pytest.approx(expected, abs=1e-12)
+
+
+def test_cycles_that_grow_are_those_of_torch() -> None:
+    torch = pytest.importorskip("torch")
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    theirs = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, T_0=5, T_mult=2, eta_min=0.1)
+    schedule = CosineRestarts(cycles=3, growth=2, end=0.1)
+    for step in range(35):  # 5 + 10 + 20
+        assert schedule.factor(step, 35) == pytest.approx(theirs.get_last_lr()[0], abs=1e-9)
+        optimizer.step()
+        theirs.step()
+    lower = CosineRestarts(cycles=3, growth=2, peak=0.5)
+    assert [lower.factor(step, 35) for step in (0, 5, 15)] == pytest.approx([1, 0.5, 0.25])
+
+
+@given(
+    st.lists(st.floats(-2, 2) | st.sampled_from([0.5, float("nan")]), max_size=40),
+    st.integers(0, 3),
+    st.integers(0, 3),
+    st.sampled_from(["min", "max"]),
+)
+def test_a_rate_reduced_on_a_plateau_is_that_of_torch(
+    scores: list[float], patience: int, cooldown: int, direction: Any
+) -> None:
+    torch = pytest.importorskip("torch")
+    optimizer = torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0)
+    options = {"patience": patience, "cooldown": cooldown, "threshold": 0.01}
+    theirs = torch.optim.lr_scheduler.ReduceLROnPlateau(
+        optimizer, mode=direction, factor=0.5, min_lr=0.01, eps=0, **options
+    )
+    ours, memory = ReduceOnPlateau(rate=0.5, end=0.01, **options), {}
+    for score in scores:
+        theirs.step(score)
+        memory = json.loads(json.dumps(ours.heed(memory, score, direction=direction), allow_nan=False))
+        assert memory["factor"] == pytest.approx(optimizer.param_groups[0]["lr"], rel=1e-9)
 
 
 @given(st.sampled_from(SMOOTH), st.integers(1, 5000), st.integers(0, 6000))
