@@ -1,15 +1,13 @@
 """Which of several cooperating processes this is, how they add numbers up, and which cores each of them has."""
 
-
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
+
 from burnish.errors import LaunchError
-from collections.abc import MutableMapping
-
-
 
 
 class World(Protocol):
@@ -33,8 +31,8 @@ class World(Protocol):
         """Collect one value from each process, in rank order: JSON values, and arrays anywhere in them."""
         ...
 
-    def sum_gradients(self, parameters: list[Any]) -> None:
-        """Add gradients up in place; a parameter that has one on some process has it on all of them afterwards."""
+    def gradients(self, network: Any) -> "Gradients":
+        """Return what adds the gradients of a network up."""
         ...
 
     def barrier(self) -> None:
@@ -44,6 +42,30 @@ class World(Protocol):
     def close(self) -> None:
         """Leave; nothing can be asked afterwards."""
         ...
+
+
+class Gradients(Protocol):
+    """The gradients of a step, summed over the processes of a run."""
+
+    def started(self) -> AbstractContextManager[Callable[[], None]]:
+        """Give what to call before the last backward pass of a step; on leaving, all sums are under way."""
+        ...
+
+    def finish(self) -> None:
+        """Wait for the sums; a parameter that has a gradient on some process has it on all of them afterwards."""
+        ...
+
+
+class WholeGradients:
+    """Gradients of a run of one process, which lack nothing."""
+
+    @contextmanager
+    def started(self) -> Iterator[Callable[[], None]]:
+        """Have nothing to begin."""
+        yield lambda: None
+
+    def finish(self) -> None:
+        """Have nothing to wait for."""
 
 
 class Solo:
@@ -60,8 +82,9 @@ class Solo:
         """Return the value alone."""
         return [value]
 
-    def sum_gradients(self, parameters: list[Any]) -> None:
+    def gradients(self, network: Any) -> Gradients:
         """Leave the gradients: they are already whole."""
+        return WholeGradients()
 
     def barrier(self) -> None:
         """Wait for nobody."""

@@ -1,37 +1,91 @@
-"""Runs a worker as several processes on this machine, under torch's elastic agent; to its caller it is one process."""
+"""torchrun as a place to run: this machine is a node, and others join it by a command."""
 
 import os
-import socket
-from collections.abc import Callable, Mapping, Sequence
+import shlex
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
 
-from burnish.dist.world import available_cores
-from burnish.launch.local import run_worker
+from pydantic import model_validator
 
-_AGENT = "burnish.launch.agent_torch"
+from burnish.errors import LaunchError
+from burnish.launch.cluster import LOG, Cluster, read_log
+from burnish.launch.group import is_place
+from burnish.launch.plan import NODE_RANK
+from burnish.launch.transfer import read_remote, write_remote
+from burnish.launch.worker import read_result
+from burnish.spec.launcher import JobSpec, JobStatus, LogLine, Submitted, reveal
 
-
-def run_workers(
-    argv: Sequence[str], *, processes: int, on_line: Callable[[str], None], env: Mapping[str, str] | None = None
-) -> int:
-    """Run `python -m <argv…>` in several processes, give each line they print to `on_line`, return one exit code."""
-    asked = {**os.environ, **(env or {})}
-    return run_worker(
-        [_AGENT, str(processes), *argv], on_line=on_line, env={**(env or {}), **environment(asked, processes=processes)}
-    )
-
-
-def environment(asked: Mapping[str, str], *, processes: int) -> dict[str, str]:
-    """Give the variables that several processes on one machine need besides those that were asked for."""
-    share = available_cores({**asked, "LOCAL_WORLD_SIZE": str(processes)})
-    wanted = {"OMP_NUM_THREADS": str(share), **_loopback()}
-    return {
-        **{name: value for name, value in wanted.items() if name not in asked},
-        # Without it, a process of a second attempt can read the address of a dead one, and waits for it for ever.
-        "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": "1",
-    }
+_PROCESS = "process"
+"""In the folder of a job: the number of its first process."""
 
 
-def _loopback() -> dict[str, str]:
-    # Processes of one machine have no business on its network; gloo asks nobody who they are.
-    names = [name for _, name in socket.if_nameindex() if name in ("lo", "lo0")]
-    return {"GLOO_SOCKET_IFNAME": names[0]} if names else {}
+class Torchrun(Cluster):
+    """A job in the background of this machine, as node 0 of one or several."""
+
+    @model_validator(mode="after")
+    def _meet(self) -> "Torchrun":
+        if self.most_nodes > 1 and not self.rendezvous:
+            raise ValueError(f"needs a `rendezvous` for {self.nodes} nodes: HOST:PORT of this machine, like n1:29400")
+        if self.rendezvous and not is_place(self.rendezvous):
+            raise ValueError(f"must meet at HOST:PORT, like n1:29400; `rendezvous` is {self.rendezvous}")
+        return self
+
+    def render(self, job: JobSpec) -> dict[str, Any]:
+        told = self.worker_environment(self.rendezvous or "")
+        return {"command": self.worker_command(job), "env": {**told, NODE_RANK: "0", **self.env}}
+
+    def submit(self, job: JobSpec) -> Submitted:
+        request, root = reveal(self.render(job)), self.root(job)
+        with Path(root, LOG).open("ab") as log:
+            process = subprocess.Popen(
+                request["command"],
+                env={**os.environ, **request["env"]},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # it stays when this terminal closes
+            )
+        write_remote(f"{root}/{_PROCESS}", str(process.pid).encode())
+        return Submitted(root, self._way_to_join(job))
+
+    def _way_to_join(self, job: JobSpec) -> str:
+        if self.most_nodes == 1:
+            return f"its log is {self.root(job)}/{LOG}"
+        told = {**self.worker_environment(self.rendezvous or ""), NODE_RANK: "1"}
+        words = [*(f"{name}={value}" for name, value in told.items()), *self.worker_command(job)]
+        return f"on each other node: env {shlex.join(words)}"
+
+    def status(self, id: str) -> JobStatus:
+        code = read_result(id)
+        if code is not None:
+            return JobStatus({0: "finished", os.EX_TEMPFAIL: "stopped"}.get(code, "failed"))  # type: ignore[arg-type]  # all are states
+        if _find_process(id) is not None:
+            return JobStatus("running")
+        return JobStatus("failed", "its process is gone; `burnish jobs resume` continues it")
+
+    def logs(self, id: str, *, after: str = "") -> Iterator[LogLine]:
+        return read_log(id, after=after)
+
+    def cancel(self, id: str) -> None:
+        process = _find_process(id)
+        if process is None:
+            raise LaunchError(f"the process of {id} is gone; there is nothing to end")
+        os.kill(process, signal.SIGTERM)
+
+
+def _find_process(root: str) -> int | None:
+    """Find the first process of a job, if it runs on this machine and its number is nobody else's by now."""
+    number = (read_remote(f"{root}/{_PROCESS}") or b"").decode()
+    with suppress(OSError, ValueError):
+        os.waitpid(int(number), os.WNOHANG)  # one that we started ourselves stays until it is asked for
+    place = Path("/proc", number)
+    try:
+        words, state = (place / "cmdline").read_bytes(), (place / "stat").read_text().rpartition(") ")[2][:1]
+    except OSError:
+        return None
+    is_ours = os.fsencode(root) in words or not words  # which are not there for a moment after the start
+    return int(number) if number and is_ours and state != "Z" else None

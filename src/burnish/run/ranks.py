@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from burnish.dist.world import World
+from burnish.dist.world import World, place_of
 from burnish.engine.state import Moment, refusing_misfit
 from burnish.errors import LaunchError
 from burnish.run.context import RunContext
@@ -11,14 +11,20 @@ from burnish.run.preparation.prepare import prepare
 from burnish.run.preparation.prepared_data import PreparedData
 from burnish.storage.checkpoints import Checkpoint, CheckpointStore
 
+_LAST_TURN = 2
+
 
 def prepare_in_turn(run: RunContext, *, trained_on: TrainedOn) -> PreparedData:
-    """Prepare the data on process 0, then on the others, who find the features in the cache."""
-    if not run.is_first:
+    """Prepare the data on process 0, then on the first of each other machine, then on all, who find it in the cache.
+
+    So each machine downloads and tokenises once, and none does if they share a cache.
+    """
+    turn = 0 if run.is_first else 1 if place_of().local_rank == 0 else 2
+    for _ in range(turn):
         run.world.barrier()
     directory = run.directory if run.is_first else None
     prepared = prepare(run.experiment, directory, tell=run.sinks.note, trained_on=trained_on)
-    if run.is_first:
+    for _ in range(_LAST_TURN - turn):
         run.world.barrier()
     return prepared
 

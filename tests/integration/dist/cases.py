@@ -1,12 +1,15 @@
 """Computations that must not show how many processes share them; run as a module, one rank of several."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import torch
 from torch import nn
 
+from burnish.dist import gradients_torch
 from burnish.dist.world import World, world_from_environment
 from burnish.engine.evaluate import infer_all
 from burnish.engine.infer_torch import Inference, Autocast
@@ -27,6 +30,8 @@ OBJECTIVES = {
 SIZES = (12, 11, 1)
 """Even, odd, and one example, so that a second process has none."""
 CUTS = (1, 3)
+BUCKETS = (40, 10_000)
+"""Bytes: nearly every parameter alone and the table by its rows, or everything together."""
 FEATURES = 23
 PLANS = {"several batches": 4, "one batch": FEATURES}
 
@@ -50,6 +55,8 @@ def compute(world: World) -> dict[str, np.ndarray]:
         for size in SIZES:
             for cut in CUTS:
                 found |= {f"{name}/{size}/{cut}/{key}": value for key, value in step(world, name, size, cut).items()}
+    for size in BUCKETS:
+        found |= {f"{size}/{key}": value for key, value in several_steps(world, bucket_bytes=size).items()}
     for name, examples in PLANS.items():
         found |= {f"{name}/{key}": value for key, value in evaluation(world, examples).items()}
     return found
@@ -88,6 +95,57 @@ def batch(count: int, kind: str) -> dict[str, np.ndarray]:
     }[kind]()
     mask = random.integers(0, 2, (count, 4))
     return {"x": random.normal(size=(count, 6)).astype(np.float32), "attention_mask": mask, "label": label}
+
+
+class Heads(nn.Module):
+    """A table of which few rows are used, a head for each step, and memory that one process lacks once."""
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.table = nn.Embedding(64, 8)
+        self.heads = nn.ModuleList(nn.Linear(8, 4) for _ in range(3))
+        self.last = nn.Linear(4, 3)
+        self.chosen, self.world, self.is_short = 0, world, False
+        self.sent_early: Callable[[], int] = int
+
+    def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        hidden = self.table(batch["x"][:, :2].abs().mul(10).long().clamp(max=63)).mean(dim=1)
+        hidden.register_hook(self._fail_once)
+        logits: torch.Tensor = self.last(self.heads[self.chosen](hidden))
+        return logits
+
+    def _fail_once(self, gradient: torch.Tensor) -> torch.Tensor:
+        self.num_early = self.sent_early()
+        if self.is_short and self.world.rank == self.world.size - 1:
+            self.is_short = False
+            raise MemoryError
+        return gradient
+
+
+STEPS = {"first head": 0, "late head": 1, "the same": 1, "short of memory": 1, "first again": 0}
+
+
+def several_steps(world: World, *, bucket_bytes: int) -> dict[str, np.ndarray]:
+    """Take steps that use other parts of a network than the ones before, and run out of memory on the way back."""
+    with patch.object(gradients_torch, "_BUCKET_BYTES", bucket_bytes):
+        torch.manual_seed(0)
+        net = Heads(world)
+        optimizer = torch.optim.AdamW(net.parameters(), lr=0.01, weight_decay=0.5)
+        learner = Learner(net, optimizer, OBJECTIVES["plain"][0], precision=CPU, seed=7, world=world)
+    if isinstance(learner._sums, gradients_torch.GradientSum):
+        sums = learner._sums
+        net.sent_early = lambda: sums._num_sent
+    found = {}
+    for number, (name, head) in enumerate(STEPS.items()):
+        net.chosen, net.is_short = head, name == "short of memory"
+        whole = batch(13 + number, "classes")
+        parts = np.array_split(np.arange(13 + number)[world.rank :: world.size], 2)
+        loss = learner.step([{key: each[part] for key, each in whole.items()} for part in parts], step=number, factor=1)
+        gradients = [torch.full((1,), torch.nan) if p.grad is None else p.grad.flatten() for p in net.parameters()]
+        weights = [p.detach().flatten() for p in net.parameters()]
+        found |= {f"{name}/loss": np.array(loss.loss), f"{name}/gradients": torch.cat(gradients).numpy()}
+        found |= {f"{name}/weights": torch.cat(weights).numpy(), f"{name}/early": np.array(net.num_early)}
+    return found
 
 
 def evaluation(world: World, examples: int) -> dict[str, np.ndarray]:

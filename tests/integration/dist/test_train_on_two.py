@@ -18,7 +18,7 @@ from tests.project import Project, make_project
 
 CONFIG = """\
 optimizer: {learning_rate: 1e-3}
-train: {length: 5 epochs, evaluate_every: 3 epochs, checkpoint_every: 16 steps, batch: 7}
+train: {length: 6 epochs, evaluate_every: 3 epochs, checkpoint_every: 16 steps, batch: 7}
 """
 
 
@@ -26,7 +26,7 @@ train: {length: 5 epochs, evaluate_every: 3 epochs, checkpoint_every: 16 steps, 
 def project(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path) -> Project:
     project = make_project(tmp_path_factory.mktemp("project"), model=tiny_bert, rows=600, config=CONFIG)
     text = project.config.read_text().replace("validation: 32, test: 64", "validation: 150, test: 200")
-    project.config.write_text(text.replace(f"model: {tiny_bert}", f"model: {{name: {tiny_bert}, dropout: 0}}"))
+    project.config.write_text(text.replace(f"model: {tiny_bert}", f"model: {{name: {tiny_bert}, dropout: 0.1}}"))
     return project
 
 
@@ -65,7 +65,7 @@ def test_a_run_goes_on_over_one_two_and_one_processes_with_the_same_data(project
     assert resume(run, watch=once_at(70, (run / "STOP").touch)).reason == "stop_file"
     stopped = resume(run, processes=2, watch=once_at(110, lambda: os.kill(os.getpid(), signal.SIGTERM)))
     assert stopped.reason == "preempted"
-    assert 110 <= stopped.step < 180
+    assert 110 <= stopped.step < 200
     events: list[Event] = []
     assert resume(run, watch=events.append).reason == "finished"
     assert any(isinstance(e, Noted) and e.message == f"continuing from step {stopped.step}" for e in events)
@@ -75,7 +75,7 @@ def test_a_run_goes_on_over_one_two_and_one_processes_with_the_same_data(project
 
 def assert_same_training(run: Path, other: Path) -> None:
     mine, theirs = steps_of(run), steps_of(other)
-    assert len(mine) == len(theirs)
+    assert len(mine) == len(theirs) > 200
     for one, two in zip(mine, theirs, strict=True):
         for name in ("step", "epoch", "examples", "tokens", "learning_rate"):
             assert one[name] == two[name]

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from burnish.dist.world import Solo
-from tests.integration.dist.cases import CUTS, OBJECTIVES, PLANS, SIZES, compute
+from tests.integration.dist.cases import BUCKETS, CUTS, OBJECTIVES, PLANS, SIZES, STEPS, compute
 
 ROOT = Path(__file__).parents[3]
 Found = dict[str, np.ndarray]
@@ -51,6 +51,28 @@ def test_both_processes_hold_the_same_gradient_to_the_bit(ranks: list[Found]) ->
 
 def test_a_layer_that_nobody_uses_gets_no_gradient(ranks: list[Found]) -> None:
     assert {int(found["plain/11/1/counts"][2]) for found in ranks} == {4}
+
+
+@pytest.mark.parametrize("size", BUCKETS)
+@pytest.mark.parametrize("name", STEPS)
+def test_sums_that_begin_during_the_backward_pass_are_whole(
+    alone: Found, ranks: list[Found], name: str, size: int
+) -> None:
+    for rank in ranks:
+        for key in ("loss", "gradients", "weights"):
+            place = f"{size}/{name}/{key}"
+            assert rank[place] == pytest.approx(alone[place], abs=1e-6, nan_ok=True)
+            assert np.array_equal(rank[place], ranks[0][place], equal_nan=True)
+
+
+def test_a_head_that_no_process_used_has_no_gradient(ranks: list[Found]) -> None:
+    assert [int(np.isnan(ranks[0][f"40/{name}/gradients"]).sum()) for name in STEPS] == [4] * len(STEPS)
+
+
+def test_sums_begin_before_the_backward_pass_is_over_once_it_is_known_what_is_used(ranks: list[Found]) -> None:
+    early = [int(ranks[0][f"40/{name}/early"]) for name in STEPS]
+    assert early[0] == 2  # the last layer; of three heads two are waited for in vain
+    assert min(early[1:]) >= 4
 
 
 @pytest.mark.parametrize("plan", PLANS)

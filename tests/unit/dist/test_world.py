@@ -42,7 +42,9 @@ def test_an_environment_that_cannot_be_right_is_refused(environment: dict[str, s
 def test_alone_everything_is_already_whole() -> None:
     world = Solo()
     assert (world.sum([1.0, 2.0]), world.gather({"a": 1})) == ([1.0, 2.0], [{"a": 1}])
-    world.sum_gradients([])
+    with world.gradients(None).started() as begin:
+        begin()
+    world.gradients(None).finish()
     world.barrier()
     world.close()
 

@@ -59,3 +59,23 @@ def test_no_module_of_the_folder_one_stands_in_is_taken_for_a_library(
     worker = start_worker(["burnish.run.worker", "."])
     assert "is no run" in worker.communicate()[0]
     assert not (tmp_path / "ran").exists()
+
+
+MINE = """\
+from typing import ClassVar
+from burnish.spec.component import Component
+class Mine(Component):
+    is_random: ClassVar[bool] = False
+    def select(self, length, *, limit, random): return []
+"""
+
+
+def test_a_command_that_a_job_starts_finds_what_the_job_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "of_ones_own.py").write_text(MINE)
+    task = "{type: text_classification, truncation: 'of_ones_own:Mine'}"
+    (tmp_path / "x.yaml").write_text(f"task: {task}\ndata: x.csv\nmodel: x/y\n")
+    env = {**os.environ, **module_path(os.environ, searched=[str(tmp_path)])}
+    command = [sys.executable, "-m", "burnish", "config", "show", "./x.yaml"]
+    told = subprocess.run(command, env=env, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr

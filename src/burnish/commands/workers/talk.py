@@ -16,7 +16,7 @@ from burnish.spec.events import Event, Noted
 def ask(
     argv: Sequence[str], *, watch: Callable[[Event], None], launch: Callable[..., int] = run_worker
 ) -> tuple[int, list[dict[str, Any]]]:
-    """Stay with a process to its end: pass on its events, raise the error it reports, return exit code and answers."""
+    """Stay with a process to its end: pass on its events, raise the error it ends with, return code and answers."""
     answers: list[dict[str, Any]] = []
     errors: list[BurnishError] = []
 
@@ -36,8 +36,8 @@ def ask(
             answers.append(found)
 
     code = launch(argv, on_line=hear)
-    if errors:
-        raise errors[0]
+    if errors and code:  # else one of several ended so, and the next start of all went through
+        raise errors[-1]
     return code, answers
 
 
