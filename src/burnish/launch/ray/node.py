@@ -1,0 +1,69 @@
+"""What Ray starts on a node: a process in a folder of its own, which does not outlive what started it."""
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from burnish.extras import require
+
+_SET_DEATH_SIGNAL = 1
+"""Of prctl, which Linux alone has."""
+
+
+class NodeWorker:
+    """One process on a node; what it prints is a stream, at whose end is its exit code."""
+
+    _process: subprocess.Popen[str] | None = None
+
+    def free_address(self) -> str:
+        """Name an address of this node at which workers may meet."""
+        util = require("ray.util", extra="ray", why="to run on Ray")
+        with socket.socket() as free:
+            free.bind(("", 0))
+            return f"{util.get_node_ip_address()}:{free.getsockname()[1]}"
+
+    def run(self, argv: Sequence[str], env: Mapping[str, str]) -> Iterator[str | int]:
+        """Run `python -m <argv…>` to its end in an empty folder."""
+        with tempfile.TemporaryDirectory(prefix="burnish-", ignore_cleanup_errors=True) as folder:
+            yield from self.lines(argv, env, Path(folder))
+
+    def stop(self) -> None:
+        """Ask the process to save and end."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGTERM)
+
+    def lines(self, argv: Sequence[str], env: Mapping[str, str], folder: Path) -> Iterator[str | int]:
+        """Run a process in a folder; it is killed if nobody listens to its end."""
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", *argv],
+            cwd=folder,
+            env={**os.environ, **env},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            preexec_fn=_death_signal(),  # noqa: PLW1509  # it only calls a function of C that is loaded already
+        )
+        assert self._process.stdout is not None
+        try:
+            yield from (line for line in self._process.stdout)  # Ray sends into generators, and a file is none
+            yield code if (code := self._process.wait()) >= 0 else 128 - code
+        finally:
+            if self._process.poll() is None:
+                self._process.kill()
+            self._process.wait()
+
+
+def _death_signal() -> Callable[[], object] | None:
+    """Have the kernel kill a process with its parent: a node that Ray has given up must not publish any more."""
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None).prctl
+    return lambda: prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)

@@ -1,0 +1,134 @@
+"""Jobs of Slurm as batch scripts: golden files, wrong options, and what the scheduler's words mean."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from burnish.errors import ConfigError, LaunchError
+from burnish.launch import slurm
+from burnish.launch.options import read_launcher
+from burnish.launch.slurm import Slurm
+from burnish.spec.launcher import JobSpec
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "launch" / "slurm"
+TRAIN = JobSpec("train-reviews-20261118-120000", ("train", "experiment.yaml", "--dir", "outputs/run"))
+TUNE = JobSpec("tune-reviews-20261118-120000", ("tune", "experiment.yaml", "--dir", "outputs/study", "--parallel", "4"))
+SET = ("folder=/shared/jobs", "python=/opt/burnish/bin/python")
+SCRIPTS: dict[str, tuple[tuple[str, ...], JobSpec]] = {
+    "plain": ((), TRAIN),
+    "everything": (
+        (
+            *("partition=gpu", "account=nlp", "qos=high", "time=1-12:00:00", "cpus=8", "mem=64G", "gpus=4"),
+            *("signal_seconds=300", "sbatch=[--exclusive, --mail-user=a@b.c]", "setup=[module load cuda]"),
+            "env.HF_TOKEN=s3cret",
+        ),
+        TRAIN,
+    ),
+    "nodes": (("nodes=4", "gres=gpu:a100:8"), TRAIN),
+    "elastic": (("nodes=1:4", "rendezvous=login:29500", "requeue=false"), TRAIN),
+    "pyxis": (("container=registry/team/burnish:1", "mounts=[/data, /a:/b:ro]"), TRAIN),
+    "apptainer": (("container=burnish.sif", "container_engine=apptainer", "gpus=1", "mounts=[/data]"), TRAIN),
+    "study": (("cpus=4", "time=60"), TUNE),
+}
+
+
+def script(name: str) -> str:
+    options, job = SCRIPTS[name]
+    return "\n".join(read_launcher("slurm", [*SET, *options]).render(job)["script"]) + "\n"
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_a_script_is_as_its_golden_and_bash_can_read_it(name: str) -> None:
+    text = script(name)
+    path = GOLDEN / f"{name}.sh"
+    if os.environ.get("BURNISH_UPDATE_GOLDEN") == "1":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text()
+    assert "s3cret" not in text
+    assert subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True).stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("partitoin=gpu", "Did you mean"),
+        ("project=p", "launch.project"),
+        ("nodes=0", "like 1:2"),
+        ("nodes=3:2", "like 1:2"),
+        ("time=tomorrow", "launch.time"),
+        ("mem=lots", "launch.mem"),
+        ("gpus=-1", "launch.gpus"),
+        ("sbatch=[exclusive]", "launch.sbatch"),
+        ("folder=gs://bucket/x", "no address"),
+        ("rendezvous=n1", "HOST:PORT"),
+        ("container_engine=docker", "srun, apptainer"),
+        ("mounts=[/a]", "no `container`"),
+        ("partition=a b", "launch.partition"),
+        ("partition=$(rm)", "launch.partition"),
+        ("requeue=perhaps", "true or false"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_what_would_be_right(option: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_launcher("slurm", [option])
+    assert said in str(refused.value)
+
+
+def test_gpus_are_asked_for_in_one_way() -> None:
+    with pytest.raises(ConfigError, match="write the 2 GPUs in `gres`"):
+        read_launcher("slurm", ["gpus=2", "gres=gpu:a100:2"])
+
+
+def test_a_place_that_is_not_there_is_refused_with_those_that_are() -> None:
+    with pytest.raises(ConfigError, match="slurm, torchrun, vertex"):
+        read_launcher("cluster", [])
+
+
+def test_a_study_runs_on_one_node_and_what_is_missing_comes_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    found = list(read_launcher("slurm", ["nodes=2", f"folder={tmp_path}"]).check(TUNE))
+    assert [each.what for each in found if not each.is_met] == ["nodes", "slurm"]
+    assert "`tune` runs on one node" in found[0].sentence
+
+
+@pytest.mark.parametrize(
+    ("told", "state", "message"),
+    [
+        ("JobState=PENDING Reason=Resources Restarts=0", "queued", "pending (Resources)"),
+        ("JobState=PENDING Reason=BeginTime Restarts=2", "queued", "pending (BeginTime), requeued 2 times"),
+        ("JobState=RUNNING Reason=None Restarts=1", "running", "running, requeued 1 times"),
+        ("JobState=COMPLETED Reason=None ExitCode=0:0", "finished", "completed"),
+        ("JobState=FAILED Reason=NonZeroExitCode ExitCode=75:0", "stopped", "failed (NonZeroExitCode)"),
+        ("JobState=FAILED Reason=NonZeroExitCode ExitCode=4:0", "failed", "failed (NonZeroExitCode)"),
+        ("JobState=CANCELLED Reason=None", "stopped", "cancelled"),
+        ("JobState=NODE_FAIL Reason=NodeDown", "failed", "node_fail (NodeDown)"),
+    ],
+)
+def test_what_slurm_says_becomes_a_state(told: str, state: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slurm, "_ask", lambda *command: f"JobId=7 {told}\n")
+    status = Slurm().status("7 in /shared/jobs/a")
+    assert (status.state, status.message) == (state, message)
+
+
+@pytest.mark.parametrize(("code", "state"), [(0, "finished"), (75, "stopped"), (4, "failed"), (None, "failed")])
+def test_a_job_that_slurm_has_forgotten_is_known_by_what_it_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int | None, state: str
+) -> None:
+    def forget(*command: str) -> str:
+        raise slurm._Unknown("Invalid job id specified")
+
+    monkeypatch.setattr(slurm, "_ask", forget)
+    if code is not None:
+        (tmp_path / "result.json").write_text(f'{{"exit_code": {code}}}')
+    assert Slurm().status(f"7 in {tmp_path}").state == state
+
+
+def test_a_command_that_is_not_there_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(LaunchError, match="scancel could not be asked"):
+        Slurm().cancel("7 in /x")
