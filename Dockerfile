@@ -1,0 +1,1 @@
+src/burnish/launch/Dockerfile

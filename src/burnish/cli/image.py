@@ -1,0 +1,80 @@
+"""`burnish package` and `burnish image`: what must travel with a job, as a folder or an image."""
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+from burnish.cli.options import Asked, LaunchOption, argument, option
+from burnish.cli.verb import Lines, Reply, group, verb
+
+ImageName = Annotated[str, argument("NAME", "The image with its registry and tag, like REGISTRY/TEAM/burnish:1.")]
+Tool = Annotated[str | None, option("--tool NAME", "docker, podman or buildah; default: the first that is there.")]
+
+
+@verb("package", short_help="Write all that must travel with a job.")
+def package(
+    *,
+    out: Annotated[Path, option("--out -o DIR", "The folder to create; it must not exist.")],
+    asked: Asked,
+    requirements: Annotated[
+        Path | None, option("--requirements FILE", "Versions to install; default: those that are installed here.")
+    ] = None,
+    launch_options: LaunchOption = None,
+) -> Reply:
+    """Write all that must travel: Burnish, your files, a lock of versions, the plan, a Dockerfile."""
+    from burnish.commands.elsewhere.launching import make_job, read_order
+    from burnish.launch.image import pack
+    from burnish.launch.options import read_launcher, split_words
+    from burnish.launch.package import read_requirements
+
+    overrides, ours = split_words(asked.overrides or ())
+    launcher = read_launcher("vertex", [*(launch_options or ()), *ours])
+    layers = {"experiment": asked.experiment, "configs": asked.configs or (), "overrides": overrides}
+    job = make_job(read_order("train", ["--dir", "outputs/run"], asked=layers), launcher)
+    lines = "\n".join(read_requirements(requirements)) + "\n" if requirements else ""
+    written = pack(job, out, max_restarts=launcher.max_restarts, requirements=lines)
+    return Reply({"folder": out, "files": written}, [f"wrote {out}:", *(f"  {name}" for name in written)])
+
+
+@verb("build")
+def build(
+    name: ImageName,
+    *,
+    base: Annotated[
+        str | None, option("--base IMAGE", "What to build on, such as an image with CUDA and torch.")
+    ] = None,
+    files: Annotated[
+        list[str] | None, option("--file FILE", "A file or folder to copy into the image; repeatable.")
+    ] = None,
+    launch_options: LaunchOption = None,
+    tool: Tool = None,
+    is_dry_run: Annotated[bool, option("--dry-run", "Print the command; nothing is built.")] = False,
+) -> Lines:
+    """Build an image of Burnish with your files."""
+    from burnish.launch.image import TOOLS, build_command, find_tool, pack, run_tool
+    from burnish.launch.options import read_launcher
+    from burnish.spec.launcher import JobSpec
+
+    copied = [*read_launcher("vertex", launch_options or ()).files, *(files or ())]
+    if is_dry_run:
+        return [shlex.join(build_command(tool or TOOLS[0], name, Path("CONTEXT"), base=base))]
+    chosen = find_tool(tool)
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        context = Path(folder, "context")
+        pack(JobSpec("image", (), tuple(copied)), context)
+        run_tool(build_command(chosen, name, context, base=base))
+    return [f"built {name}; `burnish image push {name}` sends it"]
+
+
+@verb("push")
+def push(name: ImageName, *, tool: Tool = None) -> Lines:
+    """Send an image to its registry, with the tool's own login."""
+    from burnish.launch.image import find_tool, push_command, run_tool
+
+    run_tool(push_command(find_tool(tool), name))
+    return [f"pushed {name}"]
+
+
+app = group("image", "Build and push images for jobs and serving.", build, push)

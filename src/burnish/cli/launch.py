@@ -1,0 +1,119 @@
+"""Runs a verb elsewhere: `--on`, for every verb that takes it."""
+
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from burnish.cli.options import LAUNCH, Launching, find_target
+from burnish.cli.verb import Lines, Reply, print_document, print_lines, print_reply
+from burnish.errors import ConfigError, Problem
+from burnish.storage.address import read_address
+
+if TYPE_CHECKING:
+    from burnish.commands.elsewhere.launching import JobOutcome
+    from burnish.launch.records import JobRecord
+    from burnish.spec.launcher import JobSpec, Launcher
+
+INTERRUPTED = 130
+_RESOLVED = ("experiment", "configs", "overrides")
+"""Words that are settled here, and travel as one file."""
+_OF_LAUNCHER = ("nodes", "rendezvous", "max_restarts")
+"""Options of `train` that say where a job runs, and are those of its launcher."""
+_HERE = (*Launching.__dataclass_fields__, *_OF_LAUNCHER, "context")
+
+
+def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
+    """Print or send the request that runs a command elsewhere; follow the job unless it is detached."""
+    from burnish.commands.elsewhere.launching import (
+        fill_environment,
+        make_job,
+        preview,
+        read_order,
+        refuse_unready,
+        submit,
+    )
+    from burnish.launch.options import read_launcher, split_words
+
+    overrides, ours = split_words(given.get("overrides") or ())
+    ours += [f"{LAUNCH}.{name}={given[name]}" for name in _OF_LAUNCHER if given.get(name) is not None]
+    launcher = read_launcher(given["where"], [*(given["launch_options"] or ()), *ours])
+    verb = given["context"].command_path.partition(" ")[2]
+    asked = {"configs": given.get("configs") or (), "overrides": overrides, "experiment": given.get("experiment")}
+    words = _write_words(given, leaves=leaves)
+    has_experiment = asked["experiment"] is not None
+    order = read_order(verb, words, asked=asked if has_experiment else None, study=getattr(launcher, "study", None))
+    job = make_job(order, launcher)
+    for note in launcher.notes:
+        print(f"note: {note}", file=sys.stderr)
+    if given["is_dry_run"]:
+        print_document(preview(launcher, job))
+        return 0
+    launcher = fill_environment(launcher)
+    refuse_unready(launcher, job)
+    _confirm(job, given["where"], is_sure=given["is_sure"] or not launcher.has_a_price)
+    record = submit(launcher, job, where=given["where"])
+    print(f"{record.name}: submitted as {record.id}\n{record.link}", file=sys.stderr, flush=True)
+    if given["is_detached"]:
+        return print_reply(Reply(record, [record.name]), is_json=bool(given.get("is_json")))
+    return watch(record, launcher)
+
+
+def watch(record: "JobRecord", launcher: "Launcher") -> int:
+    """Stay with a job to its end, and pass on the exit code of its command; Ctrl-C leaves it running."""
+    from burnish.commands.elsewhere.launching import follow, read_outcome
+
+    try:
+        print_lines(follow(record, launcher))
+        outcome = read_outcome(record, launcher.status(record.id))
+    except KeyboardInterrupt:
+        name = record.name
+        ways = f"`burnish jobs logs -f {name}` follows it, `burnish jobs stop {name}` ends it"
+        print(f"\n{name} goes on; {ways}", file=sys.stderr)
+        return INTERRUPTED
+    return print_reply(Reply(outcome, outcome_lines(outcome), code=outcome.exit_code), is_json=False)
+
+
+def outcome_lines(outcome: "JobOutcome") -> Lines:
+    """Say how a job ended and what it left."""
+    status = outcome.status
+    because = f": {status.message}" if status.message else ""
+    yield f"{outcome.record.name}: {status.state}{because} (exit code {outcome.exit_code})"
+    yield from (f"  {address}" for address in outcome.outputs)
+
+
+def _write_words(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> list[str]:
+    """Write a command again from what the parser made of it, with the places of a job's folder for what it leaves."""
+    words: list[str] = []
+    parameters = [each for each in given["context"].command.params if each.name not in (*_RESOLVED, *_HERE)]
+    for each in parameters:
+        value, flag = given.get(each.name), max(each.opts, key=len)
+        if flag in leaves:
+            words += [flag, _place(leaves[flag], value)]
+        elif value is None or value == each.default or value in ((), []):
+            continue
+        elif getattr(each, "is_flag", False):
+            words.append(flag)
+        else:
+            values = [*value] if isinstance(value, list | tuple) else [value]
+            texts = [find_target(str(one)) if each.name == "target" else str(one) for one in values]
+            words += texts if not flag.startswith("-") else [word for text in texts for word in (flag, text)]
+    return words
+
+
+def _place(usual: str, asked: object) -> str:
+    """Take an address as it is; else put a file under the name that was asked for, and a folder under its usual one."""
+    address = read_address(str(asked)) if asked is not None else None
+    if address is not None:
+        return address
+    name = str(asked).replace("\\", "/").rstrip("/").rpartition("/")[2] if asked is not None else ""
+    return f"outputs/{name}" if "." in usual and name else usual
+
+
+def _confirm(job: "JobSpec", where: str, *, is_sure: bool) -> None:
+    if is_sure:
+        return
+    if not sys.stdin.isatty():
+        raise ConfigError([Problem(f"a job on {where} costs money; add --yes to start it")], subject="the launch")
+    typer.confirm(f"{job.name} runs on {where}, which costs money; start it?", abort=True)

@@ -1,0 +1,1 @@
+"""What leaves this machine: jobs, how they are launched, and deployments."""

@@ -1,0 +1,234 @@
+"""Runs a command elsewhere: what travels, what is asked for first, and how the job is followed to its end."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from glob import glob
+from itertools import chain, takewhile
+from pathlib import Path
+from typing import Any, cast
+
+from pydantic import SecretStr
+
+from burnish.commands.config import check
+from burnish.commands.tune import prepare_search
+from burnish.config import Resolved, load, render
+from burnish.config.nodes import find, plain
+from burnish.config.render import document, leaves
+from burnish.errors import ConfigError, LaunchError, Problem
+from burnish.launch.package import expand, read_requirements, source_distribution
+from burnish.launch.plan import FILES, OUTPUTS, PLAN, JobPlan
+from burnish.launch.records import JobRecord, save_record
+from burnish.launch.transfer import list_remote, upload, write_remote
+from burnish.launch.worker import read_result
+from burnish.run.record.directory import RunDirectory
+from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher, find_unset
+from burnish.storage.address import read_address
+
+EXPERIMENT, SEARCH = "experiment.yaml", "tune.yaml"
+_POLL_SECONDS = 5.0
+_NAME = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True)
+class Order:
+    """A command as it was asked for: its verb and its words."""
+
+    verb: str
+    words: Sequence[str]
+    experiment: Resolved | None = None
+    """What the words begin with, if the verb takes an experiment; overrides and configs are in it already."""
+    search: Mapping[str, Any] | None = None
+    """The `tune:` section, if there is something to search."""
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """How a job ended: its state, the exit code of its command and what it left."""
+
+    record: JobRecord
+    status: JobStatus
+    exit_code: int
+    outputs: tuple[str, ...]
+
+
+def read_order(verb: str, words: Sequence[str], *, asked: Mapping[str, Any] | None, study: str | None = None) -> Order:
+    """Settle what a command means before it travels: an experiment is resolved, and must be sound, as its search.
+
+    `study` names the file of a search that the service does by itself.
+    """
+    if asked is None:
+        return Order(verb, words)
+    resolved = check(asked["experiment"], configs=asked["configs"], overrides=asked["overrides"])
+    if verb != "tune" and study is None:
+        return Order(verb, words, resolved)
+    search = prepare_search(**{**asked, "configs": [*asked["configs"], *([study] if study else [])]})
+    spaces = {name: find(search.section, ("space", *name.split("."))) for name in search.space.options}
+    space = {name: plain(node) for name, node in spaces.items() if node is not None}
+    return Order(verb, words, resolved, {**cast(dict[str, Any], plain(search.section)), "space": space})
+
+
+def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = time.time) -> JobSpec:
+    """Write a command as it runs elsewhere, with what it needs from here."""
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now()))
+    named = order.experiment.experiment.name if order.experiment else order.words[0]
+    name = "-".join([order.verb.split()[0], _NAME.sub("-", Path(named).stem.lower()).strip("-")[:40], stamp])
+    texts, words = {}, [*order.words]
+    if order.experiment is not None:
+        texts[EXPERIMENT] = render(order.experiment.experiment, origin=order.experiment.origin)
+        words = [EXPERIMENT, *words]
+    study = order.search if order.verb != "tune" else None
+    if order.search is not None and study is None:
+        texts[SEARCH] = json.dumps({"tune": order.search}, indent=2)
+        words[1:1] = ["-c", SEARCH]
+    files = [*launcher.files, *_local_inputs(order), *_local_words(order.words)]
+    packages = tuple(name for name, _ in _make_packages(launcher))
+    return JobSpec(
+        name, (*order.verb.split(), *words), tuple(dict.fromkeys(files)), texts=texts, packages=packages, study=study
+    )
+
+
+def _make_packages(launcher: Launcher) -> list[tuple[str, bytes]]:
+    if getattr(launcher, "route", "") != "package":
+        return []
+    listed = getattr(launcher, "requirements", None)
+    return [source_distribution(read_requirements(Path(listed)) if listed else ())]
+
+
+def fill_environment(launcher: Launcher, environment: Mapping[str, str] | None = None) -> Launcher:
+    """Take the variables that have no value in the options from this process."""
+    environment = os.environ if environment is None else environment
+    absent = [name for name, value in launcher.env.items() if value is None and name not in environment]
+    if absent:
+        raise LaunchError(f"launch.env: {', '.join(absent)} is not set here; export it, or give it a value")
+    filled = {name: SecretStr(environment[name]) if value is None else value for name, value in launcher.env.items()}
+    return launcher.model_copy(update={"env": filled})
+
+
+def preview(launcher: Launcher, job: JobSpec) -> dict[str, Any]:
+    """Write what would be sent: the files, the plan and the request, with secrets masked."""
+    root = launcher.root(job)
+    sent = [f"{root}/{FILES}/{name}" for name in (*job.texts, *(name for name, _ in expand(job.files)))]
+    sent += [f"{root}/packages/{name}" for name in job.packages]
+    plan = {"address": f"{root}/{PLAN}", "words": job.words}
+    return {"uploads": sent, "plan": plan, "request": launcher.render(job)}
+
+
+def refuse_unready(launcher: Launcher, job: JobSpec) -> list[Check]:
+    """Look at all that a job needs; refuse with everything that is missing."""
+    found = list(launcher.check(job))
+    missing = [Problem(each.sentence) for each in found if not each.is_met]
+    missing += [Problem(f"launch.{name} is not set") for name in find_unset(launcher.render(job))] if not found else []
+    if missing:
+        raise LaunchError(str(ConfigError(missing, subject="the launch")))
+    return found
+
+
+def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], float] = time.time) -> JobRecord:
+    """Fill the folder of a job, send its request, and remember it."""
+    root = launcher.root(job)
+    for name, text in job.texts.items():
+        write_remote(f"{root}/{FILES}/{name}", text.encode())
+    for name, path in expand(job.files):
+        upload(path, f"{root}/{FILES}/{name}")
+    for name, content in _make_packages(launcher):
+        write_remote(f"{root}/packages/{name}", content)
+    write_remote(f"{root}/{PLAN}", JobPlan(job.words, max_restarts=launcher.max_restarts).write())
+    accepted = launcher.submit(job)
+    record = JobRecord(
+        name=job.name,
+        where=where,
+        words=job.words,
+        id=accepted.id,
+        link=accepted.link,
+        root=root,
+        submitted=now(),
+        options=document(launcher.model_copy(update={"env": dict.fromkeys(launcher.env)})),
+        study=job.study,
+        packages=job.packages,
+    )
+    save_record(record)
+    return record
+
+
+def resubmit(record: JobRecord, launcher: Launcher, *, now: Callable[[], float] = time.time) -> JobRecord:
+    """Send the request of a job again: its folder is there, and its command goes on where it stopped."""
+    accepted = launcher.submit(record.job)
+    again = replace(record, id=accepted.id, link=accepted.link, submitted=now())
+    save_record(again)
+    return again
+
+
+def follow(record: JobRecord, launcher: Launcher, *, sleep: Callable[[float], None] = time.sleep) -> Iterator[str]:
+    """Give what a job prints until it has ended; a service may be some seconds late with the last lines."""
+    seen, has_ended = "", False
+    while True:
+        for line in launcher.logs(record.id, after=seen):
+            seen = line.key
+            yield line.text
+        if has_ended:
+            return
+        has_ended = launcher.status(record.id).has_ended
+        sleep(_POLL_SECONDS)
+
+
+def read_outcome(record: JobRecord, status: JobStatus) -> JobOutcome:
+    """Read the exit code of a job's command and what it left; without a code, its state decides."""
+    code = read_result(record.root)
+    if code is None or (code == 0 and status.state == "failed"):
+        code = {"finished": 0, "stopped": 75}.get(status.state, LaunchError.exit_code)
+    places = [f"{record.root}/{OUTPUTS}", *find_addresses(record)]
+    outputs = [f"{place}/{name}".rstrip("/") for place in places for name in list_remote(place)]
+    return JobOutcome(record, status, code, tuple(outputs))
+
+
+def find_addresses(record: JobRecord) -> list[str]:
+    """Find where the command of a job was asked to leave things, outside of the job's folder."""
+    pairs = zip(record.words, record.words[1:], strict=False)
+    return [word for flag, word in pairs if flag in ("--dir", "--out") and read_address(word)]
+
+
+def _local_inputs(order: Order) -> Iterator[str]:
+    """Find the files and folders here that an experiment names; those outside of this folder cannot travel."""
+    asked = order.experiment or _read_evaluated(order)
+    if asked is None:
+        return
+    problems: list[Problem] = []
+    for path, value in leaves(document(asked.experiment)):
+        if path[0] not in ("data", "model"):
+            continue
+        for each in chain.from_iterable(map(_matching, value if isinstance(value, list) else [value])):
+            if not Path(each).is_absolute():
+                yield each
+                continue
+            where = ".".join(map(str, path))
+            sentence = f"{where} is {each}, which only this machine has; name it relative to this folder, or put"
+            problems.append(Problem(f"{sentence} it on a bucket", asked.origin(where).lines()))
+    if problems:
+        raise ConfigError(problems)
+
+
+def _matching(written: object) -> list[str]:
+    if not isinstance(written, str) or written in ("", ".") or "://" in written:
+        return []
+    return [written] if Path(written).exists() else glob(written, recursive=True)
+
+
+def _read_evaluated(order: Order) -> Resolved | None:
+    """Read the experiment of a run on this machine that is scored by its own data."""
+    run = RunDirectory(Path(order.words[0]))
+    is_own = order.verb == "evaluate" and "--in" not in order.words and run.exists()
+    return load(str(run.plan), trust_code="--trust-code" in order.words) if is_own else None
+
+
+def _local_words(words: Sequence[str]) -> Iterator[str]:
+    """Find the files and folders here that the words of a command name; what it begins with must be there."""
+    files = [*takewhile(lambda word: not word.startswith("-"), words)]
+    absent = [word for word in files if "://" not in word and not Path(word).exists()]
+    if absent:
+        sentence = "there is no {} here; name a file or a folder of this machine, or an address"
+        raise ConfigError([Problem(sentence.format(each)) for each in absent], subject="the command line")
+    yield from (word for word in words if "://" not in word and not word.startswith("-") and Path(word).exists())

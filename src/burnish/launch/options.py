@@ -1,0 +1,83 @@
+"""Reads launch options: files and KEY=VALUE words, laid over one another like an experiment's, with their origins."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import SkipValidation
+
+from burnish.config.nodes import Branch, Leaf, Node
+from burnish.config.origins import Origin
+from burnish.config.reader import read_file
+from burnish.config.resolve import resolve_as
+from burnish.config.sources import override
+from burnish.errors import ConfigError, Problem
+from burnish.launch.variables import mask_words
+from burnish.spec.component import Component, Slot
+from burnish.spec.launcher import Launcher
+
+PREFIX = "launch."
+_SECTION = "launch"
+
+
+class LaunchOptions(Component):
+    """Where a job runs; never part of an experiment."""
+
+    launch: Annotated[SkipValidation[Launcher], Slot("launchers")]
+
+
+def read_launcher(where: str, given: Sequence[str]) -> Launcher:
+    """Read the launcher that is named and its options, from files and words in order; refuse with every problem."""
+    problems: list[Problem] = []
+    layers: list[Branch] = []
+    for each in given:
+        try:
+            layers.append(_layer(each))
+        except ConfigError as error:
+            problems += error.problems
+    if problems:
+        raise ConfigError(problems, subject="the launch")
+    named = Origin(f"--on {where}", value=where)
+    layers.append(_wrap(Branch({"type": Leaf(where, named)}, named)))
+    options: LaunchOptions = resolve_as(LaunchOptions, layers, subject="the launch")
+    return options.launch
+
+
+def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Separate words of the experiment from launch options."""
+    ours = [word for word in words if word.startswith(PREFIX)]
+    return [word for word in words if word not in ours], ours
+
+
+def _layer(given: str) -> Branch:
+    if "=" in given and not Path(given).is_file():
+        text = given if given.startswith(PREFIX) else f"{PREFIX}{given}"
+        layer = override(text)
+    else:
+        layer = read_file(Path(given), source=given)
+        layer = layer if [*layer.nodes] == [_SECTION] else _wrap(layer)
+    return Branch({name: _mask(node) for name, node in layer.nodes.items()}, layer.origin)
+
+
+def _wrap(options: Branch) -> Branch:
+    return Branch({_SECTION: options}, options.origin)
+
+
+def _mask(section: Node) -> Node:
+    """Take the values of variables out of what errors quote: origins, and a value where a mapping should be."""
+    env = section.nodes.get("env") if isinstance(section, Branch) else None
+    if not isinstance(section, Branch) or env is None:
+        return section
+    hidden: Node = Leaf("***", _without_value(env.origin))
+    if isinstance(env, Branch):
+        hidden = Branch({name: _hide(node) for name, node in env.nodes.items()}, _without_value(env.origin))
+    return Branch({**section.nodes, "env": hidden}, _without_value(section.origin), type=section.type)
+
+
+def _hide(node: Node) -> Node:
+    return replace(node, origin=_without_value(node.origin))
+
+
+def _without_value(origin: Origin) -> Origin:
+    return Origin(mask_words([origin.source])[0], origin.line, value="***")

@@ -1,0 +1,117 @@
+"""What must travel with a job: Burnish, the user's files, and the versions of what they need, as distributions."""
+
+import io
+import re
+import tarfile
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, distribution, distributions
+from pathlib import Path
+
+from burnish import __version__
+from burnish.errors import LaunchError
+
+LOCK = "requirements.lock"
+_SOURCE = Path(__file__).parents[1]
+_SKIPPED = ("__pycache__", ".git", ".venv", "runs")
+_MOST_BYTES = 512 << 20
+_EPOCH = (2020, 1, 1, 0, 0, 0)
+"""The time of every file in an archive: the same files make the same bytes."""
+
+
+def burnish_wheel() -> tuple[str, bytes]:
+    """Make the wheel of the Burnish that runs here, of the very files that run."""
+    folder = f"burnish-{__version__}.dist-info"
+    files = {f"burnish/{each.relative_to(_SOURCE).as_posix()}": each.read_bytes() for each in _files(_SOURCE)}
+    files[f"{folder}/METADATA"] = _metadata().encode()
+    files[f"{folder}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: burnish\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    files[f"{folder}/entry_points.txt"] = b"[console_scripts]\nburnish = burnish.cli.main:main\n"
+    record = "".join(f"{name},,\n" for name in (*files, f"{folder}/RECORD"))
+    files[f"{folder}/RECORD"] = record.encode()
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(zipfile.ZipInfo(name, _EPOCH), content)
+    return f"burnish-{__version__}-py3-none-any.whl", stream.getvalue()
+
+
+def source_distribution(requirements: Iterable[str]) -> tuple[str, bytes]:
+    """Make an sdist whose installation brings Burnish, as Python package jobs take it, and what the user needs."""
+    top = f"burnish-{__version__}"
+    stream = io.BytesIO()
+    needed = [*_requires(), *requirements]
+    setup = f"from setuptools import setup, find_packages\n\nsetup(name='burnish', version={__version__!r}, \
+packages=find_packages(), include_package_data=True, package_data={{'': ['*', '**/*']}}, install_requires={needed!r}, \
+entry_points={{'console_scripts': ['burnish = burnish.cli.main:main']}})\n"
+    with tarfile.open(fileobj=stream, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        _add(archive, f"{top}/setup.py", setup.encode())
+        _add(archive, f"{top}/PKG-INFO", f"Metadata-Version: 2.1\nName: burnish\nVersion: {__version__}\n".encode())
+        for each in _files(_SOURCE):
+            _add(archive, f"{top}/burnish/{each.relative_to(_SOURCE).as_posix()}", each.read_bytes())
+    return f"{top}.tar.gz", stream.getvalue()
+
+
+def lock() -> str:
+    """Write the exact version of everything that is installed here, Burnish itself excepted."""
+    found = {_normalise(each.metadata["Name"]): each.version for each in distributions() if each.metadata["Name"]}
+    return "".join(f"{name}=={version}\n" for name, version in sorted(found.items()) if name != "burnish")
+
+
+def read_requirements(path: Path) -> list[str]:
+    """Read a requirements file: one requirement a line; options of pip are refused, because a package has none."""
+    try:
+        lines = [line.partition("#")[0].strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise LaunchError(f"{path} could not be read: {error}") from error
+    odd = [line for line in lines if line.startswith("-")]
+    if odd:
+        raise LaunchError(f"{path}: {', '.join(odd)} is an option of pip; a package can only name requirements")
+    return [line for line in lines if line]
+
+
+def expand(names: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """Give each file below files and folders, by the place that it has below this folder; refuse all that has none."""
+    here, problems, size = Path.cwd(), [], 0
+    for name in names:
+        path = Path(name)
+        if not path.exists():
+            problems.append(f"there is no {name}")
+        elif not path.resolve().is_relative_to(here.resolve()):
+            problems.append(f"{name} is outside of {here}, and has no place on the job's machine; copy it here")
+        else:
+            for each in [path] if path.is_file() else _files(path):
+                size += each.stat().st_size
+                yield each.resolve().relative_to(here.resolve()).as_posix(), each
+    if size > _MOST_BYTES:
+        problems.append(f"the files have {size >> 20:,} MB; put what is larger than {_MOST_BYTES >> 20} MB on a bucket")
+    if problems:
+        raise LaunchError("launch.files: " + "; ".join(problems))
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for each in sorted(folder.rglob("*")):
+        if each.is_file() and not set(_SKIPPED) & set(each.relative_to(folder).parts) and not each.is_symlink():
+            yield each
+
+
+def _requires() -> list[str]:
+    try:
+        found = distribution("burnish").requires or []
+    except PackageNotFoundError:
+        return []
+    return [each for each in found if "extra ==" not in each]
+
+
+def _metadata() -> str:
+    needed = "".join(f"Requires-Dist: {each}\n" for each in _requires())
+    return f"Metadata-Version: 2.1\nName: burnish\nVersion: {__version__}\nRequires-Python: >=3.11\n{needed}"
+
+
+def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
+    entry = tarfile.TarInfo(name)
+    entry.size = len(content)
+    archive.addfile(entry, io.BytesIO(content))
+
+
+def _normalise(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()

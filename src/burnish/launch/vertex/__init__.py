@@ -1,0 +1,1 @@
+"""Jobs, searches and endpoints of Vertex AI."""

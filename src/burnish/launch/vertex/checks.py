@@ -1,0 +1,77 @@
+"""Looks before a job is queued whether all is there: credentials, project, bucket, region and image."""
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from burnish.errors import LaunchError
+from burnish.launch.cluster import look
+from burnish.launch.transfer import try_folder
+from burnish.launch.vertex.client import ENDPOINT, connect, explained, find_credentials
+from burnish.launch.vertex.logging import ask
+from burnish.spec.launcher import Check, JobSpec, find_unset
+
+if TYPE_CHECKING:
+    from burnish.launch.vertex.launcher import Vertex
+
+_STORAGE = "https://storage.googleapis.com"
+_MULTI_REGIONS = {"us": "us", "eu": "europe", "asia": "asia"}
+_MANIFESTS = "manifests"
+
+
+def check_job(launcher: "Vertex", job: JobSpec) -> Iterator[Check]:
+    """Look at everything, also after something is missing."""
+    unset = find_unset([launcher.render(job), launcher.root(job)])
+    for name in unset:
+        hint = " or GOOGLE_CLOUD_PROJECT" if name == "project" else ""
+        yield Check(name, False, f"launch.{name} is not set; give launch.{name}=…{hint}")
+    if launcher.replicas > 1:
+        yield Check("replicas", False, "launch.replicas: this version trains on one machine; leave it at 1")
+    yield look("credentials", _find_credentials)
+    if "project" not in unset:
+        yield look("service", lambda: _ask_service(launcher))
+    if "bucket" not in unset:
+        yield look("bucket", lambda: _try_bucket(launcher))
+    if "image" not in unset:
+        yield look("image", lambda: _find_image(launcher.image or ""))
+
+
+def _find_credentials() -> str:
+    endpoint = os.environ.get(ENDPOINT, "")
+    find_credentials(endpoint)
+    return f"none are needed for {endpoint}" if endpoint.startswith("http://") else "found"
+
+
+def _ask_service(launcher: "Vertex") -> str:
+    _, client = connect(launcher, "Job")
+    with explained(f"Vertex AI does not answer for {launcher.parent}"):
+        client.list_custom_jobs(request={"parent": launcher.parent, "page_size": 1})
+    return f"answers for {launcher.parent}"
+
+
+def _try_bucket(launcher: "Vertex") -> str:
+    bucket = launcher.bucket or ""
+    location = _location(bucket) if bucket.startswith("gs://") else ""
+    near = _MULTI_REGIONS.get(location, location)
+    if location and not launcher.region.startswith(near):
+        raise LaunchError(f"{bucket} is in {location}, and the job would run in {launcher.region}; use one region")
+    return try_folder(bucket)
+
+
+def _location(bucket: str) -> str:
+    base = os.environ.get("STORAGE_EMULATOR_HOST") or _STORAGE
+    base = base if "://" in base else f"http://{base}"
+    found = ask(base.rstrip("/"), "GET", f"/storage/v1/b/{bucket.removeprefix('gs://').partition('/')[0]}")
+    return str(found.get("location", "")).lower()
+
+
+def _find_image(image: str) -> str:
+    host, _, path = image.partition("/")
+    name, _, tag = path.partition("@") if "@" in path else path.rpartition(":")
+    name, tag = (name, tag) if name else (path, "latest")
+    scheme = "http" if host.partition(":")[0] in ("127.0.0.1", "localhost") else "https"
+    try:
+        ask(f"{scheme}://{host}", "HEAD", f"/v2/{name}/{_MANIFESTS}/{tag}")
+    except LaunchError as error:
+        raise LaunchError(f"{image} cannot be read: {error}; `burnish image push` puts one there") from error
+    return f"{image} is there"

@@ -1,0 +1,59 @@
+"""Reads what a job printed from Cloud Logging, page by page."""
+
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from burnish.errors import LaunchError
+from burnish.extras import require
+from burnish.launch.vertex.client import find_credentials
+from burnish.spec.launcher import LogLine
+
+if TYPE_CHECKING:
+    from burnish.launch.vertex.launcher import Vertex
+
+ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING"
+_SERVICE = "https://logging.googleapis.com"
+_PAGE = 1000
+_SECONDS = 30.0
+
+
+def read_logs(launcher: "Vertex", id: str, *, after: str) -> Iterator[LogLine]:
+    """Ask for the entries of a job since the one of a key, in the order of their time."""
+    base = os.environ.get(ENDPOINT, _SERVICE).rstrip("/")
+    since = f' AND timestamp>="{after.partition(" ")[0]}"' if after else ""
+    number = id.rpartition("/")[2]
+    request = {
+        "resourceNames": ["/".join(launcher.parent.split("/")[:2])],
+        "filter": f'resource.type="ml_job" AND resource.labels.job_id="{number}"{since}',
+        "orderBy": "timestamp asc",
+        "pageSize": _PAGE,
+    }
+    page: dict[str, Any] = {}
+    while True:
+        token = page.get("nextPageToken")
+        page = ask(base, "POST", "/v2/entries:list", {**request, **({"pageToken": token} if token else {})})
+        entries = sorted(map(_line, page.get("entries") or []), key=lambda line: line.key)
+        yield from (line for line in entries if line.key > after)
+        if not page.get("nextPageToken"):
+            return
+
+
+def ask(base: str, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Send one request to an API that answers in JSON; refuse any other answer than a success."""
+    requests = require("google.auth.transport.requests", extra="vertex", why="to run on Vertex AI")
+    session = requests.AuthorizedSession(find_credentials(base))
+    try:
+        answer = session.request(method, f"{base}{path}", json=body, timeout=_SECONDS)
+    except OSError as error:  # what requests raises for a connection is one
+        raise LaunchError(f"{base} could not be reached: {type(error).__name__}") from error
+    if answer.status_code >= 400:
+        raise LaunchError(f"{base}{path} answered {answer.status_code}: {answer.text[:200]}")
+    found = answer.json() if answer.content else {}
+    return found if isinstance(found, dict) else {}
+
+
+def _line(entry: dict[str, Any]) -> LogLine:
+    payload = entry.get("jsonPayload")
+    text = entry.get("textPayload") or (payload.get("message", "") if isinstance(payload, dict) else "")
+    return LogLine(f"{entry.get('timestamp', '')} {entry.get('insertId', '')}", str(text).rstrip("\n"))

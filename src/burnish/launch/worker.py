@@ -1,0 +1,200 @@
+"""The first process of a job on each node: fetches what it needs, runs a command, sends back what that leaves."""
+
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from burnish.errors import BurnishError, LaunchError
+from burnish.launch.local import run_worker
+from burnish.launch.module_path import find_modules_here
+from burnish.launch.plan import (
+    FILES,
+    NODE_RANK,
+    NODES,
+    OUTPUTS,
+    PAUSE,
+    RENDEZVOUS,
+    RESULT,
+    STOP,
+    JobPlan,
+    read_job_plan,
+)
+from burnish.launch.transfer import download, read_remote, write_remote
+from burnish.storage.mirror import Mirror, scan
+from burnish.storage.publisher import Publisher
+from burnish.storage.remote import Folder
+
+_LOOK_SECONDS = 5.0
+_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 5.0, 300.0
+_TRIAL = "CLOUD_ML_TRIAL_ID"
+
+
+@dataclass(frozen=True)
+class JobNode:
+    """Which of a job's nodes this is, as its launcher says."""
+
+    nodes: str = "1"
+    """How many there are: `2`, or `1:2` for at least and at most."""
+    rendezvous: str = ""
+    """HOST:PORT where they meet."""
+    rank: int = 0
+    """Number of this one; 0 alone publishes what the job leaves."""
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str]) -> "JobNode":
+        """Read it from BURNISH_NODES, BURNISH_RENDEZVOUS and BURNISH_NODE_RANK; without them it is the only one."""
+        rank = environment.get(NODE_RANK) or "0"
+        if not rank.isdecimal():
+            raise LaunchError(f"{NODE_RANK} must be the number of this node, from 0, got {rank!r}")
+        return cls(environment.get(NODES) or "1", environment.get(RENDEZVOUS) or "", int(rank))
+
+    def words(self, plan: JobPlan) -> list[str]:
+        """Give the options that a command needs besides to take part with the others."""
+        if not self.rendezvous or plan.words[0] not in ("train", "resume"):
+            return []
+        restarts = ["--max-restarts", str(plan.max_restarts)]
+        return ["--nodes", self.nodes, "--rendezvous", self.rendezvous, *restarts]
+
+
+def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
+    """Do what the plan at an address says until it is done, or asked to stop; further words are options of a trial."""
+    address, *trial = argv
+    asked = asked or threading.Event()
+    root = address.rpartition("/")[0]
+    try:
+        content = read_remote(address)
+        if content is None:
+            raise LaunchError(f"there is no plan at {address}")
+        plan, node = read_job_plan(content, source=address), JobNode.read(os.environ)
+        outputs = f"{root}/{OUTPUTS}" + (f"/{os.environ[_TRIAL]}" if _TRIAL in os.environ else "")
+        is_here = _enter(root, outputs, node)
+        with _publishing(None if is_here else outputs, root=root) if node.rank == 0 else nullcontext():
+            code, starts = attempt([*plan.words, *trial_words(trial), *node.words(plan)], plan, asked=asked)
+        result = {"exit_code": code, "starts": starts}
+        if node.rank == 0:
+            write_remote(f"{root}/{RESULT}", (json.dumps(result) + "\n").encode())
+    except BurnishError as error:
+        print(f"error: {error}", file=sys.stderr, flush=True)  # noqa: T201  # whoever reads the job's log
+        with suppress(BurnishError):
+            if os.environ.get(NODE_RANK, "0") == "0":
+                write_remote(f"{root}/{RESULT}", (json.dumps({"exit_code": error.exit_code}) + "\n").encode())
+        return error.exit_code
+    return code
+
+
+def _enter(root: str, outputs: str, node: JobNode) -> bool:
+    """Stand where the files of the job are; tell whether that is its folder itself, and not a copy of it."""
+    if "://" in root:
+        if node.nodes != "1":
+            raise LaunchError(
+                f"{root} is an address, which would be copied to each node; several nodes train in one "
+                "folder that all of them see"
+            )
+        download(f"{root}/{FILES}", Path())
+        download(outputs, Path(OUTPUTS))  # of an attempt whose machine was taken away
+        Path(OUTPUTS).mkdir(exist_ok=True)
+        return False
+    Path(root, FILES).mkdir(exist_ok=True)
+    Path(root, OUTPUTS).mkdir(exist_ok=True)
+    os.chdir(Path(root, FILES))
+    find_modules_here(is_wanted=True)  # components of the user's own, for the command that is started from here
+    with suppress(FileExistsError):  # an earlier start, or another node
+        os.symlink(f"../{OUTPUTS}", OUTPUTS, target_is_directory=True)
+    return True
+
+
+def attempt(
+    words: Sequence[str], plan: JobPlan, *, asked: threading.Event, sleep: Callable[[float], object] | None = None
+) -> tuple[int, int]:
+    """Run a command, again if it died and was not asked to stop; returns its exit code and the number of starts."""
+    for start in range(1, plan.max_restarts + 2):
+        code = run_worker(["burnish", *words], on_line=_pass_on)
+        if asked.is_set() and is_worth_a_retry(code):
+            return os.EX_TEMPFAIL, start  # it was ended while it saved; the newest checkpoint is there
+        # On several nodes the command has tried as often itself, together with the others.
+        is_settled = code == LaunchError.exit_code and "--rendezvous" in words
+        if is_settled or not is_worth_a_retry(code) or start > plan.max_restarts:
+            return (code if code >= 0 else 128 - code), start
+        wait = seconds_before(start + 1)
+        _pass_on(f"the command died with {code}; start {start + 1} of {plan.max_restarts + 1} in {wait:g} s\n")
+        (sleep or asked.wait)(wait)
+        if asked.is_set():
+            return os.EX_TEMPFAIL, start
+    raise AssertionError("the last start returns")
+
+
+def seconds_before(start: int) -> float:
+    """How long the next start waits: 5 s before the second, and longer each time."""
+    return min(_LONGEST_WAIT_SECONDS, _FIRST_WAIT_SECONDS * 2.0 ** (start - 2))
+
+
+def is_worth_a_retry(code: int) -> bool:
+    """Tell a process that died, or whose workers did, from one that was refused, or was asked to stop."""
+    return code < 0 or code == LaunchError.exit_code or code >= 128
+
+
+def trial_words(options: Sequence[str]) -> list[str]:
+    """Read the options of a trial as the service appends them: `--train.batch=16` is `train.batch=16`."""
+    odd = [option for option in options if not option.startswith("--") or "=" not in option]
+    if odd:
+        raise LaunchError(f"{' '.join(odd)}: a trial's options are written --key=value")
+    return [option.removeprefix("--") for option in options]
+
+
+@contextmanager
+def _publishing(address: str | None, *, root: str) -> Iterator[None]:
+    """Copy the outputs to an address as they grow, and wait at the end for the rest; pass on a request to stop."""
+    over, outputs = threading.Event(), Path(OUTPUTS)
+
+    def keep_looking() -> None:
+        while not over.wait(_LOOK_SECONDS):
+            with suppress(BurnishError):  # away; the next look may come through
+                running = [*outputs.glob("*/lock.json")]
+                if running and any(read_remote(f"{root}/{name}") is not None for name in (STOP, PAUSE)):
+                    (running[0].parent / STOP).touch()
+
+    thread = threading.Thread(target=keep_looking, daemon=True)
+    thread.start()
+    try:
+        with _copying(outputs, address) if address else nullcontext():
+            yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _copying(outputs: Path, address: str) -> Publisher:
+    return Publisher([Mirror(outputs, Folder(address), dict(scan(outputs)))], lambda said: _pass_on(f"{said}\n"))
+
+
+def read_result(root: str) -> int | None:
+    """Read the exit code of a job's command; None while it has none."""
+    content = read_remote(f"{root}/{RESULT}")
+    try:
+        fields = json.loads(content) if content is not None else None
+    except ValueError:
+        return None
+    code = fields.get("exit_code") if isinstance(fields, Mapping) else None
+    return code if isinstance(code, int) else None
+
+
+def _pass_on(line: str) -> None:
+    sys.stdout.write(line)
+    sys.stdout.flush()
+
+
+def _listen() -> threading.Event:
+    """Remember a request to stop, which is passed on to the command; what was ended by it is not started again."""
+    asked = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: asked.set())
+    return asked
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:], asked=_listen()))

@@ -1,0 +1,243 @@
+"""The worker of a job: which plans it reads, what it starts again, what travels."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from io import BytesIO
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from burnish.errors import LaunchError
+from burnish.launch import worker
+from burnish.launch.image import find_tool, pack
+from burnish.launch.package import burnish_wheel, expand, read_requirements
+from burnish.launch.plan import FORMAT, JobPlan, read_job_plan
+from burnish.launch.transfer import download, list_remote, read_remote, remove_remote, upload, write_remote
+from burnish.spec.launcher import JobSpec
+
+_ROOT = str(Path(__file__).parents[3])
+_SHOW = "tests.unit.launch.show_environment"
+
+
+def test_a_plan_reads_back() -> None:
+    plan = JobPlan(("train", "x"), max_restarts=2)
+    assert read_job_plan(plan.write(), source="job.json") == plan
+
+
+def test_an_older_worker_refuses_a_newer_plan_in_a_sentence() -> None:
+    with pytest.raises(LaunchError, match="newer Burnish"):
+        read_job_plan(json.dumps({"format": FORMAT + 1, "words": ["train"]}).encode(), source="job.json")
+
+
+def test_a_newer_worker_reads_what_an_older_plan_does_not_say() -> None:
+    assert read_job_plan(b'{"format": 1, "words": ["train"]}', source="job.json").max_restarts == 3
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b"{}", b'{"format": "1"}', b'{"format": 1}', b'{"format": 1, "words": [1]}']
+)
+def test_a_plan_that_is_none_is_refused(content: bytes) -> None:
+    with pytest.raises(LaunchError, match=r"job\.json"):
+        read_job_plan(content, source="job.json")
+
+
+@pytest.mark.parametrize(("code", "starts"), [(0, 1), (2, 1), (4, 1), (75, 1), (8, 1), (6, 4), (-9, 4), (137, 4)])
+def test_only_what_died_is_started_again_with_longer_waits(
+    code: int, starts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: code)
+    ended, number = worker.attempt(["train"], JobPlan(("train",), max_restarts=3), asked=Event(), sleep=waits.append)
+    assert number == starts
+    assert ended == (code if code >= 0 else 137)
+    assert waits == [5.0, 10.0, 20.0][: starts - 1]
+
+
+@pytest.mark.parametrize(("code", "ended"), [(-15, 75), (6, 75), (75, 75), (0, 0), (4, 4)])
+def test_what_was_asked_to_stop_is_not_started_again(code: int, ended: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Event()
+
+    def run_asked(argv: list[str], on_line: object) -> int:
+        asked.set()
+        return code
+
+    monkeypatch.setattr(worker, "run_worker", run_asked)
+    assert worker.attempt(["train"], JobPlan(("train",), max_restarts=3), asked=asked) == (ended, 1)
+
+
+def test_a_request_that_comes_while_a_start_is_waited_for_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Event()
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: -9)
+    plan = JobPlan(("train",), max_restarts=3)
+    assert worker.attempt(["train"], plan, asked=asked, sleep=lambda seconds: asked.set()) == (75, 1)
+
+
+def test_on_several_nodes_the_command_itself_has_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: 6)
+    words = ["train", "--rendezvous", "n1:29400"]
+    assert worker.attempt(words, JobPlan(("train",), max_restarts=3), asked=Event()) == (6, 1)
+
+
+def test_a_node_learns_from_its_variables_which_it_is() -> None:
+    told = {"BURNISH_NODES": "1:2", "BURNISH_RENDEZVOUS": "n1:29400", "BURNISH_NODE_RANK": "1"}
+    node, plan = worker.JobNode.read(told), JobPlan(("train", "x"), max_restarts=2)
+    assert node == worker.JobNode("1:2", "n1:29400", 1)
+    assert node.words(plan) == ["--nodes", "1:2", "--rendezvous", "n1:29400", "--max-restarts", "2"]
+    assert node.words(JobPlan(("tune", "x"))) == []
+    assert worker.JobNode.read({}) == worker.JobNode()
+    assert worker.JobNode().words(plan) == []
+    with pytest.raises(LaunchError, match="number of this node"):
+        worker.JobNode.read({"BURNISH_NODE_RANK": "first"})
+
+
+def test_several_nodes_refuse_a_folder_that_each_would_have_a_copy_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_remote(f"file://{tmp_path}/job.json", JobPlan(("train", "x")).write())
+    monkeypatch.setenv("BURNISH_NODES", "2")
+    assert worker.main([f"file://{tmp_path}/job.json"]) == 6
+    assert "in one folder that all of them see" in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize(("rank", "leaves"), [("0", True), ("1", False)])
+def test_a_job_on_a_path_works_in_its_folder_and_the_first_node_alone_says_how_it_ended(
+    rank: str, leaves: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.json").write_bytes(JobPlan(("train", "x")).write())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BURNISH_NODE_RANK", rank)
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: Path("outputs/made").write_text("") and 0)
+    assert worker.main([f"{tmp_path}/job.json"]) == 0
+    assert (tmp_path / "outputs" / "made").exists()
+    assert Path.cwd() == tmp_path / "files"
+    assert (tmp_path / "result.json").exists() is leaves
+
+
+def test_a_job_on_a_path_finds_modules_that_lie_beside_its_experiment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job.json").write_bytes(JobPlan(("BURNISH_MODULES_HERE",), max_restarts=0).write())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    start = worker.run_worker
+    monkeypatch.setattr(
+        worker,
+        "run_worker",
+        lambda argv, on_line: start([_SHOW, *argv[1:]], on_line=on_line, env={"PYTHONPATH": _ROOT}),
+    )
+    assert worker.main([f"{tmp_path}/job.json"]) == 0
+    assert capfd.readouterr().out == "1"
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_folder_of_jobs_is_made_where_there_is_none(tmp_path: Path, scheme: str) -> None:
+    write_remote(f"{scheme}{tmp_path}/new/job/job.json", b"1")
+    assert (tmp_path / "new" / "job" / "job.json").read_bytes() == b"1"
+
+
+def test_the_options_of_a_trial_become_overrides() -> None:
+    assert worker.trial_words(["--train.batch=16", "--optimizer.learning_rate=1e-3"]) == [
+        *("train.batch=16", "optimizer.learning_rate=1e-3"),
+    ]
+    with pytest.raises(LaunchError, match="--key=value"):
+        worker.trial_words(["batch"])
+
+
+def test_a_job_without_a_plan_ends_with_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert worker.main([f"file://{tmp_path}/job.json"]) == 6
+    assert "there is no plan" in capsys.readouterr().err
+    assert worker.read_result(f"file://{tmp_path}") == 6
+
+
+def test_a_file_travels_there_and_its_folder_back(tmp_path: Path) -> None:
+    there = f"file://{tmp_path}/bucket"
+    (tmp_path / "x").write_bytes(b"1")
+    upload(tmp_path / "x", f"{there}/in/x")
+    write_remote(f"{there}/y", b"2")
+    assert list_remote(there) == ["in/x", "y"]
+    assert download(there, tmp_path / "b") == 2
+    assert (tmp_path / "b" / "in" / "x").read_bytes() == b"1"
+    assert read_remote(f"{there}/z") is None
+    remove_remote(there)
+    assert list_remote(there) == []
+
+
+def test_the_folder_of_outputs_is_copied_with_its_deletions_and_what_it_held_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    there = f"file://{tmp_path}/bucket/outputs"
+    for name in ("run/events.jsonl", "run/checkpoints/step-1/MANIFEST.json", "run/checkpoints/step-2/MANIFEST.json"):
+        write_remote(f"{there}/{name}", b"{}")
+    download(there, Path("outputs"))
+    with worker._publishing(there, root=f"file://{tmp_path}/bucket"):
+        Path("outputs/run/checkpoints/step-1/MANIFEST.json").unlink()
+        Path("outputs/run/.lock").touch()
+        Path("outputs/answers.csv").write_text("1")
+    assert list_remote(there) == ["answers.csv", "run/checkpoints/step-2/MANIFEST.json", "run/events.jsonl"]
+
+
+def test_files_outside_of_this_folder_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "other").write_text("")
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(LaunchError, match="no place on the job's machine"):
+        list(expand(["../other"]))
+    with pytest.raises(LaunchError, match="there is no missing"):
+        list(expand(["missing"]))
+
+
+def test_the_wheel_runs(tmp_path: Path) -> None:
+    name, content = burnish_wheel()
+    with zipfile.ZipFile(BytesIO(content)) as archive:
+        assert "burnish/launch/Dockerfile" in archive.namelist()
+        archive.extractall(tmp_path)
+    program = "import burnish.launch.worker as w; print(w.__file__)"
+    found = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env={"PYTHONPATH": str(tmp_path)}
+    )
+    assert found.stdout.startswith(str(tmp_path)), found.stderr
+    assert name.endswith("-py3-none-any.whl")
+
+
+def test_a_packed_folder_holds_what_must_travel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text("x = 1\n")
+    written = pack(
+        JobSpec("a", ("train", "experiment.yaml"), ("mine.py",), texts={"experiment.yaml": "a: 1\n"}), Path("out")
+    )
+    wheel = next(name for name in written if name.endswith(".whl"))
+    assert written == sorted(
+        [wheel, *("Dockerfile", "files/experiment.yaml", "files/mine.py", "job.json", "requirements.lock")]
+    )
+    assert "pyyaml==" in Path("out/requirements.lock").read_text()
+    with pytest.raises(LaunchError, match="is there already"):
+        pack(JobSpec("a", ()), Path("out"))
+
+
+def test_options_of_pip_are_refused_in_requirements(tmp_path: Path) -> None:
+    file = tmp_path / "r.txt"
+    file.write_text("numpy>=2 # yes\n\n-e .\n")
+    with pytest.raises(LaunchError, match="option of pip"):
+        read_requirements(file)
+
+
+def test_a_tool_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(LaunchError, match="docker or podman or buildah"):
+        find_tool()
+    with pytest.raises(LaunchError, match="must be one of"):
+        find_tool("kaniko")
+
+
+def test_the_dockerfile_is_clean_and_the_root_has_it() -> None:
+    hadolint = Path(sys.executable).with_name("hadolint")
+    root = Path(__file__).parents[3]
+    assert (root / "Dockerfile").read_text() == (root / "src/burnish/launch/Dockerfile").read_text()
+    if not hadolint.exists():
+        pytest.skip("hadolint is not installed")
+    found = subprocess.run([str(hadolint), str(root / "Dockerfile")], capture_output=True, text=True)
+    assert found.returncode == 0, found.stdout

@@ -1,0 +1,202 @@
+"""Rendered requests: golden files, judged by the official protos; wrong options are refused with what exists."""
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from burnish.errors import BurnishError, ConfigError
+from burnish.launch.options import read_launcher
+from burnish.launch.variables import mask_words
+from burnish.launch.vertex.machines import OLDER, explain_image
+from burnish.launch.vertex.study import study_request
+from burnish.spec.launcher import JobSpec, find_unset, reveal
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "launch"
+JOB = JobSpec("train-reviews-20261118-120000", ("train", "experiment.yaml", "--dir", "outputs/run"))
+SET = ("project=p", "bucket=gs://b/team", "image=registry/team/burnish:1")
+SPACE = {"optimizer.learning_rate": {"type": "log", "min": "1e-5", "max": "1e-3"}, "train.batch": ["16", "32"]}
+TUNE = {
+    "metric": "validation/accuracy",
+    "trials": "5",
+    "parallel": "2",
+    "searcher": {"stopper": "median"},
+    "space": SPACE,
+}
+REQUESTS: dict[str, tuple[tuple[str, ...], JobSpec]] = {
+    "unset": ((), JOB),
+    "container": (SET, JOB),
+    "package": ((*SET, "route=package"), replace(JOB, packages=("burnish-0.1.0.tar.gz",))),
+    "gpus-spot": ((*SET, "accelerator=t4", "accelerators=2", "spot=true", "timeout=90 minutes"), JOB),
+    "pools": ((*SET, "replicas=3", "machine=g2-standard-12", "accelerator=L4"), JOB),
+    "account": (
+        (*SET, "service_account=a@b.c", "tensorboard=tb", "network=n", "labels.team=x", "env.TOKEN=s3cret"),
+        JOB,
+    ),
+    "tier": ((*SET, "machine=complex_model_m_gpu"), JOB),
+    "search": (SET, replace(JOB, study=TUNE)),
+    "search-grid": (SET, replace(JOB, study={"searcher": "grid", "space": {"a": {"type": "int", "min": 1, "max": 3}}})),
+}
+
+
+@pytest.fixture(autouse=True)
+def _no_project(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GOOGLE_CLOUD_PROJECT", raising=False)
+
+
+@pytest.mark.parametrize("name", REQUESTS)
+def test_a_request_is_as_its_golden_and_as_the_service_reads_it(name: str) -> None:
+    options, job = REQUESTS[name]
+    request = read_launcher("vertex", options).render(job)
+    text = json.dumps(request, indent=2, default=str) + "\n"
+    path = GOLDEN / f"{name}.json"
+    if os.environ.get("BURNISH_UPDATE_GOLDEN") == "1":
+        path.write_text(text)
+    assert text == path.read_text()
+    assert "s3cret" not in text
+    _judge(request)
+
+
+def _judge(request: dict[str, Any]) -> None:
+    api = pytest.importorskip("google.cloud.aiplatform_v1", reason="the extra `vertex` brings it")
+    from google.protobuf import json_format
+
+    kind = api.CustomJob if request["url"].endswith("customJobs") else api.HyperparameterTuningJob
+    json_format.ParseDict(reveal(request["body"]), kind.pb(kind()))
+
+
+def test_what_is_not_set_is_named() -> None:
+    launcher = read_launcher("vertex", [])
+    assert find_unset([launcher.render(JOB), launcher.root(JOB)]) == ["project", "image", "bucket"]
+
+
+def test_the_project_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "from-here")
+    assert "projects/from-here/" in read_launcher("vertex", []).render(JOB)["url"]
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("machin=x", "launch.machine"),
+        ("machine_type=n1-standard-8", "launch.machine"),
+        ("machine=n1", "n1-standard-8"),
+        ("machine=complex_model_x_gpu", "complex_model"),
+        ("machine=cloud_tpu", "TPUs are not supported"),
+        ("machine=CUSTOM", "masterType"),
+        ("accelerator=T5", "NVIDIA_L4"),
+        ("accelerator=TPU_V3", "TPUs are not supported"),
+        ("accelerators=2", "`accelerator`"),
+        ("route=docker", "container, package"),
+        ("timeout=5", "12 hours"),
+        ("replicas=0", "more than 0"),
+        ("spot=maybe", "true or false"),
+        ("region=Moon", "launch.region"),
+        ("labels.A=x", "launch.labels"),
+        ("tensorboard=t", "service_account"),
+        ("image=host/vertex-ai/training/pytorch-gpu.2-4.py310:latest", "Python 3.10"),
+        ("image=pytorch/pytorch:2.4.1-cuda12", "torch 2.4"),
+        ("image=python:3.9-slim", "Python 3.9"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_what_exists_and_its_origin(option: str, said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_launcher("vertex", [option])
+    assert said in str(refused.value)
+    assert f"launch.{option.partition('=')[0]}" in str(refused.value)
+
+
+def test_all_problems_of_a_file_come_at_once_with_their_lines(tmp_path: Path) -> None:
+    file = tmp_path / "launch.yaml"
+    file.write_text("regiom: x\nspot: 7\nmachine: n1\n")
+    with pytest.raises(ConfigError) as refused:
+        read_launcher("vertex", [str(file)])
+    assert [f"{file}:{line}" in str(refused.value) for line in (1, 2, 3)] == [True] * 3
+
+
+def test_an_unknown_place_is_refused() -> None:
+    with pytest.raises(ConfigError, match="vertex"):
+        read_launcher("vertx", [])
+
+
+@pytest.mark.parametrize("tier", OLDER)
+def test_every_older_name_stands_for_a_machine_and_is_noted(tier: str) -> None:
+    launcher = read_launcher("vertex", [f"machine={tier.upper()}"])
+    machine = launcher.render(JOB)["body"]["jobSpec"]["workerPoolSpecs"][0]["machineSpec"]["machineType"]
+    assert machine.startswith("n1-")
+    assert machine in launcher.notes[0]
+
+
+@pytest.mark.parametrize(
+    "image", ["python:3.11-slim", "host/team/burnish:1", "pytorch/pytorch:2.6.0-cuda12", "a/torch-2-13.py312"]
+)
+def test_an_image_that_may_fit_is_taken(image: str) -> None:
+    assert explain_image(image) is None
+
+
+@pytest.mark.parametrize("option", ["env.TOKEN={a: s3cret}", "env=s3cret", "env.TOKEN=[s3cret]"])
+def test_a_refusal_quotes_no_value_of_a_variable(option: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_launcher("vertex", [option, "spot=maybe"])
+    assert "s3cret" not in str(refused.value)
+
+
+def test_the_command_is_recorded_without_values_of_variables() -> None:
+    assert mask_words(["train", "x", "launch.env.A=b c", "-l", "env.B=d", "data.train=env.csv"]) == [
+        *("train", "x", "launch.env.A=***", "-l", "env.B=***", "data.train=env.csv"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tune", "said"),
+    [
+        ({}, "tune.space"),
+        ({"space": {"a": []}}, "nothing to choose"),
+        ({"space": {"a": {"type": "log", "min": 0, "max": 1}}}, "more than 0"),
+        ({"space": {"a": {"min": 2, "max": 1}}}, "min below max"),
+        ({"space": {"a": {"type": "normal", "min": 0, "max": 1}}}, "reverse_log"),
+        ({"space": {"a": [1, 2]}, "searcher": "asha"}, "random"),
+        ({"space": {"a": [1, 2]}, "searcher": {"type": "tpe", "stopper": "hyperband"}}, "searcher.stopper must"),
+        ({"space": {"a": [1, 2]}, "trials": 0}, "tune.trials"),
+        ({"space": {"a": [1, 2]}, "sampler": "x"}, "tune.sampler"),
+    ],
+)
+def test_a_search_that_the_service_cannot_do_is_refused(tune: dict[str, Any], said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        study_request(tune)
+
+
+_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=6,
+)
+_names = st.sampled_from(
+    ["project", "region", "env", "labels", "files", "machine", "launch", "type", "study", "x", "image"]
+)
+
+
+@given(st.dictionaries(_names, _values, max_size=5))
+def test_any_file_is_read_or_refused_in_a_sentence(
+    tmp_path_factory: pytest.TempPathFactory, options: dict[str, Any]
+) -> None:
+    file = tmp_path_factory.mktemp("fuzz") / "launch.yaml"
+    file.write_text(yaml.safe_dump(options, allow_unicode=True))
+    try:
+        json.dumps(read_launcher("vertex", [str(file)]).render(JOB), default=str)
+    except BurnishError:
+        return
+
+
+@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=40))
+def test_any_word_is_read_or_refused_in_a_sentence(word: str) -> None:
+    try:
+        read_launcher("vertex", [f"launch.{word}"]).render(JOB)
+    except BurnishError:
+        return
