@@ -142,3 +142,11 @@ def test_neither_torch_nor_tensorflow_is_imported(tmp_path: Path) -> None:
         "assert not {'torch', 'tensorflow'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_only_each_so_many_th_step_is_written(tmp_path: Path) -> None:
+    watcher = TensorBoard(every=3).open(tmp_path, name="x")
+    for step in range(1, 8):
+        watcher.emit(stepped(step, loss=1.0))
+    watcher.close()
+    assert [step for step, _ in scalars(tmp_path / "tensorboard" / "x", "train/loss")] == [3, 6]
