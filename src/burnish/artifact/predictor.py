@@ -17,6 +17,7 @@ from burnish.artifact.foreign import encoding_code, missing_code
 from burnish.artifact.locate import EngineChoice
 from burnish.artifact.onnx_graph import OnnxInference
 from burnish.artifact.signature import Signature, describe, read_signature
+from burnish.artifact.tables import chosen_names, show_names, words
 from burnish.artifact.variants import TOLERANCES, TORCH, choose, folder_of, read_variant
 from burnish.config import load as load_experiment
 from burnish.data.batching.batches import evaluation_plan, evaluation_size
@@ -53,6 +54,8 @@ class Prediction:
     value: float | None = None
     answer: Mapping[str, Any] | None = None
     """What the task says of a row, where that is neither a class nor a number; `predicted` says it in words."""
+    name: str | list[str] | None = None
+    """The class, or the classes, as people should read them; None where `task.label_names` names none."""
 
 
 @dataclass(frozen=True)
@@ -135,12 +138,18 @@ def predict_features(
 ) -> dict[str, Array]:
     """Run a network over encoded rows in batches of like length; training, evaluation and prediction all pass here."""
     lengths = features["length"].to_numpy()
-    plan, draws = evaluation_plan(lengths, examples=evaluation_size(lengths)), views(experiment)
+    asked = experiment.train.evaluation_batch
+    plan, draws = evaluation_plan(lengths, asked, examples=evaluation_size(lengths)), views(experiment)
     return infer_all(infer, collate, plan, draws=draws, world=world, fitting=fitting, progress=progress)
 
 
-def load_all(path: Path, *, trust_code: bool = False, engine: EngineChoice = TORCH) -> dict[str, Predictor]:
-    """Load an artifact with a predictor for each of its tasks by name, all of which prove themselves."""
+def load_all(
+    path: Path, *, trust_code: bool = False, engine: EngineChoice = TORCH, threads: int | None = None
+) -> dict[str, Predictor]:
+    """Load an artifact with a predictor for each of its tasks by name, all of which prove themselves.
+
+    An ONNX graph is computed on so many `threads`, by default on those of the experiment or all cores.
+    """
     verify(path)
     experiment = read_experiment(path, trust_code=trust_code)
     if engine == "auto":
@@ -148,9 +157,10 @@ def load_all(path: Path, *, trust_code: bool = False, engine: EngineChoice = TOR
             path,
             trust_code=trust_code,
             engine=choose(path, measure=lambda each: _golden_rows_per_second(path, each, trust_code=trust_code)),  # type: ignore[arg-type]  # one of the engines
+            threads=threads,
         )
     try:
-        predictors = _assemble(path, experiment, engine)
+        predictors = _assemble(path, experiment, engine, threads=threads)
         golden = read_json(path / GOLDEN)
         if engine != TORCH:
             golden = _with_outputs(golden, read_json(folder_of(path, engine) / GOLDEN))
@@ -242,12 +252,14 @@ def as_predictions(outcome: Outcome) -> list[Prediction]:
     if outcome.kind == "regression":
         return [Prediction(None, None, {}, float(value)) for value in outcome.outputs]
     named = [dict(zip(outcome.labels, map(float, each), strict=True)) for each in outcome.outputs]
+    list_chosen = chosen_names if outcome.kind == "multilabel" else words
+    labels = list_chosen(outcome.decisions, outcome)
+    names = list_chosen(outcome.decisions, show_names(outcome)) if outcome.names else [None] * len(labels)
     if outcome.kind == "multilabel":
-        chosen = [[n for n, on in zip(outcome.labels, row, strict=True) if on] for row in outcome.decisions]
-        return [Prediction(labels, None, values) for labels, values in zip(chosen, named, strict=True)]
+        return [Prediction(label, None, values, name=n) for label, values, n in zip(labels, named, names, strict=True)]
     return [
-        Prediction(outcome.labels[int(decision)], float(outputs[int(decision)]), values)
-        for decision, outputs, values in zip(outcome.decisions, outcome.outputs, named, strict=True)
+        Prediction(label, values[label], values, name=name)
+        for label, values, name in zip(labels, named, names, strict=True)
     ]
 
 
@@ -272,9 +284,12 @@ def verify(path: Path) -> None:
         raise CheckpointError(f"{path} has artifact format {version!s:.40}; this version of Burnish reads {FORMAT}")
 
 
-def _assemble(path: Path, experiment: Experiment, engine: str) -> dict[str, Predictor]:
+def _assemble(path: Path, experiment: Experiment, engine: str, *, threads: int | None) -> dict[str, Predictor]:
     whole = profile_from_json(read_json(path / PROFILE))
-    infer = _load_torch(path, experiment, whole) if engine == TORCH else _load_variant(path, experiment, whole, engine)
+    if engine == TORCH:
+        infer = _load_torch(path, experiment, whole)
+    else:
+        infer = _load_variant(path, experiment, whole, engine, threads=threads)
     # A model without a tokenizer leaves no file of one, and makes its assets itself.
     has_tokenizer = (path / MODEL / DESCRIPTION).is_file()
     assets = TextAssets.load(path / MODEL) if has_tokenizer else experiment.model.assets()
@@ -295,10 +310,10 @@ def _load_torch(path: Path, experiment: Experiment, profile: Profile) -> Infer:
     return load_infer(path / MODEL, experiment, profile, runtime=runtime)
 
 
-def _load_variant(path: Path, experiment: Experiment, profile: Profile, engine: str) -> Infer:
+def _load_variant(path: Path, experiment: Experiment, profile: Profile, engine: str, *, threads: int | None) -> Infer:
     graphs = read_variant(path, engine).graphs
     specs = [graphs[name] for name in divide_tasks(experiment)]
-    threads = experiment.runtime.threads or available_cores()
+    threads = threads or experiment.runtime.threads or available_cores()
     return OnnxInference.load(folder_of(path, engine), specs, experiment.task.head(profile), threads=threads).infer
 
 

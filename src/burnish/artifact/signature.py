@@ -22,9 +22,9 @@ from burnish.tasks.labels import is_list
 
 InputKind = Literal["text", "texts", "words", "number", "integer", "boolean", "category", "date"]
 """`texts` is a list of texts or a single one; `words` a list of words or a text to find them in."""
-AnswerKind = Literal["class", "labels", "number", "tags", "span", "choice", "tokens", "embedding", "other"]
+AnswerKind = Literal["class", "labels", "number", "tags", "span", "choice", "tokens", "text", "embedding", "other"]
 """One class, several labels, a number, a tag a word, a part of a text, one of the choices given, tokens that fill
-blanks or continue a text, a vector."""
+blanks or continue a text, a text, a vector."""
 
 _ANSWERS: Mapping[str, AnswerKind] = {
     "binary": "class",
@@ -36,6 +36,7 @@ _ANSWERS: Mapping[str, AnswerKind] = {
     "choice": "choice",
     "likelihood": "tokens",
     "likelihood_of_pairs": "tokens",
+    "generated": "text",
     "retrieval": "embedding",
 }
 _KINDS: Mapping[str, InputKind] = {"flag": "boolean", "time": "date"}
@@ -228,7 +229,7 @@ def _as_date(seconds: float) -> str:
 
 def _stated(facts: Mapping[str, Any]) -> Distribution | None:
     """Take the statistics that a profile holds of a column, or of a target."""
-    if "lowest" not in facts:
+    if not {"lowest", "highest"} <= facts.keys():
         return None
     quantiles = {share: facts[name] for name, share in _QUARTILES.items() if name in facts}
     return Distribution(lowest=facts["lowest"], highest=facts["highest"], mean=facts.get("mean"), quantiles=quantiles)
@@ -275,6 +276,9 @@ def _answer(experiment: Experiment, profile: Profile, outcome: Outcome | None, n
         kind=_ANSWERS.get(profile.kind, "other"),
         column=learned[0] if learned else None,
         fields=("predicted",) if outcome is None else tuple(prediction_columns(outcome)),
-        classes=tuple(ClassLabel(value=name, name=name, share=shares.get(name)) for name in profile.labels),
+        classes=tuple(
+            ClassLabel(value=label, name=name, share=shares.get(label))
+            for label, name in zip(profile.labels, profile.names or profile.labels, strict=True)
+        ),
         seen=_stated(profile.facts) if profile.kind == "regression" else None,
     )

@@ -1,6 +1,7 @@
 """Predictions as columns of a table, and tables as files."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -22,13 +23,18 @@ _ROWS_AT_ONCE = 10_000
 
 
 def prediction_columns(outcome: Outcome) -> dict[str, pa.Array]:
-    """Give `predicted`, and for classes `confidence` and `probabilities` (one number a class); or the task's own."""
+    """Give `predicted`, and for classes `confidence` and `probabilities` (one number a class); or the task's own.
+
+    Classes with names have them in `predicted_name`; all else tells classes as the data does.
+    """
     if outcome.answers is not None:
         return {name: outcome.answers[name].combine_chunks() for name in outcome.answers.column_names}
     predicted = words(outcome.decisions, outcome)
     if outcome.kind == "regression":
         return {"predicted": pa.array(predicted, pa.float64())}
     columns = {"predicted": pa.array(predicted, pa.string())}
+    if outcome.names:
+        columns["predicted_name"] = pa.array(words(outcome.decisions, show_names(outcome)), pa.string())
     if outcome.kind != "multilabel":
         chosen = outcome.decisions.astype(np.int64)[:, None]
         columns["confidence"] = pa.array(np.take_along_axis(outcome.outputs, chosen, axis=1)[:, 0])
@@ -45,6 +51,11 @@ def words(values: "Array", outcome: Outcome) -> list[Any]:
         return [";".join(names) for names in chosen_names(values, outcome)]
     names = pa.array(outcome.labels, pa.string())
     return list(names.take(pa.array(values, pa.int64())).to_pylist())
+
+
+def show_names(outcome: Outcome) -> Outcome:
+    """Call the labels what people should read."""
+    return replace(outcome, labels=outcome.names or outcome.labels)
 
 
 def chosen_names(values: "Array", outcome: Outcome) -> list[list[str]]:

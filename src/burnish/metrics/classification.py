@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
-from pydantic import PositiveInt, model_validator
+from pydantic import Field, PositiveInt, model_validator
 
 from burnish.metrics.metric import CLASSES, DECISIONS, Better, FunctionMetric, Scale
+from burnish.spec.component import Component
 from burnish.spec.values import CELLS, Array, Outcome
 
 Average = Literal["auto", "binary", "macro", "micro", "weighted"]
@@ -71,6 +72,40 @@ class Accuracy(FunctionMetric):
     gives = ("accuracy",)
     kinds = (*DECISIONS, "choice")
     compute = "decisions:accuracy"
+
+
+class AccAndF1(FunctionMetric):
+    """Mean of accuracy and F1, as MRPC and QQP are often scored."""
+
+    gives = ("acc_and_f1",)
+    kinds = CLASSES
+    compute = "decisions:accuracy_and_f1"
+
+
+class Sklearn(Component):
+    """Any score of `sklearn.metrics` that takes true and predicted classes or values, by its name."""
+
+    shorthand = "name"
+    scale: ClassVar[Scale] = "value"
+
+    name: Annotated[str, Field(pattern=r"^[a-z]\w*$")]
+    """A function like balanced_accuracy_score, cohen_kappa_score or median_absolute_error."""
+    better: Better = "higher"
+    """Which way is up; an error or a loss is better lower."""
+
+    def names(self) -> tuple[str, ...]:
+        """Name the score as scikit-learn does."""
+        return (self.name.removesuffix("_score"),)
+
+    def applies(self, kind: str) -> bool:
+        """Score classes, label sets and numbers."""
+        return kind in (*DECISIONS, "regression")
+
+    def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
+        """Score the whole set once a row of `weights`."""
+        from burnish.metrics.decisions import score_by_sklearn
+
+        return {self.names()[0]: score_by_sklearn(outcome, weights, name=self.name)}
 
 
 class F1(Averaged):

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from burnish.errors import ConfigError, Problem
+from burnish.extras import require
 from burnish.metrics.sums import Array, count, dot, known_truth, mean, num_classes, over_set, ratio
 from burnish.spec.values import Outcome
 
@@ -34,6 +35,29 @@ def average_counts(
         if average == "micro":
             return value(counts.summed())
         return _mean_over_classes(value(counts), counts, kind=outcome.kind, by_size=average == "weighted")
+
+    return over_set(outcome, weights, score)
+
+
+def accuracy_and_f1(outcome: Outcome, weights: Array | None) -> Array:
+    """Average accuracy and F1: of the second class of two, else the mean over classes."""
+    label = 1 if outcome.kind == "binary" else None
+    f1 = average_counts(outcome, weights, Counts.f1, average="auto", label=label)
+    return (accuracy(outcome, weights) + f1) / 2
+
+
+def score_by_sklearn(outcome: Outcome, weights: Array | None, *, name: str) -> Array:
+    """Ask scikit-learn for a score of decisions against the truth, with the weights of the rows."""
+    function = getattr(require("sklearn.metrics", extra="baselines", why="to score as scikit-learn does"), name, None)
+    if not callable(function):
+        raise ConfigError([Problem(f"metrics.sklearn.name: scikit-learn has no metric {name}")])
+    truth, said = known_truth(outcome), outcome.decisions
+
+    def score(part: Array) -> Array:
+        try:
+            return np.array([float(function(truth, said, sample_weight=each)) for each in part])
+        except (TypeError, ValueError) as error:
+            raise ConfigError([Problem(f"metrics.sklearn: {name} cannot score this: {error}")]) from error
 
     return over_set(outcome, weights, score)
 

@@ -86,6 +86,7 @@ def join_outcomes(outcomes: Sequence[Outcome]) -> Outcome:
         decisions=np.concatenate([part.decisions for part in outcomes])[order],
         truth=np.concatenate(truths)[order] if truths else None,
         labels=outcomes[0].labels,
+        names=outcomes[0].names,
         answers=pa.concat_tables(tables).take(pa.array(order)) if len(tables) == len(outcomes) else None,
         weights=_weights(outcomes, order),
     )
@@ -136,7 +137,8 @@ def _why_undefined(outcome: Outcome) -> str:
             continue
         if what == "prediction":
             return "the prediction is the same for every row"
-        shown = f"`{outcome.labels[int(values[0])]}`" if outcome.labels else f"{values[0]:g}"
+        names = outcome.names or outcome.labels
+        shown = f"`{names[int(values[0])]}`" if names else f"{values[0]:g}"
         return f"the truth is {shown} in every row"
     return "these rows do not determine it"
 

@@ -24,7 +24,7 @@ def class_scores(outcome: Outcome) -> tuple[ClassScores, ...]:
     support = truth.sum(axis=0)
     return tuple(
         ClassScores(label, float(precision[at]), float(recall[at]), float(f1[at]), int(support[at]))
-        for at, label in enumerate(outcome.labels)
+        for at, label in enumerate(outcome.names or outcome.labels)
     )
 
 
@@ -35,10 +35,10 @@ def ranking_curves(outcome: Outcome) -> tuple[RankingCurve, ...]:
     truth = _indicators(outcome, outcome.truth)
     frequent = np.argsort(-truth.sum(axis=0), kind="stable")[:_MOST_CURVES]
     shown = [len(outcome.labels) - 1] if outcome.kind == "binary" else sorted(frequent.tolist())
-    weights = _weights(outcome)[None]
+    weights, names = _weights(outcome)[None], outcome.names or outcome.labels
     ranked = {at: rank(outcome.outputs[:, at], truth[:, at], weights=weights) for at in shown}
     return tuple(
-        _curve(outcome.labels[at], each, outcome.outputs[:, at]) for at, each in ranked.items() if each.has_both().all()
+        _curve(names[at], each, outcome.outputs[:, at]) for at, each in ranked.items() if each.has_both().all()
     )
 
 

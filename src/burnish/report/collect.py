@@ -36,7 +36,7 @@ _ENVIRONMENT = ("provenance", "environment", "machine", "versions")
 
 def collect(run: RunDirectory) -> ReportData:
     """Gather all that the files of a run tell."""
-    sheet, story, settings = read_sheet(run), read_story(run), _read_settings(run.plan)
+    sheet, story, settings = read_sheet(run), read_story(run), read_settings(run.plan)
     ending, profile, insights, audit = (_mapping(path) for path in (run.exit, run.profile, run.insights, run.audit))
     headline = _headline(sheet) if sheet else None
     own = _of_task(run, ALONE, profile, headline=headline)
@@ -156,7 +156,9 @@ def _label_counts(profile: Mapping[str, Any], parts: Mapping[str, Predictions]) 
     counted = _section(profile, "facts").get("label_counts")
     if isinstance(counted, list):
         counted = dict(zip(labels, counted, strict=False))
-    of_train = [LabelCounts("train", _whole_numbers(counted))] if isinstance(counted, Mapping) else []
+    names = _label_names(profile)
+    named = {names.get(label, label): count for label, count in counted.items()} if isinstance(counted, Mapping) else {}
+    of_train = [LabelCounts("train", _whole_numbers(named))] if named else []
     others = [LabelCounts(split, part.label_counts()) for split, part in parts.items() if split != "train"]
     return tuple(each for each in [*of_train, *others] if each.counts)
 
@@ -170,8 +172,16 @@ def _predictions(folder: Path, profile: Mapping[str, Any]) -> dict[str, Predicti
     kind, labels = str(profile.get("kind", "")), tuple(map(str, profile.get("labels") or ()))
     further = sorted(path.stem for path in folder.glob("*.parquet") if path.stem not in _SPLITS)
     splits = (*_SPLITS, *further)
-    found = {split: read_predictions(folder / f"{split}.parquet", kind=kind, labels=labels) for split in splits}
+    names = _label_names(profile)
+    found = {
+        split: read_predictions(folder / f"{split}.parquet", kind=kind, labels=labels, names=names) for split in splits
+    }
     return {split: part for split, part in found.items() if part is not None}
+
+
+def _label_names(profile: Mapping[str, Any]) -> dict[str, str]:
+    names = _section(_section(profile, "facts"), "label_names")
+    return {str(label): str(name) for label, name in names.items()}
 
 
 def _shown(parts: Mapping[str, Predictions], headline: Headline | None) -> Predictions | None:
@@ -202,7 +212,7 @@ def _mapping(path: Path) -> Mapping[str, Any]:
     return document if isinstance(document, Mapping) else {}
 
 
-def _read_settings(path: Path) -> tuple[Setting, ...]:
+def read_settings(path: Path) -> tuple[Setting, ...]:
     """Give every value of a plan in order; nothing when there is no plan that can be read."""
     try:
         source = path.read_text(encoding="utf-8")

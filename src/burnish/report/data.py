@@ -128,6 +128,8 @@ class Slice:
     value: str
     num_rows: int
     scores: Mapping[str, float]
+    interval: tuple[float, float] | None = None
+    """The 95% interval of the headline score."""
 
 
 @dataclass(frozen=True)

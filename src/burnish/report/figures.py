@@ -68,6 +68,16 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+def show_option(value: object) -> str:
+    """Write what an option was set to: a component by its name and its own options."""
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    if isinstance(value, dict):
+        parts = ((name, show_option(each)) for name, each in value.items())
+        return " ".join(text if name == "type" else f"{name}={text}" for name, text in parts)
+    return str(value)
+
+
 def shortened(text: str, *, limit: int) -> str:
     """Cut a text that is too long, with a mark."""
     flat = " ".join(text.split())

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,8 @@ class Predictions:
     predicted: list[Any]
     path: Path
     """Where the texts are; only those that are shown are read."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """What a label is called on the page, where that is not the label itself."""
 
     def confusion(self) -> Matrix | None:
         """Count rows, by their weight, by truth and prediction; of many labels, the most frequent."""
@@ -46,7 +48,8 @@ class Predictions:
             pairs[str(true), str(said)] += weight
         labels = self._frequent(pairs)
         counts = tuple(tuple(round(pairs[true, said]) for said in labels) for true in labels)
-        return Matrix(self.split, labels, counts, num_labels=max(len(self.labels), len(labels)))
+        shown = tuple(self.names.get(label, label) for label in labels)
+        return Matrix(self.split, shown, counts, num_labels=max(len(self.labels), len(labels)))
 
     def calibration(self) -> CalibrationCurve | None:
         """Compare confidence with the share that was right."""
@@ -73,7 +76,8 @@ class Predictions:
         if self.kind not in ("binary", "multiclass", "multilabel"):
             return {}
         counts = Counter(label for true in self.truth for label in _names(true, kind=self.kind))
-        return {label: counts[label] for label in (*self.labels, *(set(counts) - set(self.labels)))}
+        known = (*self.labels, *(set(counts) - set(self.labels)))
+        return {self.names.get(label, label): counts[label] for label in known}
 
     def mistakes(self) -> tuple[Mistake, ...]:
         """List the rows on which the model was surest and wrong, or furthest off."""
@@ -85,8 +89,13 @@ class Predictions:
         confidence = self._confidence()
         text = _text(self.path, self.table[_PLACE][at].as_py())
         sure = None if confidence is None else float(confidence[at])
-        true, said = (_written(values[at], kind=self.kind) for values in (self.truth, self.predicted))
+        true, said = (self._written(values[at]) for values in (self.truth, self.predicted))
         return Mistake(self._where(at), text, true, said, sure)
+
+    def _written(self, value: object) -> str:
+        if isinstance(value, float):
+            return figure(value)
+        return ", ".join(self.names.get(name, name) for name in _names(value, kind=self.kind)) or "none"
 
     def _where(self, at: int) -> str:
         """Name the file and its row; of runs that did not write those down, the row of the split."""
@@ -128,7 +137,7 @@ class Predictions:
         return tuple(label for label in known if label in set(kept))
 
 
-def read_predictions(path: Path, *, kind: str, labels: tuple[str, ...]) -> Predictions | None:
+def read_predictions(path: Path, *, kind: str, labels: tuple[str, ...], names: Mapping[str, str]) -> Predictions | None:
     """Read one split; None when there is no such file or it tells no truth."""
     try:
         present = pq.read_schema(path).names
@@ -141,7 +150,7 @@ def read_predictions(path: Path, *, kind: str, labels: tuple[str, ...]) -> Predi
     if "weight" in present:
         table = table.filter(pc.not_equal(table["weight"], 0))  # no score counts them
     truth, predicted = table["truth"].to_pylist(), table["predicted"].to_pylist()
-    return Predictions(path.stem, kind, labels, table, truth, predicted, path)
+    return Predictions(path.stem, kind, labels, table, truth, predicted, path, names)
 
 
 def _text(path: Path, place: int) -> str:
@@ -158,7 +167,3 @@ def _names(value: object, *, kind: str) -> list[str]:
     if isinstance(value, list):
         return list(map(str, value))
     return [name for name in str(value).split(";") if name] if kind == "multilabel" else [str(value)]
-
-
-def _written(value: object, *, kind: str) -> str:
-    return figure(value) if isinstance(value, float) else ", ".join(_names(value, kind=kind)) or "none"

@@ -43,9 +43,15 @@ class Bar:
 
 
 def line_chart(
-    lines: Sequence[Line], *, title: str, mark: CurvePoint | None = None, width: int = 460, height: int = 230
+    lines: Sequence[Line],
+    *,
+    title: str,
+    mark: CurvePoint | None = None,
+    over: str = "step",
+    width: int = 460,
+    height: int = 230,
 ) -> str:
-    """Draw lines over steps, and a ring around one marked point."""
+    """Draw lines over steps, or other numbers, and a ring around one marked point."""
     drawn = [Line(_finite(line.points), line.kind) for line in lines]
     every = [point for line in drawn for point in line.points]
     if not every:
@@ -56,13 +62,13 @@ def line_chart(
     x = Scale(left, max(*steps, left + 1), 52, width - 14)
     is_positive = all(point.value >= 0 for point in every)
     frame = PlotArea(x, Scale(max(low, 0.0) if is_positive else low, high, height - 38, 10), width, height)
-    shapes = axes(frame, x_label="step")
+    shapes = axes(frame, x_label=over)
     for line in drawn:
         shapes += _line(line, frame)
     if mark is not None and math.isfinite(mark.value):
         shapes += _mark(mark, frame)
     first, last = every[0], every[-1]
-    description = f"from {figure(first.value)} at step {first.step} to {figure(last.value)} at step {last.step}"
+    description = f"from {figure(first.value)} at {over} {first.step} to {figure(last.value)} at {over} {last.step}"
     return svg(shapes, width=width, height=height, title=title, description=description)
 
 
@@ -174,7 +180,8 @@ def _mark(mark: CurvePoint, frame: PlotArea) -> list[str]:
     x, y = frame.x.at(mark.step), frame.y.at(mark.value)
     is_left = x < (frame.x.start + frame.x.end) / 2
     at, anchor = (x + 9, "start") if is_left else (x - 9, "end")
-    label = text(at, y + 20, figure(mark.value), kind="best", anchor=anchor)
+    is_low = y > frame.y.start - 24  # below it, the label would lie on the axis
+    label = text(at, y - 12 if is_low else y + 20, figure(mark.value), kind="best", anchor=anchor)
     return [f'<circle cx="{x}" cy="{y}" r="4.5" class="ring"/>', label]
 
 

@@ -31,7 +31,9 @@ def read_slices(insights: Mapping[str, Any]) -> tuple[Slice, ...]:
 
 def _slice(fields: Mapping[str, Any]) -> Slice:
     scores = {str(name): float(value) for name, value in fields["scores"].items() if value is not None}
-    return Slice(str(fields["column"]), str(fields["value"]), int(fields["rows"]), scores)
+    low, high = fields.get("interval") or (None, None)
+    interval = None if low is None or high is None else (float(low), float(high))
+    return Slice(str(fields["column"]), str(fields["value"]), int(fields["rows"]), scores, interval)
 
 
 def _columns(table: Mapping[str, Any], importance: Mapping[str, Any]) -> Iterator[ColumnSummary]:

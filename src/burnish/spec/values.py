@@ -110,6 +110,12 @@ class Profile:
     inputs: tuple[str, ...] = ()
     """The columns that prediction reads, where the training rows decided that; else the task names them."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The labels as people should read them, by `task.label_names`; nothing where that is how they are."""
+        given = self.facts.get("label_names")
+        return tuple(given.get(label, label) for label in self.labels) if given else ()
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -199,6 +205,10 @@ class HeadSpec:
         return list(self.parts.values())[group] if self.parts else self
 
 
+EXAMPLE = "example"
+"""The entry of a training batch that numbers its examples, for the noise of each."""
+
+
 @dataclass(frozen=True)
 class RandomKey:
     """The key of everything random about an example: a pure function of these and its index."""
@@ -237,6 +247,8 @@ class Outcome:
     weights: Array | None = None
     """How much each row counts in a score, where the data says so; else every row counts 1."""
     times: Times = field(default=Times(), compare=False)
+    names: tuple[str, ...] = ()
+    """The labels as people should read them; nothing where that is how they are."""
 
     def part(self, which: Array | slice) -> Outcome:
         """Take some of the rows."""

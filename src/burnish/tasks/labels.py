@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from functools import cache
 from typing import Any, Literal
@@ -68,12 +68,14 @@ class LabelColumns:
 
     names: tuple[str, ...]
     separator: str | None = None
+    label_map: Mapping[str, str] = field(default_factory=dict)
+    """What a label counts as, by how it is written, where it is not what it says."""
 
     def guess_kind(self, table: pa.Table) -> str:
         """Tell binary, multiclass, multilabel or regression from the training rows."""
         if len(self.names) > 1 or self.separator is not None or is_list(table[self.names[0]].type):
             return "multilabel"
-        read = parse_numbers(as_text(table, self.names[0]))
+        read = parse_numbers(self._map(as_text(table, self.names[0])))
         known = np.unique(read.values[np.isfinite(read.values)])
         if read.fits() and (len(known) > _MANY_NUMBERS or np.any(known != np.round(known))):
             return "regression"
@@ -83,7 +85,7 @@ class LabelColumns:
         """List the distinct labels: numbers by value, words by alphabet."""
         if len(self.names) > 1:
             return self.names
-        distinct = [value for value in pc.unique(self._flat(table)).to_pylist() if value]
+        distinct = [value for value in pc.unique(self.flat(table)).to_pylist() if value]
         given = [value for value in distinct if value.lower() not in MISSING]
         if given and all(_number(value) is not None for value in given):
             distinct = given  # among numbers, NA and the like are no class
@@ -94,7 +96,7 @@ class LabelColumns:
         """Count the rows that carry each class."""
         if len(self.names) > 1:
             return {name: int(_yes_no(table, name)[0].sum()) for name in self.names}
-        found = {item["values"]: item["counts"] for item in pc.value_counts(self._flat(table)).to_pylist()}
+        found = {item["values"]: item["counts"] for item in pc.value_counts(self.flat(table)).to_pylist()}
         return {name: int(found.get(name, 0)) for name in classes}
 
     def range(self, table: pa.Table) -> dict[str, float]:
@@ -111,7 +113,7 @@ class LabelColumns:
 
     def class_indices(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:
         """Give each row's class as an index, and the rows whose label is none of the classes."""
-        column = as_text(table, self.names[0])
+        column = self._map(as_text(table, self.names[0]))
         indices = pc.index_in(column, value_set=pa.array(classes, pa.string()))
         wrong = pc.is_null(indices).to_numpy(zero_copy_only=False)
         faults = [_unknown(int(row), column[int(row)].as_py(), classes) for row in np.flatnonzero(wrong)]
@@ -148,7 +150,7 @@ class LabelColumns:
         if len(self.names) > 1:
             return self._indicators_by_column(table)
         lists = self._lists(table)
-        flat = lists.flatten()
+        flat = self._map(lists.flatten())
         owners = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
         indices = pc.index_in(flat, value_set=pa.array(classes, pa.string()))
         wrong = np.flatnonzero(pc.is_null(indices).to_numpy(zero_copy_only=False))
@@ -167,7 +169,22 @@ class LabelColumns:
             faults += [RowFault(int(row), f"column {name} must hold 0 or 1") for row in np.flatnonzero(wrong)]
         return matrix, faults
 
-    def _flat(self, table: pa.Table) -> pa.Array:
+    def count_mapped(self, table: pa.Table) -> dict[str, int]:
+        """Count how often each label that is mapped occurs."""
+        found = {item["values"]: item["counts"] for item in pc.value_counts(self._written(table)).to_pylist()}
+        return {label: int(found.get(label, 0)) for label in self.label_map}
+
+    def flat(self, table: pa.Table) -> pa.Array:
+        """Return the labels of all rows one after another, mapped."""
+        return self._map(self._written(table))
+
+    def _map(self, written: pa.Array) -> pa.Array:
+        if not self.label_map:
+            return written
+        which = pc.index_in(written, value_set=pa.array([*self.label_map], pa.string()))
+        return pc.coalesce(pa.array([*self.label_map.values()], pa.string()).take(which), written)
+
+    def _written(self, table: pa.Table) -> pa.Array:
         column = table[self.names[0]]
         return self._lists(table).flatten() if self.separator or is_list(column.type) else as_text(table, self.names[0])
 

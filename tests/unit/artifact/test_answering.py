@@ -35,10 +35,15 @@ def answered(payload: bytes, **options: Any) -> Any:
 
 
 def test_each_row_gets_its_answer() -> None:
-    found = answered(b'[{"fare": 1}, {}, {"fare": "2.5", "id": 7}]')
+    found = answered(b'[{"fare": 1}, {"fare": null}, {"fare": "2.5", "id": 7}]')
     predictions = json.loads(found.body)["predictions"]
     assert [each["predicted"] for each in predictions] == [2.0, 1.0, 5.0]
     assert (found.num_rows, found.errors, found.unused) == (3, (), ("id",))
+
+
+def test_a_row_that_gives_no_column_is_refused() -> None:
+    with pytest.raises(DataError, match=r"row 2: none of the model's columns is given; they are fare"):
+        answered(b'[{"fare": 1}, {"fair": 2}]')
 
 
 def test_bad_rows_are_refused_all_at_once_before_the_model_is_asked() -> None:

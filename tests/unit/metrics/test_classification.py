@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from burnish.errors import ConfigError
 from burnish.metrics.classification import (
     F1,
+    AccAndF1,
     Accuracy,
     CalibrationError,
     Confusion,
@@ -18,6 +19,7 @@ from burnish.metrics.classification import (
     Precision,
     Recall,
     RocAuc,
+    Sklearn,
 )
 from burnish.metrics.confidence import find_bin, reliability
 from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
@@ -163,3 +165,27 @@ def quietly(metric, outcome, weights=None):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         return metric.scores(outcome, weights)
+
+
+def test_the_mean_of_accuracy_and_f1_is_that_of_both() -> None:
+    outcome = binary([0, 1, 1, 0, 1], [0, 1, 0, 0, 0])
+    both = Accuracy().scores(outcome)["accuracy"] + F1().scores(outcome)["f1"]
+    assert AccAndF1().scores(outcome)["acc_and_f1"] == pytest.approx(both / 2)
+
+
+@pytest.mark.parametrize("name", ["balanced_accuracy_score", "cohen_kappa_score", "f1_score"])
+def test_a_score_of_scikit_learn_is_its_own_with_and_without_weights(name: str) -> None:
+    sklearn = pytest.importorskip("sklearn.metrics")
+    outcome = binary([0, 1, 1, 0, 1], [0, 1, 0, 0, 0])
+    metric = Sklearn(name=name)
+    weights = np.array([[1.0, 2, 3, 0, 1], [1, 1, 1, 1, 1]])
+    theirs = [getattr(sklearn, name)(outcome.truth, outcome.decisions, sample_weight=each) for each in weights]
+    assert metric.names() == (name.removesuffix("_score"),)
+    assert metric.scores(outcome, weights)[metric.names()[0]] == pytest.approx(theirs)
+    assert metric.scores(outcome)[metric.names()[0]] == pytest.approx(theirs[1:])
+
+
+@pytest.mark.parametrize(("name", "said"), [("no_such_score", "has no metric"), ("roc_curve", "cannot score this")])
+def test_what_scikit_learn_cannot_score_is_refused(name: str, said: str) -> None:
+    with pytest.raises(ConfigError, match=said):
+        Sklearn(name=name).scores(binary([0, 1], [1, 1]))
