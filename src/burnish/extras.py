@@ -1,9 +1,31 @@
 """Imports an optional package, or says which extra brings it."""
 
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 
 from burnish.errors import MissingExtra
+
+EXTRAS: Mapping[str, str] = {
+    "hub": "data sets from the Hugging Face hub",
+    "mlflow": "the tracker MLflow (skinny client)",
+    "wandb": "the tracker Weights & Biases",
+    "lora": "LoRA through peft",
+    "tensorboard": "event files for TensorBoard",
+    "baselines": "scikit-learn, for the TF-IDF and linear baselines",
+    "trees": "LightGBM, for boosted trees",
+    "onnx": "ONNX and its runtime, to export models and to predict without torch",
+    "notify": "apprise, to notify mail and many services; Slack and webhooks need no extra",
+    "tune": "Optuna and CMA-ES, to search options by a model of the scores",
+    "serve": "Starlette, uvicorn and a Prometheus client, for `burnish serve` and `burnish ui`",
+    "gcp": "data, models and whole runs at `gs://` addresses",
+    "s3": "data, models and whole runs at `s3://` addresses",
+    "tfrecord": "TFRecord files and `tf.train.Example`, through protobuf",
+    "kubernetes": "the official client, to run jobs on Kubernetes from here",
+    "ray": "Ray with its job server, to run jobs and studies on a Ray cluster",
+    "vertex": "Google's client, to run jobs on Vertex AI from here",
+}
+"""What each extra brings."""
 
 
 def require(module: str, *, extra: str, why: str) -> ModuleType:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from burnish.spec.events import Event, Stepped
+from burnish.spec.events import Stepped, TrackedEvent
 
 _WINDOW_SECONDS = 30.0
 _WORTH_SAYING = 0.25
@@ -28,7 +28,7 @@ class ContentionWatch:
         self._began: tuple[float, float] | None = None
         self._is_over = False
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: TrackedEvent) -> None:
         """Look at the clock after each step; the first one only begins a window, because it also loads and compiles."""
         if self._is_over or not isinstance(event, Stepped):
             return

@@ -8,6 +8,7 @@ import torch
 
 from burnish import __version__
 from burnish.engine.device_torch import prepare
+from burnish.models.transformers.attention_torch import auto_attention
 from burnish.spec.experiment import Runtime
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pyarrow")
@@ -25,6 +26,17 @@ def environment(runtime: Runtime) -> dict[str, str]:
         "device": str(precision.device),
         "precision": precision.name,
         "threads": str(torch.get_num_threads()),
+    }
+
+
+def choices() -> dict[str, str]:
+    """Describe what a run here takes where its experiment says auto, and the GPUs there are."""
+    found = environment(Runtime())
+    gpus = [torch.cuda.get_device_properties(number) for number in range(torch.cuda.device_count())]
+    return {
+        **{name: found[name] for name in ("device", "precision", "threads")},
+        "attention": f"{auto_attention()}, for models that have the fused kernel",
+        "GPUs": ", ".join(f"{g.name} ({g.total_memory >> 30} GiB, sm_{g.major}{g.minor})" for g in gpus) or "none",
     }
 
 
