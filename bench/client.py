@@ -1,4 +1,5 @@
-"""An open-loop client for one server: requests at random times of a fixed rate, on as many connections as it takes."""
+"""A client for one server: requests at random times of a fixed rate on as many connections as it takes (open loop),
+or from a fixed number of clients that each wait for their answer (closed loop; a rate like `32x` means 32 clients)."""
 
 import asyncio
 import json
@@ -99,11 +100,31 @@ async def run(
     return found
 
 
+async def run_closed(
+    port: int, path: str, bodies: list[bytes], *, clients: int, seconds: float, seed: int
+) -> list[tuple[int, float]]:
+    """Give (status, seconds) of every request of clients that ask again as soon as they are answered."""
+    draw, client, found = random.Random(seed), Client(port, path), []
+    end = time.perf_counter() + seconds
+
+    async def one() -> None:
+        while (began := time.perf_counter()) < end:
+            status, _ = await client.ask(draw.choice(bodies))
+            found.append((status, time.perf_counter() - began))
+
+    await asyncio.gather(*(one() for _ in range(clients)))
+    return found
+
+
 if __name__ == "__main__":
     port, path, file, rate, seconds, seed = sys.argv[1:]
     with open(file, "rb") as stream:
         lines = stream.read().splitlines()
-    answers = uvloop.run(run(int(port), path, lines, rate=float(rate), seconds=float(seconds), seed=int(seed)))
+    shared = {"seconds": float(seconds), "seed": int(seed)}
+    if rate.endswith("x"):
+        answers = uvloop.run(run_closed(int(port), path, lines, clients=int(rate[:-1]), **shared))
+    else:
+        answers = uvloop.run(run(int(port), path, lines, rate=float(rate), **shared))
     times = sorted(took for status, took in answers if status == 200)
     share = len(times) / len(answers)
     p50, p99 = (times[int(len(times) * q)] if times else 99.0 for q in (0.5, 0.99))

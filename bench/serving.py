@@ -6,6 +6,9 @@ pip install torch==2.13.0 litserve mosec bentoml transformers pyarrow pyyaml typ
 and for Infinity in another one: pip install torch==2.13.0 'infinity-emb[server,torch]' 'transformers<5'
 
     python -m bench.serving --peers PEERS --model ARTIFACT --rows rows.csv --kind text --length 64
+
+On a machine that others use, a p99 says more about them than about a server. `--closed 32` counts what 32 clients get
+that each wait for their answer, and for each second of a core that the server's processes have used for it.
 """
 
 import argparse
@@ -19,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 PEERS = Path(__file__).with_name("peers")
@@ -37,10 +41,12 @@ def main() -> None:
     try:
         for name in options.servers.split(","):
             running[name] = start(name, options, bodies, scratch)
-        measure(running, options)
+        (measure_closed if options.closed else measure)(running, options)
     finally:
         for process, *_ in running.values():
-            os.killpg(process.pid, signal.SIGKILL)  # some leave their workers running when they are asked to end
+            for number, _ in find_processes(process.pid):  # some leave their workers running when they are asked to end
+                with suppress(ProcessLookupError):
+                    os.kill(number, signal.SIGKILL)
             process.wait()
 
 
@@ -56,6 +62,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--first", type=float, default=50.0)
+    parser.add_argument("--closed", type=int, default=0, metavar="CLIENTS")
     parser.add_argument("--dtype", default="fp32", help="of the others; bf16 is autocast")
     parser.add_argument("--servers", default="burnish,litserve,mosec,bentoml,infinity")
     return parser.parse_args()
@@ -91,7 +98,16 @@ def start(name: str, options: argparse.Namespace, bodies: dict[str, Path], scrat
     commands = {
         "burnish": [sys.executable, "-m", "burnish", "serve", f"m={options.model}", "--port", str(port)],
         "litserve": [python, str(PEERS / "with_litserve.py"), str(port)],
-        "mosec": [python, str(PEERS / "with_mosec.py"), "--address", "127.0.0.1", "--port", str(port)],
+        "mosec": [
+            python,
+            str(PEERS / "with_mosec.py"),
+            "--address",
+            "127.0.0.1",
+            "--port",
+            str(port),
+            "--timeout",
+            "60000",
+        ],
         "bentoml": [f"{tool}/bentoml", "serve", "with_bentoml:Predict", "--port", str(port), "--host", "127.0.0.1"],
         "infinity": [
             *(
@@ -111,6 +127,7 @@ def start(name: str, options: argparse.Namespace, bodies: dict[str, Path], scrat
     )
     if name == "burnish":
         environment.pop("OMP_NUM_THREADS")
+        commands[name] += ["--deadline", "30"] if options.closed else []  # the others refuse nobody
     log = (scratch / f"{name}.log").open("w")
     process = subprocess.Popen(
         commands[name], cwd=PEERS, env=environment, stdout=log, stderr=log, start_new_session=True
@@ -120,7 +137,7 @@ def start(name: str, options: argparse.Namespace, bodies: dict[str, Path], scrat
 
 
 def wait_for(process: subprocess.Popen[bytes], port: int, path: str, body: Path, *, log: Path) -> None:
-    for _ in range(60):
+    for _ in range(240):
         if process.poll() is not None:
             raise SystemExit(f"{process.args[0]} ended: {log.read_text()[-2000:]}")
         try:
@@ -132,7 +149,7 @@ def wait_for(process: subprocess.Popen[bytes], port: int, path: str, body: Path,
     raise SystemExit(f"no answer from {process.args}: {log.read_text()[-2000:]}")
 
 
-def ask(port: int, path: str, body: Path, *, rate: float, seconds: float, seed: int = 0) -> dict[str, float]:
+def ask(port: int, path: str, body: Path, *, rate: float | str, seconds: float, seed: int = 0) -> dict[str, float]:
     client = Path(__file__).with_name("client.py")
     command = [sys.executable, str(client), str(port), path, str(body), str(rate), str(seconds), str(seed)]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
@@ -156,10 +173,50 @@ def measure(running: dict[str, Running], options: argparse.Namespace) -> None:
             best[name].append(good)
             first[name] = max(options.first / 4, good / STEP**2)
             print(number, name, round(good, 1), found, flush=True)
-    ours = best.get("burnish", [])
-    for name, rates in best.items():
-        ratio = statistics.median(a / b for a, b in zip(ours, rates, strict=True) if b) if ours and any(rates) else None
-        print(f"{name:10} {statistics.median(rates):8.0f} requests/s   burnish is {ratio or 0:.2f} times as fast")
+    compare(best, "requests/s")
+
+
+def measure_closed(running: dict[str, Running], options: argparse.Namespace) -> None:
+    """Ask each server in turn from as many clients, and count its requests by time and by what its processes used."""
+    by_time: dict[str, list[float]] = {name: [] for name in running}
+    by_core: dict[str, list[float]] = {name: [] for name in running}
+    for number in range(options.rounds + 1):
+        for name, (process, port, path, body) in running.items():
+            used, began = core_seconds(process.pid), time.perf_counter()
+            found = ask(port, path, body, rate=f"{options.closed}x", seconds=options.seconds, seed=number)
+            took, used = time.perf_counter() - began, core_seconds(process.pid) - used
+            print(number, name, found, f"{used / took:.2f} cores", flush=True)
+            if number:  # the first round is a warm-up
+                by_time[name].append(found["rate"] * found["ok"])
+                by_core[name].append(found["rate"] * found["ok"] * options.seconds / max(used, 0.01))
+    compare(by_time, "requests/s")
+    compare(by_core, "requests a second of a core")
+
+
+def core_seconds(root: int) -> float:
+    """Sum what a process and those it began have used of the processor so far."""
+    return sum(used for _, used in find_processes(root)) / os.sysconf("SC_CLK_TCK")
+
+
+def find_processes(root: int) -> list[tuple[int, int]]:
+    """List a process and those it began, wherever they went, with the ticks that each has used."""
+    known: dict[int, list[tuple[int, int]]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            fields = path.read_text().rpartition(")")[2].split()
+            known.setdefault(int(fields[1]), []).append((int(path.parent.name), int(fields[11]) + int(fields[12])))
+    found = [(root, next((used for of in known.values() for number, used in of if number == root), 0))]
+    for number, _ in found:  # it grows as it is walked
+        found += known.get(number, [])
+    return found
+
+
+def compare(found: dict[str, list[float]], unit: str) -> None:
+    ours = found.get("burnish", [])
+    for name, rates in found.items():
+        ratios = sorted(a / b for a, b in zip(ours, rates, strict=True) if b) if ours and any(rates) else [0.0]
+        times = f"{statistics.median(ratios):.2f}x ({ratios[0]:.2f} to {ratios[-1]:.2f})"
+        print(f"{name:10} {statistics.median(rates):8.1f} {unit}   burnish is {times}", flush=True)
 
 
 def free_port() -> int:

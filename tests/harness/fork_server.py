@@ -21,7 +21,7 @@ from tests.harness.faults import Fault, Injector
 
 _MODULE = "tests.harness.fork_server"
 _ROOT = Path(__file__).parents[2]
-_IMPORTED = (
+IMPORTED = (
     "burnish.run.worker",
     "burnish.run.attempt",
     "burnish.run.finish",
@@ -127,9 +127,9 @@ def fork_server(*, env: Mapping[str, str] | None = None) -> Iterator[ForkServer]
 
 def serve(requests: TextIO, answers: TextIO) -> None:
     """Answer `start` with the id of a forked worker, and `wait` with its exit code; it is reaped only then."""
-    for name in _IMPORTED:
-        _import(name)
-    _warm_transformers()
+    for name in IMPORTED:
+        import_if_there(name)
+    warm_transformers()
     for line in requests:
         ((verb, value),) = json.loads(line).items()
         answer = _fork(value) if verb == "start" else os.waitstatus_to_exitcode(os.waitpid(value, 0)[1])
@@ -179,12 +179,12 @@ def _speak_into(output: str) -> None:
         os.dup2(source, target)
 
 
-def _import(name: str) -> None:
+def import_if_there(name: str) -> None:
     with suppress(ImportError):
         importlib.import_module(name)
 
 
-def _warm_transformers() -> None:
+def warm_transformers() -> None:
     # It builds a table of all model families at the first load, half a second that every fork would spend again.
     with suppress(Exception):
         importlib.import_module("transformers.conversion_mapping").get_checkpoint_conversion_mapping("bert")

@@ -4,13 +4,18 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import typer
+
 from burnish.cli.options import TrustCode, UsedEngine, argument, find_target, option
 from burnish.cli.verb import Lines, verb
 
 
 @verb("serve", short_help="Answer predictions over HTTP.")
 def serve(
-    targets: Annotated[list[str], argument("[NAME=]TARGET", "A run or an artifact; several need names.")],
+    targets: Annotated[
+        list[str] | None,
+        argument("[NAME=]TARGET", "A run or an artifact; several need names. Default: AIP_STORAGE_URI."),
+    ] = None,
     *,
     host: Annotated[str, option("--host HOST", "Which address to listen on.")] = "127.0.0.1",
     port: Annotated[
@@ -36,6 +41,10 @@ def serve(
     from burnish.commands.serve import serve as command
     from burnish.serve.settings import Settings, read_keys
 
+    given = [uri] if (uri := os.environ.get("AIP_STORAGE_URI")) else []
+    if not targets and not given:
+        raise typer.BadParameter("serve needs a run or an artifact; give one, or set AIP_STORAGE_URI")
+
     settings = Settings(
         deadline_seconds=deadline,
         max_bytes=max_bytes,
@@ -44,7 +53,7 @@ def serve(
         should_log_rows=is_logging_rows,
     )
     command(
-        [_found(target) for target in targets],
+        [_found(target) for target in targets or given],
         host=host,
         port=port,
         settings=settings,

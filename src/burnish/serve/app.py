@@ -58,6 +58,7 @@ class Api:
         self._log = log
         self._open = frozenset({*_OPEN, *filter(None, [routes.health])})
         self._asked = self._prediction_paths(routes)
+        self._direct = {path.encode(): path for path in self._asked}
         self._counters: dict[tuple[str, int], Any] = {}
         self._times = {path: metrics.seconds.labels(path) for path in self._asked}
         self._others = self._routes(routes)
@@ -71,43 +72,55 @@ class Api:
         if not (self._settings.allows(scope["headers"]) or path in self._open or path.startswith("/page/")):
             await _send(send, problem(401, "this server asks for a key: send it as `Authorization: Bearer KEY`"))
             return
-        asked = self._asked.get(path)
-        if asked is None or scope["method"] != "POST":
+        if path not in self._asked or scope["method"] != "POST":
             await self._others(scope, receive, send)
             return
         began = perf_counter()
-        reply, body = await self._predict(scope, receive, *asked)
+        reply, body = await self._predict(scope, receive)
         await _send(send, reply, is_last=self.is_draining)
-        self._note(path, reply, body, seconds=perf_counter() - began)
+        self.note(path, reply, body, seconds=perf_counter() - began)
 
-    async def _predict(
-        self, scope: Any, receive: Any, model: ServedModel, is_torchserve: bool
-    ) -> tuple[HttpReply, bytes]:
+    async def _predict(self, scope: Any, receive: Any) -> tuple[HttpReply, bytes]:
+        waiter = asyncio.get_running_loop().create_future()
+        is_partial = b"partial=true" in scope["query_string"].lower()
         try:
             body = await read_body(scope, receive, self._settings)
-            job = self._job(scope, body, model, is_torchserve=is_torchserve)
         except BodyRefused as refused:
             return refused.reply, b""
-        why = model.submit(job)
-        if why is not None:
-            return problem(503, f"{why}; try again later", retry_after=model.retry_after), body
-        return await job.waiter, body
+        refusal = self.ask(scope["path"], scope["headers"], body, waiter=waiter, is_partial=is_partial)
+        return refusal or await waiter, body
 
-    def _job(self, scope: Any, body: bytes, model: ServedModel, *, is_torchserve: bool) -> Job:
+    def direct_path(self, method: bytes, url: bytes, headers: list[tuple[bytes, bytes]]) -> str | None:
+        """Give the path of a plain request for predictions, which needs none of the routes."""
+        path = self._direct.get(url) if method == b"POST" else None
+        return path if path is not None and self._settings.allows(headers) else None
+
+    def ask(
+        self, path: str, headers: list[tuple[bytes, bytes]], body: bytes, *, waiter: Any, is_partial: bool = False
+    ) -> HttpReply | None:
+        """Let a request wait for its answer, which `waiter` will get; or give its refusal."""
+        model, is_torchserve = self._asked[path]
         now = perf_counter()
+        try:
+            codec, content_type = self._formats.find(headers)
+        except BodyRefused as refused:
+            return refused.reply
         job = Job(
             body,
-            *self._formats.find(scope["headers"]),
+            codec,
+            content_type,
             arrived=now,
             deadline=now + self._settings.deadline_seconds,
-            waiter=asyncio.get_running_loop().create_future(),
-            is_partial=b"partial=true" in scope["query_string"].lower(),
+            waiter=waiter,
+            is_partial=is_partial,
         )
         if is_torchserve:
             read_torchserve(job, model.pipeline.columns)
-        return job
+        why = model.submit(job)
+        return None if why is None else problem(503, f"{why}; try again later", retry_after=model.retry_after)
 
-    def _note(self, path: str, reply: HttpReply, body: bytes, *, seconds: float) -> None:
+    def note(self, path: str, reply: HttpReply, body: bytes, *, seconds: float) -> None:
+        """Count a request that was answered, and log it."""
         self._times[path].observe(seconds)
         counter = self._counters.get((path, reply.status))
         if counter is None:
@@ -224,13 +237,5 @@ def _refuse(request: Request, error: Exception) -> Response:
 
 
 async def _send(send: Any, reply: HttpReply, *, is_last: bool = False) -> None:
-    headers = [(b"content-type", reply.content_type), (b"content-length", str(len(reply.body)).encode())]
-    if reply.retry_after is not None:
-        headers.append((b"retry-after", str(reply.retry_after).encode()))
-    if reply.status == 401:
-        headers.append((b"www-authenticate", b"Bearer"))
-    # So that a client opens its next connection elsewhere, or because the rest of a body would be taken for a request.
-    if is_last or reply.status in (408, 413):
-        headers.append((b"connection", b"close"))
-    await send({"type": "http.response.start", "status": reply.status, "headers": headers})
+    await send({"type": "http.response.start", "status": reply.status, "headers": reply.headers(is_last=is_last)})
     await send({"type": "http.response.body", "body": reply.body})

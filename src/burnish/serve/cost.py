@@ -1,9 +1,8 @@
 """How long a batch takes: measured once at the start, and used to form batches and to estimate the wait."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from time import perf_counter
+from time import thread_time
 
 _MEASURED_SECONDS = 0.4
 _FEWEST_ROUNDS, _MOST_ROUNDS = 3, 30
@@ -40,7 +39,7 @@ def fit_cost(small: tuple[int, float], large: tuple[int, float]) -> Cost:
 
 
 def best_seconds(compute: Callable[[], object], *, budget: float = _MEASURED_SECONDS) -> float:
-    """Time a computation: the shortest of several rounds, because others may use the machine."""
+    """Time a computation: the least processor time of several rounds, however busy others keep the machine."""
     compute()
     times = [_timed(compute)]
     while (sum(times) < budget and len(times) < _MOST_ROUNDS) or len(times) < _FEWEST_ROUNDS:
@@ -48,12 +47,10 @@ def best_seconds(compute: Callable[[], object], *, budget: float = _MEASURED_SEC
     return min(times)
 
 
-def do_workers_help(compute: Callable[[], object], *, number: int) -> bool:
-    """Find out whether several threads that compute at the same time get more done than one."""
-    alone = best_seconds(compute)
-    with ThreadPoolExecutor(number) as pool:
-        together = best_seconds(lambda: [*pool.map(lambda _: compute(), range(number))])
-    return number * alone / together > _GAIN
+def count_workers(*, whole: float, network: float, cores: int) -> int:
+    """Give one worker a core if that gets more done than one: only what the network computes is done side by side."""
+    share = min(1.0, network / whole)
+    return cores if 1 / (1 - share + share / cores) > _GAIN else 1
 
 
 def show_cost(cost: Cost, *, budget: int, unit: str) -> str:
@@ -66,6 +63,6 @@ def show_cost(cost: Cost, *, budget: int, unit: str) -> str:
 
 
 def _timed(compute: Callable[[], object]) -> float:
-    began = perf_counter()
+    began = thread_time()
     compute()
-    return perf_counter() - began
+    return max(1e-9, thread_time() - began)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from burnish.data.codecs.answers import dump_json
@@ -27,6 +28,18 @@ class HttpReply:
     retry_after: int | None = None
     """Seconds after which a refused request may be sent again."""
 
+    def headers(self, *, is_last: bool = False) -> list[tuple[bytes, bytes]]:
+        """Give the headers that go before the body; the last answer of a connection says so."""
+        headers = [(b"content-type", self.content_type), (b"content-length", b"%d" % len(self.body))]
+        if self.retry_after is not None:
+            headers.append((b"retry-after", b"%d" % self.retry_after))
+        if self.status == 401:
+            headers.append((b"www-authenticate", b"Bearer"))
+        # A client opens its next connection elsewhere, or the rest of its body would be taken for a request.
+        if is_last or self.status in (408, 413):
+            headers.append((b"connection", b"close"))
+        return headers
+
 
 @dataclass(slots=True, eq=False)
 class Job:
@@ -43,18 +56,30 @@ class Job:
     """The future that the connection waits for."""
     is_partial: bool = False
     style: Style = "full"
-    rows: DecodedRows | None = None
-    features: pa.Table | None = None
+    source: DecodedRows | None = None
+    """Its rows, among those of other requests that were read with it."""
+    first: int = 0
+    num_rows: int = 0
+    """Where its usable rows stand there, and how many they are."""
     num_waiting: int = 0
     """How many of its parts are still to be computed."""
-    pieces: list[dict[str, Array]] = field(default_factory=list)
+    pieces: list[tuple[dict[str, Array], int, int]] = field(default_factory=list)
+    """Outputs of batches, and from where to where they are of this request."""
     reply: HttpReply | None = None
 
     @property
-    def table(self) -> pa.Table:
-        """The rows that can be used."""
-        assert self.rows is not None, "rows are read before anything else"
-        return self.rows.table
+    def rows(self) -> DecodedRows:
+        """Its own rows and what is wrong with them; rows that others stand beside are all good."""
+        assert self.source is not None, "rows are read before anything else"
+        if self.source.errors or (self.first, self.num_rows) == (0, len(self.source.table)):
+            return self.source
+        table = self.source.table.slice(self.first, self.num_rows)
+        return DecodedRows(table, np.arange(1, self.num_rows + 1), self.num_rows)
+
+    def read_from(self, source: DecodedRows, *, first: int = 0, num_rows: int | None = None) -> None:
+        """Note where its rows are."""
+        self.source, self.first = source, first
+        self.num_rows = len(source.table) if num_rows is None else num_rows
 
     def refuse(self, status: int, sentence: str, *, retry_after: int | None = None, **more: object) -> None:
         """Answer with what is wrong."""
@@ -62,9 +87,8 @@ class Job:
 
     def refuse_rows(self) -> None:
         """Answer with everything that is wrong with the rows."""
-        assert self.rows is not None
-        errors = self.rows.errors
-        summary = explain_errors(errors, num_rows=self.rows.num_rows).split("\n", 1)[0]
+        errors, count = self.rows.errors, self.rows.num_rows
+        summary = explain_errors(errors, num_rows=count).split("\n", 1)[0]
         shown = [row_problem(error) for error in errors[:_LISTED]]
         more = {"more": len(errors) - _LISTED} if len(errors) > _LISTED else {}
         self.refuse(422, f"{summary}; add ?partial=true to predict the others", rows=shown, **more)

@@ -19,7 +19,7 @@ from burnish.data.codecs.answers import dump_json
 from burnish.data.codecs.decoded import Limits
 from burnish.dist.world import available_cores
 from burnish.durable import read_json
-from burnish.serve.cost import Cost, best_seconds, do_workers_help, fit_cost, show_cost
+from burnish.serve.cost import Cost, best_seconds, count_workers, fit_cost, show_cost
 from burnish.serve.jobs import Chunk, Job
 from burnish.serve.metrics import ModelMetrics
 from burnish.serve.pipeline import Pipeline
@@ -104,8 +104,9 @@ class ServedModel:
         seconds = [best_seconds(lambda each=each: self._infer(features, each)) for each in (small, large)]  # type: ignore[misc]  # bound at once
         cost = fit_cost((width, seconds[0]), (width * num_large, seconds[1]))
         budget = max(cost.tokens_within(batch_seconds), _FEWEST_TOKENS * (1 if is_rows else 8))
-        is_better = cores > 1 and do_workers_help(lambda: self.predictor.predict(self.samples), number=cores)
-        cost = replace(cost, num_workers=cores if is_better else 1)
+        whole = best_seconds(lambda: self.predictor.predict(self.samples))
+        workers = count_workers(whole=whole, network=cost.per_token * float(lengths.sum()), cores=cores)
+        cost = replace(cost, num_workers=workers)
         self._log(f"{self.name}: {show_cost(cost, budget=budget, unit=unit)}")
         return cost, min(budget, _MOST_ROWS * width)
 
@@ -133,7 +134,6 @@ class ServedModel:
                 return
 
     def _prepare(self, jobs: Sequence[Job]) -> None:
-        began = perf_counter()
         try:
             chunks = self.pipeline.prepare(jobs)
         except Exception:  # whatever is wrong with one request must not harm those that came with it
@@ -142,11 +142,10 @@ class ServedModel:
                 self._deliver(jobs)
                 return
             for job in jobs:
-                job.rows = None
+                job.source = None
                 self._prepare([job])
             return
         self._deliver([job for job in jobs if job.reply is not None])
-        self.queue.spent(perf_counter() - began)
         self.queue.add(chunks)
 
     def _compute(self, chunks: Sequence[Chunk]) -> None:
@@ -158,7 +157,7 @@ class ServedModel:
         live = [chunk for chunk in chunks if chunk.job.reply is None]
         if live:
             self._answer(live, began)
-        self.queue.left(sum(chunk.num_bytes for chunk in chunks), seconds=perf_counter() - began if live else 0.0)
+        self.queue.left(sum(chunk.num_bytes for chunk in chunks), is_computed=bool(live))
 
     def _answer(self, chunks: Sequence[Chunk], began: float) -> None:
         try:
@@ -168,9 +167,10 @@ class ServedModel:
         except Exception:
             self._isolate(chunks, began)
             return
-        self.metrics.observe_batch(chunks, num_rows=sum(len(job.table) for job in jobs), began=began, computed=computed)
+        self.metrics.observe_batch(chunks, num_rows=sum(job.num_rows for job in jobs), began=began, computed=computed)
         self.metrics.observe_stage("decide", perf_counter() - computed)
         self._deliver(jobs, is_counted=True)
+        self.queue.answered(jobs)
 
     def _isolate(self, chunks: Sequence[Chunk], began: float) -> None:
         """Compute the requests of a batch that failed one by one, so that only the culprit is refused."""

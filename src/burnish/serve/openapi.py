@@ -124,13 +124,16 @@ def _example(signature: Signature) -> Mapping[str, Any]:
 
 
 def _answers(signature: Signature, *, is_torchserve: bool) -> dict[str, Any]:
-    names = [label.value for label in signature.answer.classes]
+    classes = signature.answer.classes
     is_number = signature.answer.kind == "number"
     predicted: dict[str, Any] = {"type": "number"} if is_number else {}
-    if names and signature.answer.kind == "class":
-        predicted = {"type": "string", "enum": names}
-    answer = {"type": "object", "properties": {"predicted": predicted, "error": {"type": "string"}}}
-    items = {"anyOf": [predicted, answer]} if is_torchserve else answer
+    name = predicted
+    if classes and signature.answer.kind == "class":
+        predicted = {"type": "string", "enum": [label.value for label in classes]}
+        name = {"type": "string", "enum": [label.name for label in classes]}
+    named = {"predicted_name": name} if "predicted_name" in signature.answer.fields else {}
+    answer = {"type": "object", "properties": {"predicted": predicted, **named, "error": {"type": "string"}}}
+    items = {"anyOf": [name, answer]} if is_torchserve else answer
     schema = {"type": "object", "properties": {"predictions": {"type": "array", "items": items}}}
     others = {kind: {"schema": {"type": "string"}} for kind in ("application/jsonl", "text/csv", "text/plain")}
     return {"description": "An answer for each row.", "content": {"application/json": {"schema": schema}, **others}}

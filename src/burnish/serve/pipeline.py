@@ -1,6 +1,7 @@
 """From payloads to answers: reads, encodes, computes and decides for many requests at once."""
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from threading import Lock
 from time import perf_counter
 from typing import Any
@@ -53,14 +54,17 @@ class Pipeline:
     def compute(self, chunks: Sequence[Chunk]) -> list[Job]:
         """Run the network over one batch; give the requests that are complete with it."""
         features, indices = _batch_features(chunks)
+        numbers = np.concatenate([chunk.indices for chunk in chunks]).astype(np.int64)
         starts = np.cumsum([0, *(len(chunk.indices) for chunk in chunks)])
         for draw in self._draws:
             with self._alone:  # encoders keep what they looked at last
                 batch = self.predictor.encoder.collate(features, indices, draw)
             piece = infer_piece(self.predictor.infer, batch, np.arange(len(indices)))
-            bounds = np.searchsorted(piece["part"], starts)
-            for chunk, start, low, high in zip(chunks, starts[:-1], bounds[:-1], bounds[1:], strict=True):
-                chunk.job.pieces.append(_own(piece, slice(low, high), chunk.indices, start=start, view=draw.view))
+            bounds = np.searchsorted(piece["part"], starts).tolist()
+            # Which orders windows and views within the request.
+            piece["part"] = numbers[piece["part"]] + (draw.view << 32)
+            for chunk, low, high in zip(chunks, bounds[:-1], bounds[1:], strict=True):
+                chunk.job.pieces.append((piece, low, high))
         with self._alone:
             return _count_down(chunks)
 
@@ -72,26 +76,18 @@ class Pipeline:
             rows: list[dict[str, Any]] = answers.to_pylist()
             start = 0
             for job in group:
-                end = start + len(job.table)
+                end = start + job.num_rows
                 job.reply = _reply(job, answers.slice(start, end - start), rows[start:end])
                 start = end
 
     def _answers(self, jobs: Sequence[Job]) -> pa.Table:
-        pieces, first = [], 0
-        for number, job in enumerate(jobs):
-            for piece in job.pieces:
-                piece["row"] = piece["row"] + first
-                piece["part"] = piece["part"] + (number << 40)
-                pieces.append(piece)
-            first += len(job.table)
-        table = pa.concat_tables([job.table for job in jobs])
-        outcome = self.predictor.task.decode(join_pieces(pieces), self.predictor.profile, table)
+        outcome = self.predictor.task.decode(_join_outputs(jobs), self.predictor.profile, _join_rows(jobs))
         return pa.table(prediction_columns(self.predictor.encoder.put_into_words(outcome)))
 
     def _encoded(self, jobs: Sequence[Job]) -> Iterator[Chunk]:
         """Encode the rows of requests together; where that is refused, each on its own, to find whose fault it is."""
         try:
-            table = pa.concat_tables([job.table for job in jobs])
+            table = _join_rows(jobs)
             features = self.predictor.encoder.encode(table)
             self._metrics.drift.observe_rows(table)
         except DataError as error:
@@ -102,28 +98,33 @@ class Pipeline:
                 yield from self._encoded([job])
             return
         rows = features["row"].to_numpy()
-        bounds = np.cumsum([0, *(len(job.table) for job in jobs)])
+        bounds = np.cumsum([0, *(job.num_rows for job in jobs)])
         own = rows - bounds[np.searchsorted(bounds, rows, side="right") - 1]
         features = features.set_column(features.column_names.index("row"), "row", pa.array(own, pa.int64()))
-        lengths, places = features["length"].to_numpy(), np.searchsorted(rows, bounds)
+        lengths, places = features["length"].to_numpy(), np.searchsorted(rows, bounds).tolist()
+        order = np.arange(len(rows))
         for job, low, high in zip(jobs, places[:-1], places[1:], strict=True):
-            yield from self._chunks(job, features, np.arange(low, high), lengths[low:high])
+            yield from self._chunks(job, features, order[low:high], lengths[low:high])
 
     def _chunks(self, job: Job, features: pa.Table, places: Array, lengths: Array) -> list[Chunk]:
         """Cut the features of a request into parts; the later ones wait as if they had come later."""
         if len(places) <= _APART:
-            cuts = [np.array([number]) for number in range(len(places))]
-        else:
-            cuts = [*evaluation_plan(lengths, tokens=self._budget)]
+            job.num_waiting = len(places)
+            share = len(job.payload) / max(1, len(places))
+            return [
+                Chunk(job, features, places[at : at + 1], max(1, length), job.arrived, share)
+                for at, length in enumerate(lengths.tolist())
+            ]
+        cuts = [*evaluation_plan(lengths, tokens=self._budget)]
         job.num_waiting = len(cuts)
-        share = len(job.payload) / max(1, len(cuts))
+        share = len(job.payload) / len(cuts)
         return [
             Chunk(
                 job,
                 features,
                 places[cut],
                 int(lengths[cut].max(initial=1)),
-                job.arrived + number * self._batch_seconds * (len(places) > _APART),
+                job.arrived + number * self._batch_seconds,
                 share,
             )
             for number, cut in enumerate(cuts)
@@ -139,12 +140,12 @@ def read_jobs(jobs: Sequence[Job], columns: Sequence[ColumnSpec], limits: Limits
             if type(job.codec) is Json:
                 parsed.append((job, job.codec.read(job.payload, columns, limits=limits)))
             else:
-                job.rows = job.codec.decode(job.payload, columns, limits=limits)
+                job.read_from(job.codec.decode(job.payload, columns, limits=limits))
         except DataError as error:
             job.refuse(413 if "only" in str(error) and "read at once" in str(error) else 400, str(error))
     _gather(parsed, columns)
     for job in jobs:
-        if job.reply is None and job.rows is not None and job.rows.errors and not job.is_partial:
+        if job.reply is None and job.source is not None and job.source.errors and not job.is_partial:
             job.refuse_rows()
 
 
@@ -161,15 +162,20 @@ def _gather(parsed: Sequence[tuple[Job, Sequence[Any]]], columns: Sequence[Colum
         for one in parsed:
             _gather([one], columns)
         return
-    for (job, _), part in zip(parsed, whole.split([len(rows) for _, rows in parsed]), strict=True):
-        job.rows = part
+    counts = [len(rows) for _, rows in parsed]
+    if whole.errors:
+        for (job, _), part in zip(parsed, whole.split(counts), strict=True):
+            job.read_from(part)
+        return
+    for (job, _), first, num_rows in zip(parsed, accumulate(counts, initial=0), counts, strict=False):
+        job.read_from(whole, first=first, num_rows=num_rows)
 
 
 def _usable(jobs: Sequence[Job]) -> list[Job]:
     """Leave out what is refused, and answer what has no rows to compute."""
     usable = []
     for job in jobs:
-        if job.reply is None and not len(job.table):
+        if job.reply is None and not job.num_rows:
             job.reply = _reply(job, pa.table({"predicted": pa.array([], pa.string())}), [])
         if job.reply is None:
             usable.append(job)
@@ -181,7 +187,7 @@ def _alike(jobs: Sequence[Job]) -> list[list[Job]]:
     groups: list[list[Job]] = []
     for job in jobs:
         for group in groups:
-            if group[0].table.schema.equals(job.table.schema):
+            if _schema(group[0]) is _schema(job) or _schema(group[0]).equals(_schema(job)):
                 group.append(job)
                 break
         else:
@@ -199,11 +205,45 @@ def _batch_features(chunks: Sequence[Chunk]) -> tuple[pa.Table, Array]:
     return taken.combine_chunks(), np.arange(len(indices))
 
 
-def _own(piece: dict[str, Array], which: slice, indices: Array, *, start: int, view: int) -> dict[str, Array]:
-    """Take the part of a batch's outputs that is of one chunk; `part` orders windows and views within the request."""
-    mine = {name: values[which] for name, values in piece.items()}
-    mine["part"] = indices[mine["part"] - start].astype(np.int64) + (view << 32)
-    return mine
+def _join_rows(jobs: Sequence[Job]) -> pa.Table:
+    """Put the rows of requests one after the other; those that were read together are not taken apart."""
+    spans = _merge([(job.source.table, job.first, job.first + job.num_rows) for job in jobs if job.source is not None])
+    tables = [table.slice(low, high - low) for table, low, high in spans]
+    return tables[0] if len(tables) == 1 else pa.concat_tables(tables).combine_chunks()
+
+
+def _join_outputs(jobs: Sequence[Job]) -> dict[str, Array]:
+    """Put the outputs for requests one after the other; rows are counted on, and parts stay apart."""
+    firsts = accumulate((job.num_rows for job in jobs), initial=0)
+    owners = [
+        (first, number << 40, high - low)
+        for number, (job, first) in enumerate(zip(jobs, firsts, strict=False))
+        for _, low, high in job.pieces
+    ]
+    first, number, count = (np.array(each) for each in zip(*owners, strict=True))
+    spans = _merge([piece for job in jobs for piece in job.pieces])
+    outputs = join_pieces({name: values[low:high] for name, values in piece.items()} for piece, low, high in spans)
+    return {
+        **outputs,
+        "row": outputs["row"] + np.repeat(first, count),
+        "part": outputs["part"] + np.repeat(number, count),
+    }
+
+
+def _merge(spans: Sequence[tuple[Any, int, int]]) -> list[tuple[Any, int, int]]:
+    """Make one span of those that follow one another in the same thing."""
+    merged: list[tuple[Any, int, int]] = []
+    for whole, low, high in spans:
+        if merged and merged[-1][0] is whole and merged[-1][2] == low:
+            merged[-1] = (whole, merged[-1][1], high)
+        else:
+            merged.append((whole, low, high))
+    return merged
+
+
+def _schema(job: Job) -> pa.Schema:
+    assert job.source is not None
+    return job.source.table.schema
 
 
 def _count_down(chunks: Sequence[Chunk]) -> list[Job]:
@@ -217,11 +257,15 @@ def _count_down(chunks: Sequence[Chunk]) -> list[Job]:
 
 
 def _reply(job: Job, answers: pa.Table, rows: list[dict[str, Any]]) -> HttpReply:
-    assert job.rows is not None
-    if job.style == "name":
-        return HttpReply(200, str(rows[0]["predicted"]).encode(), b"text/plain; charset=utf-8")
-    if job.style == "names" and not job.rows.errors:
-        rows = [row["predicted"] for row in rows]
-    if type(job.codec) is Json and not job.rows.errors:
+    if job.style == "name" and rows:  # the only one may be bad
+        return HttpReply(200, str(_name(rows[0])).encode(), b"text/plain; charset=utf-8")
+    has_errors = job.source is not None and bool(job.source.errors)
+    if job.style == "names" and not has_errors:
+        rows = [_name(row) for row in rows]
+    if type(job.codec) is Json and not has_errors:
         return HttpReply(200, (dump_json({"predictions": rows}) + "\n").encode())
     return HttpReply(200, job.codec.encode(job.rows, answers), job.content_type)
+
+
+def _name(answer: dict[str, Any]) -> Any:
+    return answer.get("predicted_name", answer["predicted"])

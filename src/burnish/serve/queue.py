@@ -1,7 +1,8 @@
 """Requests that wait: bounded by the time they would wait, and taken in batches of like length."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from math import exp
 from threading import Condition
 from time import perf_counter
 
@@ -11,14 +12,27 @@ from burnish.serve.jobs import Chunk, Job
 _MOST_PREPARED = 256
 _MOST_BYTES = 1 << 18
 """How much is read and encoded at once; the rest is left to the next worker."""
-_MEMORY = 0.95
-"""How much of what was known about the speed is kept after each batch."""
+_AT_FIRST = 2.0
+"""Caution before anything is known: a machine may be busier than when it was measured."""
+_MEMORY_SECONDS = 1.0
+"""After so long, what was known about the speed counts for a third."""
+_GROWTH, _FADE, _MOST_CAUTION = 0.3, 0.005, 8.0
+"""How caution grows with a batch that comes late and fades with one in time; in balance at about one in a hundred."""
 
 
 class JobQueue:
     """Hand out what arrived to be encoded, then chunks of like length to be computed."""
 
-    def __init__(self, cost: Cost, *, budget: int, max_seconds: float, max_bytes: int, seconds_per_byte: float) -> None:
+    def __init__(
+        self,
+        cost: Cost,
+        *,
+        budget: int,
+        max_seconds: float,
+        max_bytes: int,
+        seconds_per_byte: float,
+        now: Callable[[], float] = perf_counter,
+    ) -> None:
         self._cost = cost
         self._budget = budget
         self._max_seconds = max_seconds
@@ -29,8 +43,11 @@ class JobQueue:
         self._is_closed = False
         self._is_reading = False
         self._bytes = 0.0
-        self._known_seconds = seconds_per_byte * 1e4
+        self._known_seconds = seconds_per_byte * 1e4 / cost.num_workers
         self._known_bytes = 1e4
+        self._caution = _AT_FIRST
+        self._now = now
+        self._busy_since = 0.0
 
     @property
     def waiting_bytes(self) -> float:
@@ -40,7 +57,7 @@ class JobQueue:
     @property
     def expected_wait(self) -> float:
         """Estimate in seconds how long what arrives now waits for what arrived before."""
-        return self._bytes * self._known_seconds / self._known_bytes / self._cost.num_workers
+        return self._bytes * self._known_seconds / self._known_bytes * self._caution
 
     def refusal(self, num_bytes: int) -> str | None:
         """Say why no more is taken; None if it is."""
@@ -56,6 +73,8 @@ class JobQueue:
     def put(self, job: Job) -> None:
         """Let a request wait."""
         with self._changed:
+            if not self._bytes:
+                self._busy_since = self._now()
             self._bytes += len(job.payload)
             self._inbox.append(job)
             self._changed.notify()
@@ -75,18 +94,24 @@ class JobQueue:
             self._is_reading = bool(self._inbox) and not (self._ready and self._is_reading)
             return (self._unread(), []) if self._is_reading else ([], self._pick())
 
-    def spent(self, seconds: float) -> None:
-        """Learn how long requests took before anything was computed."""
-        with self._changed:
-            self._known_seconds += seconds
-
-    def left(self, num_bytes: float, *, seconds: float = 0.0) -> None:
-        """Count down what was answered or refused, and learn how long it took."""
+    def left(self, num_bytes: float, *, is_computed: bool = False) -> None:
+        """Count down what was answered or refused, and learn the speed: whatever takes the time, it passes."""
         with self._changed:
             self._bytes = max(0.0, self._bytes - num_bytes)
-            if seconds:
-                self._known_seconds = _MEMORY * self._known_seconds + seconds
-                self._known_bytes = _MEMORY * self._known_bytes + num_bytes
+            if is_computed:
+                now = self._now()
+                seconds, self._busy_since = now - self._busy_since, now
+                kept = exp(-seconds / _MEMORY_SECONDS)
+                self._known_seconds = kept * self._known_seconds + seconds
+                self._known_bytes = kept * self._known_bytes + num_bytes
+
+    def answered(self, jobs: Sequence[Job]) -> None:
+        """Be more careful when answers come late although their requests were let in."""
+        if jobs:
+            now = self._now()
+            late = sum(now > job.arrived + self._max_seconds for job in jobs) / len(jobs)
+            self._caution *= 1 + _GROWTH * late - _FADE * (1 - late)
+            self._caution = min(_MOST_CAUTION, max(1.0, self._caution))
 
     def close(self) -> None:
         """Take nothing more; what was accepted is still handed out."""

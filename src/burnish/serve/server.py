@@ -1,32 +1,49 @@
 """Puts a server together from artifacts, serves until it is asked to stop, and answers what it accepted."""
 
 import asyncio
+import ctypes
+import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
+import pyarrow as pa
 from uvicorn import Config, Server
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from burnish.artifact.locate import EngineChoice
 from burnish.artifact.predictor import load_all
 from burnish.errors import ServeError
 from burnish.serve.app import Api
-from burnish.serve.jobs import problem
 from burnish.serve.metrics import Metrics
 from burnish.serve.model import ServedModel, golden_rows
+from burnish.serve.protocol import PatientProtocol
 from burnish.serve.requests import RowFormats
 from burnish.serve.settings import Routes, Settings
 
 _LINGER_SECONDS = 0.5
 """How long connections that are open may still send requests after the signal to stop."""
-_HEADER_SECONDS = 10.0
 _SWITCH_SECONDS = 0.0005
 """How long a worker may keep the interpreter from the event loop; Python's own 5 ms are felt in every answer."""
+
+
+_MALLOC = {"M_ARENA_MAX": (-8, 2), "M_TRIM_THRESHOLD": (-1, 1 << 20)}
+"""Settings of glibc's malloc by their numbers: by default every thread keeps what it freed to itself."""
+_CACHED_SHAPES = "256"
+"""For how many shapes of a product its compiled code is kept; by default 1,024, and a server sees every shape."""
+
+
+def bound_memory(environment: MutableMapping[str, str]) -> None:
+    """Keep allocators and caches from growing for as long as requests differ; before anything is computed."""
+    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
+        environment.setdefault(name, _CACHED_SHAPES)
+    pa.set_memory_pool(pa.system_memory_pool())
+    with suppress(OSError, AttributeError, TypeError):  # another system, or another C library
+        libc = ctypes.CDLL(None)
+        for option, value in _MALLOC.values():
+            libc.mallopt(option, value)
 
 
 def build_api(
@@ -41,10 +58,11 @@ def build_api(
     access: Callable[[str], None],
 ) -> Api:
     """Load each artifact, which proves itself, measure it, and start to answer; a task of several is `NAME.TASK`."""
+    bound_memory(os.environ)
     metrics, models = Metrics(), []
     for name, path in artifacts.items():
         log(f"loading {name} from {path}")
-        for task, predictor in load_all(path, trust_code=trust_code, engine=engine).items():
+        for task, predictor in load_all(path, trust_code=trust_code, engine=engine, threads=1).items():
             full = f"{name}.{task}" if task else name
             model = ServedModel(
                 full,
@@ -84,6 +102,7 @@ def run_server(api: Api, listener: socket.socket, *, log: Callable[[str], None])
         timeout_keep_alive=75,
         timeout_graceful_shutdown=30,
         server_header=False,
+        proxy_headers=False,
     )
     sys.setswitchinterval(_SWITCH_SECONDS)
     DrainingServer(config, api, log).run(sockets=[listener])
@@ -117,47 +136,3 @@ class DrainingServer(Server):
         for server in self.servers:
             server.close()
         asyncio.get_running_loop().call_later(_LINGER_SECONDS, setattr, self, "should_exit", True)
-
-
-class PatientProtocol(HttpToolsProtocol):
-    """HTTP/1.1 with a limit on the time until the headers are there, and with answers to clients that sent all."""
-
-    _timer: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: Any) -> None:
-        """Wait for headers."""
-        super().connection_made(transport)
-        self._timer = self.loop.call_later(_HEADER_SECONDS, self._give_up)
-
-    def on_headers_complete(self) -> None:
-        """Stop waiting."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        super().on_headers_complete()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Stop waiting."""
-        if self._timer is not None:
-            self._timer.cancel()
-        super().connection_lost(exc)
-
-    def eof_received(self) -> bool:  # type: ignore[override]  # asyncio allows it
-        """Keep the connection of a client that has sent its request and waits for the answer."""
-        if self.cycle is None or self.cycle.response_complete or self.cycle.more_body:
-            return False
-        self.cycle.keep_alive = False
-        return True
-
-    def send_400_response(self, msg: str) -> None:
-        """Say it in JSON, as everything else."""
-        body = problem(400, "this is not an HTTP/1.1 request").body
-        head = f"HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
-        self.transport.write(f"{head}\r\nconnection: close\r\n\r\n".encode() + body)
-        self.transport.close()
-
-    def _give_up(self) -> None:
-        body = problem(408, f"no request arrived within {_HEADER_SECONDS:g} seconds").body
-        head = f"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
-        self.transport.write(f"{head}\r\nconnection: close\r\n\r\n".encode() + body)
-        self.transport.close()

@@ -122,6 +122,8 @@ def test_clients_of_torchserve_get_bare_names(client: httpx.Client) -> None:
     assert client.post("/predictions/texts", json=packed[1]).text == names[1]
     assert client.post("/predictions/texts", content=TEXTS[2].encode()).text == names[2]
     assert client.get("/ping").json() == {"status": "Healthy"}
+    bad = client.post("/predictions/rides?partial=true", content=b"no row at all")
+    assert (bad.status_code, "error" in bad.json()["predictions"][0]) == (200, True)
 
 
 def test_the_api_is_described_by_the_fields_of_the_model(client: httpx.Client) -> None:

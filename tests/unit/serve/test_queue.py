@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 
@@ -7,17 +9,25 @@ from burnish.serve.jobs import Chunk, Job
 from burnish.serve.queue import JobQueue, grow, is_late
 
 
-def job(*, size: int = 10, deadline: float = 1.0) -> Job:
-    return Job(b"x" * size, CODECS["json"], b"", arrived=0.0, deadline=deadline, waiter=None)
+def job(*, size: int = 10, arrived: float = 0.0, deadline: float = 1.0) -> Job:
+    return Job(b"x" * size, CODECS["json"], b"", arrived=arrived, deadline=deadline, waiter=None)
 
 
 def chunk(length: int, *, turn: float = 0.0) -> Chunk:
     return Chunk(job(), pa.table({}), np.array([0]), length, turn, 10.0)
 
 
-def queue(**options: float) -> JobQueue:
+def queue(**options: Any) -> JobQueue:
     given = {"budget": 100, "max_seconds": 1.0, "max_bytes": 1000, "seconds_per_byte": 0.01, **options}
     return JobQueue(Cost(0.01, 0.001), **given)  # type: ignore[arg-type]  # numbers of either kind
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 def test_a_batch_grows_where_padding_is_least() -> None:
@@ -54,8 +64,39 @@ def test_what_would_wait_too_long_is_refused_and_what_finds_nobody_is_not() -> N
     assert waiting.refusal(10_000) is None
     waiting.put(job(size=200))
     assert "more than 1 seconds" in str(waiting.refusal(1))
-    waiting.left(200, seconds=1.0)
+    waiting.left(200, is_computed=True)
     assert waiting.refusal(1) is None
+
+
+def test_the_wait_is_estimated_from_what_was_computed_in_the_time_that_passed() -> None:
+    clock = Clock()
+    waiting = queue(now=clock, seconds_per_byte=0.0001)
+    for _ in range(40):  # ten times slower than was measured at the start
+        waiting.put(job(size=100))
+        clock.now += 0.1
+        waiting.left(100, is_computed=True)
+    for _ in range(500):
+        waiting.answered([job(arrived=clock.now)])
+    clock.now += 1000.0  # when nobody asks, nothing is slow
+    waiting.put(job(size=500))
+    assert np.isclose(waiting.expected_wait, 0.5, rtol=0.15)
+    waiting.put(job(size=700))
+    assert "more than 1 seconds" in str(waiting.refusal(1))
+
+
+def test_answers_that_come_late_make_it_refuse_earlier_and_answers_in_time_make_up_for_it() -> None:
+    clock = Clock()
+    waiting = queue(now=clock)
+    waiting.put(job(size=50))
+    before = waiting.expected_wait
+    clock.now = 2.0
+    for _ in range(4):
+        waiting.answered([job()] * 200)
+    assert waiting.expected_wait > 2 * before
+    clock.now = 0.5
+    for _ in range(1000):
+        waiting.answered([job()])
+    assert waiting.expected_wait < before  # which was careful, because nothing was known
 
 
 def test_a_closed_queue_hands_out_what_it_has_and_then_nothing() -> None:

@@ -22,6 +22,7 @@ const SHOWN = {
     const items = Object.entries(answer.probabilities).map(([value, share]) => ({ name: nameOf(value, signature), share, isChosen: chosen.includes(value) }));
     return { headline: chosen.map((value) => nameOf(value, signature)).join(", ") || "no label", note: "", parts: bars(items) };
   },
+  text: (answer) => ({ headline: answer.predicted || "nothing", note: percent(answer.confidence), parts: [] }),
   number: (answer, row, { answer: { seen } }) => ({ headline: shown(answer.predicted), note: "", parts: seen ? gauge(answer.predicted, seen) : [] }),
   tags: showTags,
   span: (answer, row) => {
