@@ -11,6 +11,7 @@ from burnish.config.nodes import Branch, Items, Leaf, Node, Path, child, find, o
 from burnish.config.origins import Origin
 from burnish.errors import Problem
 from burnish.nearest import nearest
+from burnish.spec.secret import SecretInConfig
 
 _QUOTED = re.compile(r"`([\w.]+)`")
 _WANTED: Mapping[str, str] = {
@@ -60,6 +61,14 @@ def origins(node: Node | None) -> tuple[str, ...]:
     return node.origin.lines() if node is not None else ()
 
 
+def hide_values(node: Node | None) -> tuple[str, ...]:
+    """Say where a node came from without what was written there, which may be a secret."""
+    if node is None or node.origin.is_default:
+        return ()
+    option, equals, _ = node.origin.place.partition("=")
+    return (f"set by {option}=… on the command line" if equals and node.origin.line is None else f"set by {option}",)
+
+
 def _place(error: ErrorDetails, branch: Branch) -> Path:
     """Follow an error's location through what was written; parts that name a form of a union lead nowhere."""
     place: list[str | int] = []
@@ -79,6 +88,8 @@ def _problem(errors: list[ErrorDetails], branch: Branch, *, place: Path, path: P
     node = find(branch, place)
     if errors[0]["type"] == "missing":
         return Problem(f"{name} is required", _section(find(branch, place[:-1])))
+    if any(isinstance(error.get("ctx", {}).get("error"), SecretInConfig) for error in errors):
+        return Problem(f"{name} {_said(errors[0])}", hide_values(node))
     if not place:
         said = "; ".join(f"{name} {_said(error)}" for error in errors)
         return Problem(said, _named_members(branch, said) or _members(branch))

@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
-from burnish.config.complaints import complaints, origins, show
+from burnish.config.complaints import complaints, hide_values, origins, show
+from burnish.config.environment import explain_reference
 from burnish.config.nodes import Branch, Items, Leaf, Node, Path, find, is_element, write_path
 from burnish.config.origins import DEFAULT
 from burnish.config.shape import FieldShape, describe_fields
@@ -19,6 +20,7 @@ from burnish.registry import ForeignCode, Registry
 from burnish.spec.component import Component, Slot
 from burnish.spec.experiment import Experiment
 
+_Section = TypeVar("_Section", bound=Component)
 _FAILED: Any = object()
 _ABSENT: Any = object()
 _POISON = "\0"
@@ -33,20 +35,32 @@ class Incomplete(ConfigError):
         self.sound = sound
 
 
-def decode(tree: Branch, *, registry: Registry) -> Experiment:
-    """Build the experiment that a normalised tree describes; raise Incomplete with every problem.
+def decode(tree: Branch, *, registry: Registry, root: type[Component] = Experiment) -> Any:
+    """Build the experiment, or another root, that a normalised tree describes; raise Incomplete with every problem.
 
     With a guarded registry, raise ForeignCode with all that would lead to code, and import none of it.
     """
-    decoder = _Decoder(registry, tree)
-    experiment = decoder.component(Experiment, tree, ())
+    decoder = _Decoder(registry, tree, root)
+    value = decoder.component(root, tree, ())
     foreign = [*decoder.foreign, *code_in(decoder.sections)] if registry.is_guarded else []
     if foreign:
         raise ForeignCode(foreign)
     if decoder.problems:
         raise Incomplete(decoder.problems, decoder.sections)
-    assert isinstance(experiment, Experiment)  # no problems means a value
-    return experiment
+    assert isinstance(value, root)  # no problems means a value
+    return value
+
+
+def decode_section(cls: type[_Section], branch: Branch, *, key: str, registry: Registry) -> _Section:
+    """Build a section that stands beside an experiment; raise one ConfigError with every problem."""
+    decoder = _Decoder(registry, Branch({key: branch}, branch.origin), Experiment)
+    section = decoder.component(cls, branch, (key,))
+    if decoder.foreign:
+        raise ForeignCode(decoder.foreign)
+    if decoder.problems:
+        raise ConfigError(decoder.problems)
+    assert isinstance(section, cls)  # no problems means a value
+    return section
 
 
 @dataclass
@@ -55,6 +69,7 @@ class _Decoder:
 
     registry: Registry
     tree: Branch
+    root: type[Component]
     problems: list[Problem] = field(default_factory=list)
     sections: dict[str, Any] = field(default_factory=dict)
     """The sections of the experiment that are sound."""
@@ -100,7 +115,11 @@ class _Decoder:
         if is_null and (shape.is_many or shape.wants_list) and not _takes_null(shape):
             return ()  # what takes a list away again, like the test files of an experiment that one starts from
         if shape.is_plain:
-            return shape.plain_value(node)
+            found, sentence = self._find_reference(node) or (node, "")
+            if not sentence or shape.is_secret:
+                return shape.plain_value(node)
+            self.problems.append(Problem(f"{write_path(path)} {sentence}", hide_values(found)))
+            return _FAILED
         if is_null:
             return None if _takes_null(shape) else self._refuse(path, "must not be null", node)
         if not shape.is_many:
@@ -108,6 +127,12 @@ class _Decoder:
         elements = node.nodes if isinstance(node, Items) else (node,)
         values = [self._one(shape, each, (*path, index)) for index, each in enumerate(elements)]
         return _FAILED if _FAILED in values else tuple(values)
+
+    def _find_reference(self, node: Node) -> tuple[Node, str] | None:
+        """Find a variable of the environment, in a value or in a list, that an ordinary option cannot be given."""
+        inside = node.nodes.values() if isinstance(node, Branch) else node.nodes if isinstance(node, Items) else ()
+        sentence = explain_reference(node)
+        return (node, sentence) if sentence else next(filter(None, map(self._find_reference, inside)), None)
 
     def _absent(self, shape: FieldShape, path: Path) -> Any:
         if shape.slot is None or not shape.info.is_required() or shape.is_named:
@@ -169,7 +194,7 @@ class _Decoder:
             *(KnownOption(here, key) for key in extra),
         ]
         unknown = {key: node for key, node in branch.nodes.items() if KnownOption(here, key) not in siblings}
-        everywhere = list(self._everywhere(Experiment, self.tree, ())) if unknown else []
+        everywhere = list(self._everywhere(self.root, self.tree, ())) if unknown else []
         found = (strangers((*path, key), node, siblings=siblings) for key, node in unknown.items())
         for place, node in chain.from_iterable(found):
             hint = suggestion(write_path(place), node, siblings=siblings, everywhere=everywhere, registry=self.registry)

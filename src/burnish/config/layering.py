@@ -33,6 +33,20 @@ def _lay(old: Node, new: Node) -> Node:
     return replace(new, origin=new.origin.after(old.origin))
 
 
+def spread_keys(node: Node) -> Node:
+    """Write dotted keys as sections within sections, so that layers meet whichever way each was written."""
+    if not isinstance(node, Branch):
+        return node
+    whole = Branch({}, node.origin)
+    for name, each in node.nodes.items():
+        inner = spread_keys(each)
+        for key in reversed(name.split(".")):
+            inner = Branch({key: inner}, inner.origin)
+        assert isinstance(inner, Branch)  # a name has at least one part
+        whole = merge(whole, inner)
+    return whole
+
+
 def normalise(layer: Branch, below: Branch, *, root: type[Component], registry: Registry) -> Branch:
     """Write a layer out in full; `below` is what the lower layers say, for options whose type they name."""
     return _Normaliser(registry).options(layer, root, below)
@@ -113,16 +127,17 @@ def defaults_layer(tree: Branch, *, registry: Registry) -> Branch:
     except ConfigError:
         defaults = {}  # decode meets the same name again and reports it with its origin
     origin = Origin(f"default of task {name}", is_default=True)
-    layer = Branch({key: _node(value, origin) for key, value in defaults.items()}, origin)
+    layer = Branch({key: make_node(value, origin) for key, value in defaults.items()}, origin)
     full = normalise(layer, Branch({}, DEFAULT), root=Experiment, registry=registry)
     return _Sieve(registry).kept(full, Experiment, over=tree)
 
 
-def _node(value: Any, origin: Origin) -> Node:
+def make_node(value: Any, origin: Origin) -> Node:
+    """Read values that a component states, written as YAML would be."""
     if isinstance(value, Mapping):
-        return Branch({key: _node(each, origin) for key, each in value.items()}, origin)
+        return Branch({key: make_node(each, origin) for key, each in value.items()}, origin)
     if isinstance(value, list | tuple):
-        return Items(tuple(_node(each, origin) for each in value), origin)
+        return Items(tuple(make_node(each, origin) for each in value), origin)
     return Leaf(None if value is None else str(value), origin)
 
 

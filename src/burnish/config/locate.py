@@ -1,4 +1,4 @@
-"""Finds experiments: those shipped as package data, those of plug-ins, and files by path."""
+"""Finds experiments and layers: those shipped as package data, those of plug-ins, and files by path."""
 
 import os
 import shlex
@@ -14,8 +14,10 @@ from burnish.config.reader import SUFFIXES, read_file
 from burnish.errors import ConfigError, Problem
 from burnish.nearest import nearest
 from burnish.registry import Registry, default_registry
+from burnish.storage.address import read_address
 
 PLAN = "plan.yaml"
+_EXPERIMENTS, _LAYERS = "experiments", "layers"
 
 
 @dataclass(frozen=True)
@@ -49,13 +51,34 @@ def locate(name: str, *, registry: Registry | None = None) -> Located:
         raise _refusal(f"the experiment '{name}' is provided twice, by {' and '.join(each.provider for each in found)}")
     if found:
         return found[0]
+    address = read_address(name)
     plan = Path(name, PLAN)
+    if address is not None:
+        return Located(address.rpartition("/")[2], f"{address}/{PLAN}", plan, provider="run")
     if os.path.isfile(plan):  # unlike Path's, it takes any text
         return Located(Path(name).name, str(plan), plan, provider="run")
     if os.path.isfile(name):
         written = shlex.quote(name)
         raise _refusal(f"{name} is data, not an experiment. Write one for it: `burnish new {written}`")
     raise _refusal(_unknown(name, registry))
+
+
+def locate_layer(name: str, *, registry: Registry | None = None) -> Located:
+    """Find what `-c` names: a file, a layer that ships with Burnish like `models/albert-base`, or an experiment."""
+    if Path(name).suffix or os.path.isfile(name):
+        return Located(Path(name).stem, name, Path(name), provider="file")
+    found = next(_shipped(_LAYERS, only=name), None)
+    names = [each.name for each in _shipped(_LAYERS)]
+    if found is None and (name.startswith("models/") or nearest(name, names)):
+        close = nearest(name, names)
+        hint = f"Did you mean `{close}`?" if close else f"There are {', '.join(names)}; a file ends in .yaml."
+        raise _refusal(f"no layer is called '{name}'. {hint}")
+    return found or locate(name, registry=registry)
+
+
+def layers() -> list[ExperimentListing]:
+    """List the layers that `-c` takes by name."""
+    return [*map(_list, _shipped(_LAYERS))]
 
 
 def experiments(*, registry: Registry | None = None) -> list[ExperimentListing]:
@@ -70,8 +93,8 @@ def experiments(*, registry: Registry | None = None) -> list[ExperimentListing]:
     return listed
 
 
-def _shipped(*, only: str | None = None) -> Iterator[Located]:
-    root = Path(str(files("burnish"))) / "experiments"
+def _shipped(folder: str = _EXPERIMENTS, *, only: str | None = None) -> Iterator[Located]:
+    root = Path(str(files("burnish"))) / folder
     return (each for each in _inside(root, prefix="", provider="burnish") if only in (None, each.name))
 
 

@@ -97,10 +97,15 @@ def brief(node: Node) -> str:
 
 def _flow(value: object) -> str:
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_flow(each)}" for key, each in value.items()) + "}"
+        shown = {key: "…" if _may_be_secret(key, each) else _flow(each) for key, each in value.items()}
+        return "{" + ", ".join(f"{key}: {each}" for key, each in shown.items()) + "}"
     if isinstance(value, list):
         return f"[{', '.join(map(_flow, value))}]"
     return "null" if value is None else one_line(str(value))
+
+
+def _may_be_secret(key: object, value: object) -> bool:
+    return key in ("url", "urls", "key") and not str(value).startswith(("${env:", "file:"))
 
 
 def one_line(text: str) -> str:

@@ -15,6 +15,8 @@ class Origin:
     """The value that was written there, in short."""
     is_default: bool = False
     """Whether nobody wrote the value: it is what silence means."""
+    variable: str | None = None
+    """The variable of the environment that the value was taken from, or refers to."""
 
     @property
     def place(self) -> str:
@@ -22,7 +24,8 @@ class Origin:
         return self.source if self.line is None else f"{self.source}:{self.line}"
 
     def __str__(self) -> str:
-        return self.source if self.is_default else f"set by {self.place}"
+        through = f" from ${{env:{self.variable}}}" if self.variable else ""
+        return self.source if self.is_default else f"set by {self.place}{through}"
 
     def after(self, older: "Origin") -> "Origin":
         """Remember what this origin replaced."""

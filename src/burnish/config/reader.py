@@ -8,12 +8,14 @@ import yaml
 
 from burnish.config.nodes import Branch, Items, Leaf, Node, brief
 from burnish.config.origins import Origin
-from burnish.errors import ConfigError, Problem
+from burnish.errors import ConfigError, Problem, StorageError
 from burnish.nearest import absent_file
+from burnish.storage.address import read_address
 
 MAX_BYTES = 1 << 20
 SUFFIXES = (".yaml", ".yml")
 _MAX_DEPTH = 32
+_SHOWN = 80
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _NO_ALIASES = "anchors and aliases are not allowed; write the value where it is used, or layer a second file with -c"
 _NO_TAGS = "tags are not allowed; the option itself decides how its value is read"
@@ -21,7 +23,10 @@ _NO_TAGS = "tags are not allowed; the option itself decides how its value is rea
 
 def read_file(path: Path, *, source: str) -> Branch:
     """Read a config file; refuse what is not a mapping of plain YAML."""
-    node = read_text(_text(path, source=source), source=source)
+    text = _text(path, source=source)
+    if path.suffix == ".gin":
+        raise ConfigError([*_refuse_gin(text, source=source)])
+    node = read_text(text, source=source)
     if node is None:
         return Branch({}, Origin(source, 1))
     if not isinstance(node, Branch):
@@ -90,6 +95,16 @@ class _Reader:
         self._problems.append(Problem(f"{self._source}:{_line(raw)}: {sentence}"))
 
 
+def _refuse_gin(text: str, *, source: str) -> Iterator[Problem]:
+    """Name the first line of a gin file that says anything; what it may call is not for a config to choose."""
+    lines = ((number, line.partition("#")[0].strip()) for number, line in enumerate(text.splitlines(), start=1))
+    number, said = next(((number, said) for number, said in lines if said), (1, "an empty file"))
+    yield Problem(
+        f"{source}:{number}: `{said[:_SHOWN]}` is gin, which Burnish does not read; write the option in a YAML file, "
+        "like `train: {batch: 32}`"
+    )
+
+
 def _forbidden(text: str, *, source: str) -> Iterator[Problem]:
     """Look at the events before anything is built: a small file may ask for a huge or endless tree."""
     depth = 0
@@ -106,9 +121,17 @@ def _forbidden(text: str, *, source: str) -> Iterator[Problem]:
 
 
 def _text(path: Path, *, source: str) -> str:
+    address = read_address(path)
     try:
-        with path.open("rb") as stream:
-            content = stream.read(MAX_BYTES + 1)
+        if address is not None:
+            from burnish.storage.remote import Folder, keep_trying  # nobody whose files are local waits for it
+
+            content = keep_trying(Folder(address).read)
+        else:
+            with path.open("rb") as stream:
+                content = stream.read(MAX_BYTES + 1)
+    except StorageError as error:
+        raise _refusal(str(error)) from error
     except FileNotFoundError as error:
         raise _refusal(absent_file(str(path), written=source, suffixes=SUFFIXES)) from error
     except OSError as error:

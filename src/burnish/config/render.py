@@ -15,7 +15,7 @@ from burnish.registry import Registry, default_registry
 from burnish.spec.component import Component
 from burnish.spec.experiment import Experiment
 
-_NOT_LEARNED = ("name", "description", "track")
+NOT_LEARNED = ("name", "description", "track", "notify")
 """Options that change nothing of what is learned."""
 Comment = Callable[[Path], str]
 
@@ -35,7 +35,7 @@ class OptionDifference:
     @property
     def is_learned(self) -> bool:
         """Tell whether the option shapes what is learned."""
-        return not self.path.startswith(_NOT_LEARNED)
+        return not self.path.startswith(NOT_LEARNED)
 
 
 def document(experiment: Component, *, registry: Registry | None = None) -> dict[str, Any]:
@@ -59,9 +59,9 @@ def render(
 
 
 def fingerprint(experiment: Experiment, *, registry: Registry | None = None) -> str:
-    """Digest everything that shapes what is learned; name, description and trackers do not."""
+    """Digest everything that shapes what is learned; name, description, trackers and notifiers do not."""
     options = document(experiment, registry=registry)
-    kept = {key: value for key, value in options.items() if key not in _NOT_LEARNED}
+    kept = {key: value for key, value in options.items() if key not in NOT_LEARNED}
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import TypeAdapter
 
+from burnish.config.resolve import ASIDE
 from burnish.config.shape import FieldShape, describe_fields
 from burnish.errors import BurnishError
 from burnish.registry import Listing, Registry, default_registry
@@ -20,7 +21,8 @@ _YES_NO = ["yes", "no", "on", "off"]
 def schema(*, registry: Registry | None = None) -> Schema:
     """Describe an experiment; nothing is required, because a file may be one layer of several."""
     writer = _Writer(registry or default_registry())
-    root = writer.section(Experiment)
+    aside: dict[str, Schema] = {key: {"type": "object"} for key in ASIDE}
+    root = writer.section(Experiment, extra=aside)
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "A Burnish experiment",

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from burnish.config.nodes import Branch, Items, Leaf, Node, plain
 from burnish.registry import Registry
 from burnish.spec.component import Component, Slot
+from burnish.spec.secret import Secret
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,12 @@ class FieldShape:
         return self.slot is None and self.component is None
 
     @property
+    def is_secret(self) -> bool:
+        """Tell whether the field takes a reference to a secret, or several."""
+        forms = [*_alternatives(self.info.annotation)]
+        return Secret in (*forms, *(part for form in forms for part in get_args(form)))
+
+    @property
     def wants_list(self) -> bool:
         """Tell whether every form of the value is a list."""
         forms = [form for form in _alternatives(self.info.annotation) if form is not NoneType]
@@ -54,7 +61,9 @@ class FieldShape:
         """Pass what was written on to pydantic: text, which the field's type converts."""
         if not isinstance(node, Leaf) or node.value is None:
             return plain(node)
-        value = self.literals().get(node.value, node.value)
+        is_filled = node.origin.variable is not None and self.is_secret
+        text = f"${{env:{node.origin.variable}}}" if is_filled else node.value
+        value = self.literals().get(text, text)
         return [value] if self.wants_list else value
 
     def accepts(self, node: Node, *, registry: Registry) -> bool:

@@ -3,15 +3,18 @@
 import os
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from burnish.config.environment import fill_in
 from burnish.config.foreign import find_foreign
 from burnish.config.given import Given
-from burnish.config.locate import locate
+from burnish.config.locate import locate, locate_layer
 from burnish.config.nodes import Branch, Leaf, Node, brief, one_line, spread
 from burnish.config.origins import Origin
 from burnish.config.reader import SUFFIXES, read_file, read_text, scalar
+from burnish.config.trust import was_recorded
 from burnish.errors import ConfigError, Problem
 from burnish.registry import Registry
 from burnish.spec.experiment import Experiment
@@ -19,6 +22,7 @@ from burnish.spec.experiment import Experiment
 _SHOWN = 80
 _FLOW = ("[", "{", '"', "'")
 _NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.\[\]]*=)")
+_OPENING, _CLOSING = "[{(", "]})"
 
 
 def layers(
@@ -33,7 +37,7 @@ def layers(
     problems: list[Problem] = []
     read: list[Branch] = []
     readers: list[Callable[[], Sequence[Branch]]] = [partial(experiment, name, registry=registry)]
-    readers += [partial(_file, path) for path in configs]
+    readers += [partial(_layer, path, registry=registry) for path in configs]
     readers += [partial(_override, text, said="measured on this machine") for text in measured]
     readers += [partial(_override, text, said="on the command line") for text in overrides]
     for reader in readers:
@@ -53,7 +57,7 @@ def experiment(name: str | Given, *, registry: Registry) -> Sequence[Branch]:
     located = locate(name, registry=registry)
     origin = Origin(f"the name of {located.source}", value=located.name)
     named = Branch({"name": Leaf(located.name, origin)}, origin)
-    return [named, read_file(located.path, source=located.source)]
+    return [named, _read(located.path, source=located.source)]
 
 
 def override(text: str, *, said: str = "on the command line") -> Branch:
@@ -67,11 +71,36 @@ def override(text: str, *, said: str = "on the command line") -> Branch:
         raise ConfigError(
             [Problem(f"'{_show(text)}' joins several overrides; write them separately: {' '.join(words)}")]
         )
-    node = read_value(value.strip(), source=f"{_show(text)} {said}")
+    # A notifier may have been given its secret, which is refused and must not be repeated.
+    shown = f"{path}=…" if keys[0] == "notify" and value.strip().startswith(_FLOW) else _show(text)
+    node = read_value(value.strip(), source=f"{shown} {said}")
     for key in reversed(keys):
         node = Branch({key: node}, node.origin)
     assert isinstance(node, Branch)  # the loop ran at least once
     return node
+
+
+def split_overrides(text: str) -> list[str | Branch]:
+    """Cut `a.b=1,c=[1,2],d='x, y'` into its overrides, as Model Garden does; a mapping or a YAML file is read whole.
+
+    A comma inside of brackets or quotes belongs to a value, and so does one that no `key=` follows.
+    """
+    if text.endswith(SUFFIXES) and "=" not in text:
+        return [_read(Path(text), source=text)]
+    if text.lstrip().startswith("{"):
+        node = read_text(text, source=f"{_show(text)} on the command line", numbered=False)
+        assert isinstance(node, Branch)  # it begins with a brace
+        return [node]
+    words: list[str] = []
+    start, depth, quote = 0, 0, ""
+    for place, letter in enumerate(text):
+        if quote or letter in "\"'":
+            quote = "" if letter == quote else quote or letter
+        depth += (not quote) * ((letter in _OPENING) - (letter in _CLOSING))
+        if not quote and not depth and _NEXT.match(text, place):
+            words.append(text[start:place])
+            start = place + 1
+    return [word.strip() for word in (*words, text[start:])]
 
 
 def _rather(text: str) -> str:
@@ -95,12 +124,23 @@ def _is_option(name: str) -> bool:
     return name.partition(".")[0] in Experiment.model_fields or find_foreign(name) is not None
 
 
-def _file(path: str) -> list[Branch]:
-    return [read_file(Path(path), source=path)]
+def _layer(name: str, *, registry: Registry) -> list[Branch]:
+    """Read a file or a named layer; what describes a layer is not said of the experiment."""
+    located = locate_layer(str(name), registry=registry)
+    read = _read(located.path, source=located.source)
+    is_named = located.provider != "file"
+    nodes = {key: node for key, node in read.nodes.items() if not (is_named and key == "description")}
+    return [replace(read, nodes=nodes)]
+
+
+def _read(path: Path, *, source: str) -> Branch:
+    """Read a config; only one that a user wrote may ask for variables of the environment."""
+    branch = read_file(path, source=source)
+    return branch if was_recorded(path) else fill_in(branch)
 
 
 def _override(given: str | Branch, *, said: str) -> list[Branch]:
-    return [given if isinstance(given, Branch) else override(given, said=said)]
+    return [fill_in(given if isinstance(given, Branch) else override(given, said=said))]
 
 
 def read_value(text: str, *, source: str) -> Node:

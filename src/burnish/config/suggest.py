@@ -19,6 +19,8 @@ _LIKENESS_ELSEWHERE = 0.8
 """An option of another section is offered only if it can hardly be chance that it looks alike."""
 _UNITS = ("steps", "epochs")
 """What a bare number is most likely meant to count."""
+_SEPARATE = ("tune.", "launch.")
+"""Sections that are no part of an experiment."""
 _END_OF_NAME = "'."
 """Ends the first sentence of the registry's refusal; the guess by spelling follows."""
 
@@ -59,7 +61,8 @@ def suggestion(
     entry = find_foreign(path)
     if entry is not None:
         given = node.value if isinstance(node, Leaf) else None
-        meant = [*slips, *assignments(entry, given, options=everywhere, registry=registry)]
+        is_separate = bool(entry.ours) and entry.ours[0].startswith(_SEPARATE)
+        meant = [] if is_separate else [*slips, *assignments(entry, given, options=everywhere, registry=registry)]
         return " ".join(filter(None, [_did_you_mean(meant) or _elsewhere(entry, given), entry.explain(given)]))
     same = sorted((each for each in everywhere if key == each.key or path == each.path), key=_depth)
     written = [each for option in same for each in _write(option, node, registry=registry)]
@@ -75,18 +78,24 @@ def strangers(path: Path, node: Node, *, siblings: Sequence[KnownOption]) -> lis
     return known if known and len(known) == len(inside) else [*known, (path, node)]
 
 
-def assignments(entry: Foreign, given: str | None, *, options: Iterable[KnownOption], registry: Registry) -> list[str]:
+def assignments(entry: Foreign, given: str | None, *, options: Sequence[KnownOption], registry: Registry) -> list[str]:
     """Write those of our options that are legal here, with the value that was given if it fits."""
-    legal = [option for ours in entry.ours for option in options if option.path == ours]
+    legal = list(dict.fromkeys(option.path for ours in entry.ours for option in options if option.path == ours))
     written = entry.translate(given)
-    if written is None:
-        return list(dict.fromkeys(option.path for option in legal))
+    fitting = {option.path for option in find_fitting(entry, written, options=options, registry=registry)}
+    return [assignment(path, written if path in fitting else None) for path in legal]
+
+
+def find_fitting(
+    entry: Foreign, written: str | None, *, options: Sequence[KnownOption], registry: Registry
+) -> list[KnownOption]:
+    """List those of our options of an entry whose type takes a value, written as on the command line."""
     try:
-        node = read_value(written, source="")
-    except BurnishError:  # no YAML, so it fits nowhere; the answer is about the name
-        return list(dict.fromkeys(option.path for option in legal))
-    fitting = {option.path for option in legal if option.accepts(node, registry=registry)}
-    return list(dict.fromkeys(assignment(each.path, written if each.path in fitting else None) for each in legal))
+        node = read_value(written, source="") if written is not None else None
+    except BurnishError:  # no YAML, so it fits nowhere
+        return []
+    legal = (option for ours in entry.ours for option in options if option.path == ours)
+    return [option for option in legal if node is not None and option.accepts(node, registry=registry)]
 
 
 def assignment(path: str, value: str | None) -> str:
@@ -167,6 +176,8 @@ def _elsewhere(entry: Foreign, given: str | None) -> str:
         return f"It is a flag here: `{' '.join(filter(None, [ours, entry.translate(given)]))}`."
     if ours.startswith("burnish "):
         return f"It is a command here: `{ours}`."
+    if ours.startswith(_SEPARATE):
+        return f"It is `{ours}`, in a separate file next to the experiment."
     return f"It would be `{ours}`, which not every {ours.partition('.')[0]} takes." if ours else ""
 
 

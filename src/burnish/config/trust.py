@@ -14,13 +14,14 @@ from burnish.config.render import write_value
 from burnish.durable import sha256_of, write_durably
 from burnish.registry import is_address
 from burnish.spec.component import RunsCode
+from burnish.storage.address import read_address
 
 _MANIFEST = "MANIFEST.json"
 
 
 def is_trusted(config: Path) -> bool:
     """Tell whether a config may lead to any code: the user wrote it, or trained with these very bytes."""
-    return not _was_recorded(config) or any(record.is_file() for record in _records(config))
+    return not was_recorded(config) or any(record.is_file() for record in _records(config))
 
 
 def remember(config: Path, code: str) -> None:
@@ -59,14 +60,19 @@ def addresses_in(node: Node, path: KeyPath) -> Iterator[str]:
             yield from addresses_in(each, (*path, key))
 
 
-def _was_recorded(config: Path) -> bool:
+def was_recorded(config: Path) -> bool:
     """Tell whether a program wrote it: the plan of a run, or the experiment of an artifact or a prepared folder."""
-    return config.name == PLAN or (config.parent / _MANIFEST).exists()
+    is_elsewhere = read_address(config) is not None  # anybody may have written it
+    return is_elsewhere or config.name == PLAN or (config.parent / _MANIFEST).exists()
 
 
 def _records(config: Path) -> Iterator[Path]:
     """Name the file that records a config's bytes; none for a user without a home, or bytes that cannot be read."""
     with suppress(RuntimeError, OSError):
-        named = os.environ.get("BURNISH_STATE")
-        root = Path(named).expanduser() if named else Path.home() / ".local" / "state" / "burnish"
-        yield root / "trusted" / sha256_of(config)
+        yield state_folder() / "trusted" / sha256_of(config)
+
+
+def state_folder() -> Path:
+    """Name the folder of what this user's commands remember; RuntimeError for a user without a home."""
+    named = os.environ.get("BURNISH_STATE")
+    return Path(named).expanduser() if named else Path.home() / ".local" / "state" / "burnish"

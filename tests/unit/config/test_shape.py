@@ -11,7 +11,7 @@ from burnish.config.sources import read_value
 from burnish.config.suggest import KnownOption, every_option
 from burnish.spec.component import Component, Slot
 from burnish.spec.experiment import Experiment
-from tests.unit.config.fakes import Bundle, Cut, Guess, Net, Table
+from tests.unit.config.fakes import Bundle, Cut, Guess, Net, Table, given_to
 
 
 def test_the_slots_of_an_experiment_are_seen() -> None:
@@ -57,7 +57,7 @@ def test_slots_by_name_are_told_from_plain_sections() -> None:
 
 @pytest.mark.parametrize("name", [each.name for each in experiments()])
 def test_every_option_accepts_the_value_it_has(name: str) -> None:
-    resolved = load(name)
+    resolved = load(name, overrides=given_to(name))
     options: dict[str, list[KnownOption]] = {}
     for option in every_option(resolved.registry):
         options.setdefault(option.path, []).append(option)

@@ -9,15 +9,16 @@ from pathlib import Path as FilePath
 
 import pytest
 
-from burnish.config.locate import experiments, locate
+from burnish.config.locate import experiments, layers, locate
 from burnish.config.nodes import Branch, Node, Path, find, write_path
 from burnish.config.reader import read_file
-from burnish.config.render import document, fingerprint, render
+from burnish.config.render import diff, document, fingerprint, render
 from burnish.config.resolve import load, resolve
 from burnish.errors import ConfigError
 from burnish.registry import Registry
 from burnish.spec.parts import MEAN
 from burnish.spec.protocols import Joint
+from tests.unit.config.fakes import given_to
 
 REGISTRY = Registry(entry_points=lambda group: [])
 NAMES = [each.name for each in experiments(registry=REGISTRY)]
@@ -44,12 +45,32 @@ def test_the_promised_experiments_are_there() -> None:
     tables = {"demo/taxi", "taxi/tips", "taxi/fare", "taxi/fare_nyc", "adult", "california_housing"}
     texts = {"conll2003", "swag", "dream", "squad", "squad/v2", "squad/beam", "xnli", "similarity/stsb"}
     language = {"lm/wikitext2-masked", "lm/shakespeare-causal", "pretrain/bert-tiny"}
-    assert {"demo/reviews", "imdb", *texts, *language, *glue, *tables} <= set(NAMES)
+    driver = {f"bert/{each}" for each in ("sentence_prediction", "sentence_prediction_text", "squad", "tagging")}
+    driver |= {f"bert/{each}" for each in ("pretraining", "pretraining_dynamic", "text_wiki_pretraining")}
+    wanted = {"demo/reviews", "imdb", "electra/pretraining", *texts, *language, *glue, *tables, *driver}
+    assert wanted <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", [*filter(given_to, NAMES)])
+def test_one_that_leaves_its_data_to_the_user_asks_for_it(name: str) -> None:
+    with pytest.raises(ConfigError, match=r"data\.train is required") as caught:
+        load(name, registry=REGISTRY)
+    assert len(caught.value.problems) == 1
+
+
+@pytest.mark.parametrize("name", [each.name for each in layers()])
+def test_a_layer_names_a_model_and_its_rate_and_leaves_the_rest_alone(name: str) -> None:
+    plain = load("glue/sst2", registry=REGISTRY)
+    layered = load("glue/sst2", configs=[name], registry=REGISTRY)
+    changed = {each.path for each in diff(plain.experiment, layered.experiment, registry=REGISTRY)}
+    assert changed <= {"model.name", "optimizer.learning_rate"}
+    assert "model.name" in changed or name == "models/minilm"
+    assert layered.origin("model.name").place == f"{name}.yaml:2"
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_resolves_and_its_canonical_form_loads_back(name: str, tmp_path: FilePath) -> None:
-    resolved = load(name, registry=REGISTRY)
+    resolved = load(name, overrides=given_to(name), registry=REGISTRY)
     plan = tmp_path / "plan.yaml"
     plan.write_text(render(resolved.experiment, origin=resolved.origin, registry=REGISTRY))
     again = load(str(plan), registry=REGISTRY).experiment
@@ -81,7 +102,7 @@ def test_it_resolves_to_its_golden_file(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_selects_by_its_first_metric(name: str) -> None:
-    experiment = load(name, registry=REGISTRY).experiment
+    experiment = load(name, overrides=given_to(name), registry=REGISTRY).experiment
     if isinstance(experiment.task, Joint):
         assert experiment.train.select.score == MEAN
         assert experiment.task.scores.keys() == experiment.task.tasks.keys()
@@ -94,7 +115,8 @@ def test_it_selects_by_its_first_metric(name: str) -> None:
 def test_every_slip_in_a_key_is_refused_with_the_key_that_was_meant(name: str) -> None:
     located = locate(name, registry=REGISTRY)
     tree = read_file(located.path, source=located.source)
-    written = document(load(name, registry=REGISTRY).experiment, registry=REGISTRY)
+    asked = load(name, overrides=given_to(name), registry=REGISTRY)
+    written = document(asked.experiment, registry=REGISTRY)
     count = 0
     for path, key in keys_of(tree):
         legal = legal_keys(written, path)

@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from burnish.config.nodes import plain
-from burnish.config.sources import layers, override
+from burnish.config.sources import layers, override, split_overrides
 from burnish.errors import ConfigError
 from tests.unit.config.fakes import fake_registry
 
@@ -90,3 +90,47 @@ def test_a_comma_in_a_value_is_no_second_override(value: str) -> None:
         override(f"data.train={value}")
         return
     assert value.lstrip()[:1] in ("[", "{", '"', "'")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("a=1,b.c=2", ["a=1", "b.c=2"]),
+        ("a=[1,2],b='x, y=3',c=\"1,d=2\"", ["a=[1,2]", "b='x, y=3'", 'c="1,d=2"']),
+        ("data.train=a.csv,b.csv, train.batch=8", ["data.train=a.csv,b.csv", "train.batch=8"]),
+        ("a[0]=1,a[1]=2", ["a[0]=1", "a[1]=2"]),
+        ("a={b: 1, c=2},d=3", ["a={b: 1, c=2}", "d=3"]),
+        ("", [""]),
+    ],
+)
+def test_params_override_is_split_at_the_commas_that_a_key_follows(text: str, words: list[str]) -> None:
+    assert split_overrides(text) == words
+
+
+def test_params_override_may_be_a_mapping_or_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "more.yaml"
+    path.write_text("train: {batch: 8}")
+    both = [*split_overrides(str(path)), *split_overrides('{"train": {"batch": 8}}')]
+    assert [plain(each) for each in both if not isinstance(each, str)] == [{"train": {"batch": "8"}}] * 2
+
+
+@given(
+    st.dictionaries(st.from_regex(r"[a-z]+(\.[a-z]+)?", fullmatch=True), st.from_regex(r"[\w ./:-]*", fullmatch=True))
+)
+def test_what_is_joined_by_commas_is_split_again(options: dict[str, str]) -> None:
+    words = [f"{key}={value}".strip() for key, value in options.items()]
+    assert split_overrides(",".join(words)) == (words or [""])
+
+
+def test_a_gin_file_is_refused_with_its_first_line(tmp_path: Path) -> None:
+    path = tmp_path / "bert.gin"
+    path.write_text("# comment\n\ntrain.batch_size = 32  # rows\n")
+    with pytest.raises(ConfigError, match=r"bert\.gin:3: `train.batch_size = 32` is gin"):
+        layers("imdb", configs=[str(path)], overrides=(), registry=fake_registry())
+
+
+def test_an_experiment_may_be_a_layer_and_a_misspelt_one_gets_a_suggestion() -> None:
+    stack = layers("imdb", configs=["glue/mnli"], overrides=(), registry=fake_registry())
+    assert plain(stack[-1])["data"] == {"type": "glue", "set": "mnli"}  # type: ignore[index]
+    with pytest.raises(ConfigError, match=r"no layer is called 'models/albert-bas'. Did you mean `models/albert-base`"):
+        layers("imdb", configs=["models/albert-bas"], overrides=(), registry=fake_registry())
