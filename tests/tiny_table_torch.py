@@ -7,6 +7,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from burnish.models.tabular.models import Linear
 from burnish.spec.component import Component
 from burnish.spec.values import HeadSpec
 
@@ -70,3 +71,10 @@ class TinyTable(Component):
         network = TinyNetwork(head, self.members)
         network.load_state_dict(load_file(directory / "model.safetensors"))
         return network
+
+
+class Broken(Linear):
+    """A model whose code fails as soon as it is built."""
+
+    def network(self, *_: object, **__: object) -> Any:
+        raise RuntimeError("this code of the user's is broken")

@@ -68,10 +68,15 @@ def outcome(kind: str, *, seed: int = 0) -> Outcome:
     return Outcome(kind, rows, shares, shares.argmax(axis=1), classes, LABELS[:size])
 
 
+REQUIRED = {"sklearn": {"name": "mean_absolute_error"}}
+"""What a metric must be told."""
+
+
 def scoring(kind: str) -> list[Metric]:
     """Give every metric of the catalog that scores this kind."""
     registry = default_registry()
-    made = [registry.load("metrics", listing.name)() for listing in registry.names("metrics")]
+    names = [listing.name for listing in registry.names("metrics")]
+    made = [registry.load("metrics", name)(**REQUIRED.get(name, {})) for name in names]
     return [metric for metric in made if metric.applies(kind)]
 
 
@@ -207,7 +212,7 @@ def figures(tmp_path):
             if each.weights is not None:
                 columns["weight"] = each.weights
             pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
-            found.append(read_predictions(tmp_path / f"{name}.parquet", kind=kind, labels=("0", "1", "2")))
+            found.append(read_predictions(tmp_path / f"{name}.parquet", kind=kind, labels=("0", "1", "2"), names={}))
         return found
 
     return read

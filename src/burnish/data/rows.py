@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 
 from burnish.data.cache.spill import keep_chosen
+from burnish.data.columns.evaluate import TableColumns, evaluate
+from burnish.data.columns.expression import parse
+from burnish.data.options import Filter, filter_columns
 from burnish.errors import DataError
 from burnish.nearest import nearest
 from burnish.spec.values import MemoryMapped, RowOrigins, Rows
@@ -55,9 +58,11 @@ def keep(rows: Rows, mask: _Mask) -> Rows:
     return Rows(table, rows.places.take(mask), held)
 
 
-def keep_matching(rows: Rows, wanted: Mapping[str, tuple[str, ...]], *, option: str = "data.filter") -> Rows:
-    """Keep the rows whose columns hold one of the wanted values."""
-    demand(rows, tuple(wanted), why=option)
+def keep_matching(rows: Rows, wanted: Filter, *, option: str = "data.filter") -> Rows:
+    """Keep the rows whose columns hold one of the wanted values, or of which a condition is true."""
+    demand(rows, filter_columns(wanted), why=option)
+    if isinstance(wanted, str):
+        return keep(rows, evaluate(parse(wanted), TableColumns(rows.table)) == 1.0)
     mask = np.ones(len(rows), dtype=bool)
     for column, values in wanted.items():
         mask &= _holds(rows.table.column(column), values, option=f"{option}.{column}")

@@ -12,6 +12,7 @@ from burnish.engine.learner_torch import Learner
 from burnish.engine.snapshot_torch import read_learner, snapshot
 from burnish.models.tabular.models import Linear, NoAssets, TabM, WideDeep
 from burnish.optim.optimizers import AdaGrad, AdamW, Ftrl, Split
+from burnish.spec.experiment import Ema
 from burnish.spec.values import HeadSpec, Objective, TableInputs
 
 EDGES = ((-1.5, -0.7, 0.0, 0.7, 1.5),) * 2
@@ -31,7 +32,7 @@ def learner(name: str, **options: Any) -> Learner:
     network = model.model_copy(update=options).network(HEAD, NoAssets())
     groups = network.parameter_groups(learning_rate=optimizer.learning_rate, weight_decay=optimizer.weight_decay)
     cpu = Autocast(torch.device("cpu"))
-    return Learner(network, optimizer.build(network, groups), HEAD.objective, precision=cpu, seed=1, ema_decay=0.8)
+    return Learner(network, optimizer.build(network, groups), HEAD.objective, precision=cpu, seed=1, ema=Ema(decay=0.8))
 
 
 def batch(seed: int, *, count: int = 64) -> dict[str, np.ndarray]:

@@ -141,3 +141,19 @@ def test_types_that_only_storage_cares_about_become_plain_ones() -> None:
     }
     assert found.to_pylist()[1]["when"] == datetime(2023, 11, 14, 22, 13, 20)
     assert found["view"].to_pylist() == ["a", "bc", None]
+
+
+CONDITIONS = [
+    ("fare > 0 and seconds < 3600", [1]),
+    ("fare > 0 or seconds < 3600", [0, 1, 2]),
+    ("company == 'b' and not fare == 0", [2]),
+    ("company in ['a', 'c']", [0, 1]),
+    ("is_missing(fare)", [3]),
+]
+
+
+@pytest.mark.parametrize(("condition", "kept"), CONDITIONS)
+def test_a_condition_keeps_the_rows_of_which_it_is_true(condition: str, kept: list[int]) -> None:
+    columns = {"fare": ["0", "5", "7.5", None], "seconds": [60, 60, 9000, 7000], "company": ["a", "a", "b", "b"]}
+    rows = from_file(pa.table({"n": [0, 1, 2, 3], **columns}), name="trips.csv", first_line=2)
+    assert keep_matching(rows, condition).table["n"].to_pylist() == kept

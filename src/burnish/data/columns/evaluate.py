@@ -3,6 +3,7 @@
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +12,7 @@ import pyarrow.compute as pc
 
 from burnish.data.columns.datetimes import take_part
 from burnish.data.columns.expression import PARTS, Expression, find_column, is_text
+from burnish.data.columns.parse_columns import parse_numbers, parse_times, parse_words
 from burnish.spec.values import Array
 
 
@@ -30,6 +32,29 @@ class Columns(Protocol):
         ...
 
     def __len__(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class TableColumns:
+    """The columns of a table as they are; a cell that cannot be read counts as missing."""
+
+    table: pa.Table
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def number(self, name: str) -> "Array":
+        """Read a column as numbers."""
+        return parse_numbers(self.table[name]).values
+
+    def text(self, name: str) -> pa.Array:
+        """Read a column as strings."""
+        read = parse_words(self.table[name])
+        return read.values.take(pa.array(read.codes, mask=read.codes < 0))
+
+    def time(self, name: str) -> "Array":
+        """Read a column as times."""
+        return parse_times(self.table[name]).values
 
 
 _BINARY: "Mapping[type[ast.AST], Callable[[Array, Array], Array]]" = {

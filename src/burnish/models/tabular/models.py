@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeFloat, PositiveFloat, PositiveInt
 
+from burnish.errors import ConfigError, Problem
 from burnish.spec.component import Component
 from burnish.spec.interval import Interval
 from burnish.spec.protocols import Architecture, Assets
@@ -28,8 +30,13 @@ if TYPE_CHECKING:
 
 Dropout = Annotated[float, Field(ge=0, lt=1)]
 
+CategorySize = PositiveInt | Literal["one_hot"]
+
 _LARGEST_AUTO = 64
 """Without a limit, a column of a million ids would get a thousand numbers each."""
+_WIDEST_ONE_HOT = 4096
+"""Numbers of a row that one-hot columns may become in all: a batch of 1,024 rows holds 16 MB of them, mostly zeros."""
+_WIDEST_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,12 @@ class NumberEmbedding(Component):
     """The spread of the first frequencies, for `periodic`: more follows finer detail."""
 
 
+_RATES: Mapping[str, Any] = {
+    "optimizer.learning_rate": {"type": "log", "min": "3e-4", "max": "1e-2"},
+    "optimizer.weight_decay": {"type": "log", "min": "1e-4", "max": "1e-1"},
+}
+
+
 class TableModel(Architecture):
     """A model over the numbers, categories and wide ids of a row."""
 
@@ -82,9 +95,17 @@ class TableModel(Architecture):
 class Layered(TableModel):
     """A network of layers over embedded numbers and categories."""
 
+    search_space: ClassVar[Mapping[str, Any]] = {
+        **_RATES,
+        "model.first": [64, 128, 256],
+        "model.layers": [1, 2, 3],
+        "model.dropout": {"type": "double", "min": "0", "max": "0.4"},
+    }
+
     numbers: NumberEmbedding = NumberEmbedding()
-    category_size: PositiveInt | None = None
-    """Numbers that each category becomes; by default the square root of how many ids its column has, rounded up."""
+    category_size: CategorySize | Mapping[str, CategorySize] | None = None
+    """Numbers that each category becomes, or `one_hot`, for all columns or by column; by default the square root of how
+    many ids the column has, rounded up."""
     hidden: tuple[PositiveInt, ...] | None = None
     """Widths of the layers, like [256, 128]; by default as `first`, `scale` and `layers` say."""
     first: PositiveInt = 256
@@ -100,11 +121,34 @@ class Layered(TableModel):
             return self.hidden
         return tuple(max(2, int(self.first * self.scale**number)) for number in range(self.layers))
 
-    def category_sizes(self, inputs: TableInputs) -> tuple[int, ...]:
-        """Return the numbers that a category of each column becomes."""
-        if self.category_size is not None:
-            return (self.category_size,) * len(inputs.cardinalities)
-        return tuple(min(_LARGEST_AUTO, math.isqrt(count - 1) + 1) for count in inputs.cardinalities)
+    def category_sizes(self, inputs: TableInputs) -> tuple[int | None, ...]:
+        """Return how many numbers embed a category of each column; None where it is one-hot."""
+        asked = self.category_size
+        by_column = asked if isinstance(asked, Mapping) else dict.fromkeys(inputs.categories, asked)
+        counts = dict(zip(inputs.categories, inputs.cardinalities, strict=True))
+        _check_columns(by_column, counts)
+        embedded = {name: min(_LARGEST_AUTO, math.isqrt(count - 1) + 1) for name, count in counts.items()}
+        sizes = [by_column.get(name) or embedded[name] for name in inputs.categories]
+        return tuple(None if size == "one_hot" else size for size in sizes)
+
+
+def _check_columns(asked: Mapping[str, CategorySize | None], counts: Mapping[str, int]) -> None:
+    problems = [
+        f"model.category_size.{name}: there is no category of this name; there are {', '.join(counts) or 'none'}"
+        for name in asked
+        if name not in counts
+    ]
+    one_hot = {name: count for name, count in counts.items() if asked.get(name) == "one_hot"}
+    if (total := sum(one_hot.values())) > _WIDEST_ONE_HOT:
+        widest = sorted(one_hot, key=one_hot.__getitem__, reverse=True)
+        shown = ", ".join(f"{name} {one_hot[name]:,}" for name in widest[:_WIDEST_SHOWN])
+        problems.append(
+            f"model.category_size: one_hot would make {total:,} numbers of each row, and {_WIDEST_ONE_HOT:,} is the "
+            f"most (widest: {shown}); name columns of few ids alone, like {{{widest[-1]}: one_hot}}, or give the "
+            "others fewer ids by `max_size` or `buckets`"
+        )
+    if problems:
+        raise ConfigError([Problem(each) for each in problems])
 
 
 def inputs_of(head: HeadSpec) -> TableInputs:
@@ -115,6 +159,11 @@ def inputs_of(head: HeadSpec) -> TableInputs:
 
 class Linear(TableModel):
     """A linear model over numbers, categories and crosses: fast and easy to interpret."""
+
+    search_space: ClassVar[Mapping[str, Any]] = {
+        **_RATES,
+        "optimizer.learning_rate": {"type": "log", "min": "1e-3", "max": "1e-1"},
+    }
 
     def network(self, head: HeadSpec, assets: Assets) -> LinearNetwork:
         from burnish.models.tabular.networks_torch import LinearNetwork
@@ -164,6 +213,13 @@ class TabM(Layered):
 
 class Gbdt(TableModel):
     """Gradient-boosted trees (LightGBM): fast and hard to beat on small tables."""
+
+    search_space: ClassVar[Mapping[str, Any]] = {
+        "model.learning_rate": {"type": "log", "min": "0.01", "max": "0.3"},
+        "model.leaves": {"type": "int", "min": "4", "max": "128"},
+        "model.least_rows": {"type": "int", "min": "2", "max": "100"},
+        "model.l2": {"type": "log", "min": "1e-3", "max": "10"},
+    }
 
     is_grown: ClassVar[bool] = True
 

@@ -19,39 +19,72 @@ class FeatureLayers(nn.Module):
         self.parts = nn.ModuleDict()
         if inputs.numbers:
             self.parts["numbers"] = _numbers(options.numbers, inputs)
-        if inputs.categories:
-            self.parts["categories"] = Categories(inputs.cardinalities, options.category_sizes(inputs))
+        sizes = options.category_sizes(inputs)
+        if any(sizes):
+            self.parts["categories"] = Categories(inputs.cardinalities, sizes)
+        if not all(sizes):
+            self.parts["one_hot"] = OneHot(inputs.cardinalities, [at for at, size in enumerate(sizes) if not size])
         self.sizes = tuple(size for part in self.parts.values() for size in cast(Sequence[int], part.sizes))
         """How many numbers each column becomes, in the order they stand in."""
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
         """Return one vector a row [n, sum of sizes]."""
-        vectors = [part(batch[name]) for name, part in self.parts.items()]
+        vectors = [part(batch["numbers" if name == "numbers" else "categories"]) for name, part in self.parts.items()]
         return vectors[0] if len(vectors) == 1 else torch.cat(vectors, dim=1)
 
 
-class Categories(nn.Module):
-    """Embed all categories by one table: ids of different columns never meet."""
+class JoinedIds(nn.Module):
+    """Number the ids of some columns through: those of different columns never meet."""
 
     offsets: Tensor
+    columns: Tensor | None
+
+    def __init__(self, cardinalities: Sequence[int], columns: Sequence[int]) -> None:
+        super().__init__()
+        counts = torch.tensor([0, *(cardinalities[column] for column in columns)])
+        self.total = int(counts.sum())
+        self.register_buffer("offsets", counts.cumsum(0)[:-1], persistent=False)
+        chosen = torch.tensor(columns) if len(columns) < len(cardinalities) else None
+        self.register_buffer("columns", chosen, persistent=False)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return the new ids of the columns [n, len(columns)]."""
+        return (ids if self.columns is None else ids.index_select(1, self.columns)) + self.offsets
+
+
+class Categories(nn.Module):
+    """Embed categories by one table; columns without a size are left out."""
+
     kept: Tensor | None
 
-    def __init__(self, cardinalities: Sequence[int], sizes: Sequence[int]) -> None:
+    def __init__(self, cardinalities: Sequence[int], sizes: Sequence[int | None]) -> None:
         super().__init__()
-        self.sizes = tuple(sizes)
-        widest = max(sizes)
-        self.weight = nn.Parameter(torch.empty(sum(cardinalities), widest))
+        self.sizes = tuple(size for size in sizes if size)
+        self.ids = JoinedIds(cardinalities, [at for at, size in enumerate(sizes) if size])
+        widest = max(self.sizes)
+        self.weight = nn.Parameter(torch.empty(self.ids.total, widest))
         nn.init.uniform_(self.weight, -(widest**-0.5), widest**-0.5)
-        counts = torch.tensor([0, *cardinalities])
-        self.register_buffer("offsets", counts.cumsum(0)[:-1], persistent=False)
-        kept = torch.cat([number * widest + torch.arange(size) for number, size in enumerate(sizes)])
-        self.register_buffer("kept", kept if len(kept) < widest * len(sizes) else None, persistent=False)
+        kept = torch.cat([number * widest + torch.arange(size) for number, size in enumerate(self.sizes)])
+        self.register_buffer("kept", kept if len(kept) < widest * len(self.sizes) else None, persistent=False)
 
     def forward(self, ids: Tensor) -> Tensor:
         """Return one vector a row."""
-        vectors = nn.functional.embedding(ids + self.offsets, self.weight).flatten(1)
+        vectors = nn.functional.embedding(self.ids(ids), self.weight).flatten(1)
         # An index in brackets would be given back by adding number after number.
         return vectors if self.kept is None else vectors.index_select(1, self.kept)
+
+
+class OneHot(nn.Module):
+    """Give each id of some columns an indicator: 1 where a row holds it, else 0."""
+
+    def __init__(self, cardinalities: Sequence[int], columns: Sequence[int]) -> None:
+        super().__init__()
+        self.sizes = tuple(cardinalities[column] for column in columns)
+        self.ids = JoinedIds(cardinalities, columns)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """Return one vector a row."""
+        return torch.zeros(len(ids), self.ids.total, device=ids.device).scatter(1, self.ids(ids), 1.0)
 
 
 class PlainNumbers(nn.Module):

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.artifact.tables import chosen_names, prediction_columns, words
+from burnish.artifact.tables import chosen_names, prediction_columns, show_names, words
 from burnish.data.cache.spill import in_parts
 from burnish.spec.values import Outcome, Rows
 
@@ -37,6 +37,8 @@ def prediction_tables(outcome: Outcome, rows: Rows, *, shown: Sequence[str]) -> 
         if said.kind == "multilabel":  # as lists, for a name may hold whatever would join them
             told = {"predicted": said.decisions, **({} if said.truth is None else {"truth": said.truth})}
             names = {name: chosen_names(values, said) for name, values in told.items()}
+            if said.names:
+                names["predicted_name"] = chosen_names(said.decisions, show_names(said))
             columns |= {name: pa.array(lists, pa.list_(pa.string())) for name, lists in names.items()}
         if said.outputs.ndim == 2 and said.answers is None:
             columns["probabilities"] = pa.array(list(said.outputs))

@@ -25,7 +25,7 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, *, threshold: float
     fitted: Mapping[str, Any] = profile.facts.get("fitted", {})
     shares = Calibration.from_json(fitted.get("calibration")).applied(softmax(members).mean(axis=1))
     chosen = decide(shares, kind=profile.kind, threshold=float(fitted.get("threshold", threshold)))
-    return Outcome(profile.kind, rows, shares, chosen, label, profile.labels, weights=weights)
+    return Outcome(profile.kind, rows, shares, chosen, label, profile.labels, weights=weights, names=profile.names)
 
 
 def decide(shares: "Array", *, kind: str, threshold: float) -> "Array":

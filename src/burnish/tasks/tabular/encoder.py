@@ -44,6 +44,7 @@ class TableEncoder(Encoder):
     target: str
     weight: str | None = None
     loss: str = "auto"
+    label_map: Mapping[str, str] = field(default_factory=dict)
     _pickers: dict[int, tuple[pa.Table, Picker]] = field(default_factory=dict, compare=False)
     """Views of the tables that were collated last: a batch is then some indexing, not a walk through Arrow."""
 
@@ -58,6 +59,7 @@ class TableEncoder(Encoder):
             "derived": {name: _digest(how) for name, how in sorted(self.derived.items())},
             "target": [self.target, self.profile.kind, list(self.profile.labels), self.profile.facts.get("target")],
             "weight": self.weight,
+            **({"label_map": dict(self.label_map)} if self.label_map else {}),
         }
 
     def faults(self, rows: Rows) -> list[RowFault]:
@@ -102,8 +104,8 @@ class TableEncoder(Encoder):
     def _picker(self, features: pa.Table) -> Picker:
         kept = self._pickers.get(id(features))
         if kept is None or kept[0] is not features:
-            while len(self._pickers) >= _TABLES_KEPT:
-                self._pickers.pop(next(iter(self._pickers)))
+            for oldest in list(self._pickers)[: 1 - _TABLES_KEPT]:  # another thread may do the same
+                self._pickers.pop(oldest, None)
             columns = {name: features[name] for name in features.column_names if name != "length"}
             kept = self._pickers[id(features)] = (features, Picker(columns))
         return kept[1]
@@ -134,7 +136,8 @@ class TableEncoder(Encoder):
     def _labels(self, frame: ColumnFrame) -> "tuple[Array, list[RowFault]]":
         table = pa.table({self.target: frame.column(self.target)})
         if self.profile.kind != "regression":
-            indices, faults = LabelColumns((self.target,)).class_indices(table, self.profile.labels)
+            columns = LabelColumns((self.target,), label_map=self.label_map)
+            indices, faults = columns.class_indices(table, self.profile.labels)
             return indices, of_target(faults, self.target)
         measure = Measure.of_profile(self.profile)
         values, faults = read_numbers(table, self.target, transform=measure.transform, loss=self.loss)

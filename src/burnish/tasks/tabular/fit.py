@@ -93,7 +93,8 @@ class Fitter:
         return tuple(sorted(frequent[: options.max_size] or list(counts)[:1]))
 
     def _quantity(self, name: str, kind: str, options: ColumnOptions) -> ColumnPlan:
-        day_first = kind == "datetime" and is_day_first(self.frame, name)
+        stated = None if options.format is None else options.format == "day/month/year"
+        day_first = kind == "datetime" and (is_day_first(self.frame, name) if stated is None else stated)
         read = self.frame.times(name, day_first=day_first) if kind == "datetime" else self.frame.numbers(name)
         known = _known(read.values)
         middle = float(np.median(known)) if len(known) else 0.0

@@ -25,6 +25,7 @@ _OWN = {
     "size": ("identity",),
     "parts": ("datetime",),
     "cyclic": ("datetime",),
+    "format": ("datetime",),
 }
 """The kinds that each option belongs to."""
 
@@ -55,6 +56,8 @@ class ColumnOptions(Component):
     """An identity holds whole numbers from 0 to below this."""
     parts: tuple[Part, ...] = ()
     """What is taken out of a time; by default what varies among elapsed, month, weekday and hour."""
+    format: Literal["day/month/year", "month/day/year"] | None = None
+    """What dates with slashes begin with; by default what the training rows show, and the month if they do not."""
     cyclic: bool | None = None
     """Whether parts that come round again become a sine and a cosine; by default yes."""
 

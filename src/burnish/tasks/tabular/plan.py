@@ -7,8 +7,9 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from typing import Annotated, Any
 
-from pydantic import Field, TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter
 
+from burnish.spec.parts import Statistics
 from burnish.spec.values import TableInputs
 
 MISSING_ID, UNSEEN_ID, FIRST_ID = 0, 1, 2
@@ -16,6 +17,11 @@ _KINDS = "^(number|category|boolean|datetime|hash|identity)$"
 _PARTS = "^(value|missing|year|minute|elapsed|(hour|weekday|day|month|day_of_year)(_sin|_cos)?)$"
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 _Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+
+
+def _check_statistics(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    TypeAdapter(Statistics).validate_python(facts)
+    return facts
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,7 @@ class ColumnPlan:
     vocabulary: tuple[str, ...] = ()
     size: _Count = 0
     """Buckets of a hash, or the range of an identity."""
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Annotated[Mapping[str, Any], AfterValidator(_check_statistics)] = field(default_factory=dict)
     """Statistics of the training rows: missing, unreadable, infinite, distinct, mean …"""
     day_first: bool = False
     """Whether 3/4/2024 is the third of April."""

@@ -10,7 +10,7 @@ from burnish.data.columns.parse_columns import describe_cell, is_opaque
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.values import Profile, Rows
 from burnish.tasks.labels import TARGET, LabelColumns, Measure, read_numbers
-from burnish.tasks.options import refuse_odd_classes
+from burnish.tasks.options import name_facts, refuse_odd_classes
 from burnish.tasks.tabular.fit import Fitter
 from burnish.tasks.tabular.frame import ColumnFrame, frame_of
 from burnish.tasks.tabular.plan import TablePlan
@@ -26,7 +26,6 @@ def profile(task: "Tabular", rows: Rows) -> Profile:
     """Return the profile of a table: all that is learned from the training rows before a network sees them."""
     table = rows.table
     frame = frame_of(rows, task.derived)
-    _refuse_unknown_slices(task, table)
     kind, labels, facts = _target(task, frame)
     plan = Fitter(frame, task.columns, task.normalise, task.bins, task.min_count).fit(
         _candidates(task, table), task.crosses
@@ -40,14 +39,6 @@ def profile(task: "Tabular", rows: Rows) -> Profile:
     notes = [*notes_of(plan), *_notes_of_strays(rows, frame, plan)]
     learned = {"table": plan.to_json(), "notes": notes, "order": order}
     return Profile(kind, labels, {**facts, **learned}, tuple(inputs))
-
-
-def _refuse_unknown_slices(task: "Tabular", table: pa.Table) -> None:
-    """Refuse columns that are not there now, and not when hours of training are over."""
-    unknown = [name for name in task.slices if name not in table.column_names and name not in task.derived]
-    if unknown:
-        there = ", ".join((*table.column_names, *task.derived))
-        raise ConfigError([Problem(f"task.slices: there is no column `{name}`; there are {there}") for name in unknown])
 
 
 def _candidates(task: "Tabular", table: pa.Table) -> list[str]:
@@ -65,21 +56,29 @@ def _target(task: "Tabular", frame: ColumnFrame) -> tuple[str, tuple[str, ...], 
     if is_opaque(column.type):
         raise DataError(f"the column `{task.target}` holds {column.type}, and a target is a single word or number")
     table = pa.table({task.target: column})
-    columns = LabelColumns((task.target,))
+    columns = LabelColumns((task.target,), label_map=task.label_map)
     kind = task.kind if task.kind != "auto" else "multiclass" if task.labels else columns.guess_kind(table)
     kind = "binary" if kind == "multiclass" and task.kind == "auto" and len(task.labels or ()) == 2 else kind
     _refuse_other_loss(task.loss, kind, task.target)
     if kind == "regression":
+        _refuse_class_options(task)
         columns.refuse_words(table)
         return kind, (), _number_facts(task, table)
     classes = tuple(task.labels or columns.classes(table))
     refuse_odd_classes(kind, classes, column=task.target)
-    facts: dict[str, Any] = {"label_counts": columns.counts(table, classes)}
+    facts: dict[str, Any] = {"label_counts": columns.counts(table, classes), **name_facts(task.label_names, classes)}
     if task.weight is not None:
         which, _faults = columns.class_indices(table, classes)
         sums = np.bincount(which, weights=np.nan_to_num(frame.numbers(task.weight).values), minlength=len(classes))
         facts["label_weights"] = dict(zip(classes, sums.tolist(), strict=True))
     return kind, classes, facts
+
+
+def _refuse_class_options(task: "Tabular") -> None:
+    given = [name for name in ("label_map", "label_names") if getattr(task, name)]
+    if given:
+        sentence = f"{task.target} is learned as a number, and this is for classes; set task.kind to learn classes"
+        raise ConfigError([Problem(f"task.{name}: {sentence}") for name in given])
 
 
 def _number_facts(task: "Tabular", table: pa.Table) -> dict[str, Any]:

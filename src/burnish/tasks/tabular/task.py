@@ -46,6 +46,10 @@ class Tabular(Task):
     kind: Literal["auto", "binary", "multiclass", "regression"] = "auto"
     labels: tuple[str, ...] | None = None
     """The classes, in order; by default those found in the training rows."""
+    label_map: Mapping[str, str] = {}
+    """Labels of the data that count as another, like {-1: 0}; applied before `labels`."""
+    label_names: Mapping[str, str] = {}
+    """How people should read the classes, like {0: no tip, 1: tip}; shown next to the labels themselves."""
     columns: Mapping[str, ColumnOptions] = {}
     """Column to its kind and options; a column that is not named is looked at."""
     others: Literal["infer", "drop"] = "infer"
@@ -75,7 +79,7 @@ class Tabular(Task):
     threshold: Annotated[float, Field(gt=0, lt=1)] | Literal["f1", "accuracy", "matthews"] = 0.5
     """From which probability the second of two classes is chosen, or the score that finds it on the validation rows."""
     slices: tuple[str, ...] = ()
-    """Columns by whose values the report scores the rows apart."""
+    """Columns by whose values the report scores the rows apart; they need not be columns that are learned from."""
     importance: NonNegativeInt = 2000
     """Rows on which the report measures column importance; 0 leaves it out."""
 
@@ -140,12 +144,23 @@ class Tabular(Task):
         from burnish.tasks.tabular.plan import TablePlan
 
         plan = TablePlan.from_json(profile.facts["table"])
-        return TableEncoder(plan, profile, self.derived, self.target, self.weight, self.loss)
+        return TableEncoder(plan, profile, self.derived, self.target, self.weight, self.loss, self.label_map)
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
         from burnish.tasks.tabular.decoder import decode
 
         return decode(outputs, profile, threshold=self.threshold if isinstance(self.threshold, float) else 0.5)
+
+    def count_mapped(self, table: "pa.Table") -> Mapping[str, int]:
+        import pyarrow as pa
+
+        from burnish.tasks.labels import LabelColumns
+        from burnish.tasks.tabular.frame import ColumnFrame
+
+        if not self.label_map:
+            return {}
+        target = pa.table({self.target: ColumnFrame(table, self.derived).column(self.target)})
+        return LabelColumns((self.target,), label_map=self.label_map).count_mapped(target)
 
     def baselines(self, asked: BaselineRequest) -> Mapping[str, Outcome]:
         from burnish.tasks.tabular.baselines import table_baselines

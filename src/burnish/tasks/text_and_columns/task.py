@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt, field_validator, model_validator
 
-from burnish.errors import ConfigError, DataError, Problem
+from burnish.errors import DataError
 from burnish.spec.protocols import Assets, Encoder
 from burnish.spec.values import HeadSpec, Profile, Rows
 from burnish.tasks.options import Pooling
@@ -45,8 +45,6 @@ class TextAndColumns(TextClassification):
     """Widths of the layers that read text and columns together."""
     dropout: Annotated[float, Field(ge=0, lt=1)] = 0.1
     """That of these layers; the encoder has its own."""
-    slices: tuple[str, ...] = ()
-    """Columns by whose values the report scores the rows apart."""
     importance: NonNegativeInt = 200
     """Rows on which the report measures the importance of the text and each column; 0 leaves it out."""
 
@@ -72,7 +70,6 @@ class TextAndColumns(TextClassification):
         from burnish.tasks.tabular.frame import frame_of
         from burnish.tasks.tabular.profile import notes_of
 
-        self._refuse_unknown_slices(rows)
         found = super().profile(rows)
         fitter = Fitter(frame_of(rows), self.columns, self.normalise, self.bins, self.min_count)
         plan = fitter.fit(self._beside, ())
@@ -128,13 +125,6 @@ class TextAndColumns(TextClassification):
                     f"{name} holds text of about {num_words:.0f} words and is {use}; to read it as text, take it out "
                     f"of task.columns and set task.text: [{texts}]"
                 )
-
-    def _refuse_unknown_slices(self, rows: Rows) -> None:
-        there = rows.table.column_names
-        unknown = [name for name in self.slices if name not in there]
-        if unknown:
-            sentence = "task.slices: there is no column `{}`; there are {}"
-            raise ConfigError([Problem(sentence.format(name, ", ".join(there))) for name in unknown])
 
 
 def _plan_of(profile: Profile) -> "TablePlan":

@@ -13,7 +13,7 @@ from torch import Tensor
 from burnish.errors import CheckpointError
 from burnish.models.tabular.models import Deep, Linear, NoAssets, NumberEmbedding, TabM, WideDeep
 from burnish.models.tabular.networks_torch import RowNorm
-from burnish.models.tabular.table_features_torch import Categories, Periodic, PiecewiseLinear
+from burnish.models.tabular.table_features_torch import Categories, OneHot, Periodic, PiecewiseLinear
 from burnish.spec.values import HeadSpec, Objective, TableInputs
 
 EDGES = ((-1.5, -0.5, 0.0, 2.0), (0.0, 1.0), (-1.0, 0.25, 0.5))
@@ -25,7 +25,9 @@ MODELS = {
     "deep with norms": Deep(hidden=(8, 6), batch_norm=True, numbers=PLE),
     "deep with waves": Deep(hidden=(8, 6), numbers=NumberEmbedding(kind="periodic", frequencies=4)),
     "wide_deep": WideDeep(hidden=(8,), category_size=3),
+    "wide_deep of one-hots": WideDeep(hidden=(8,), category_size="one_hot"),
     "tab_m": TabM(hidden=(8, 6), members=4),
+    "tab_m with one one-hot": TabM(hidden=(8, 6), members=4, category_size={"d": "one_hot"}),
     "tab_m of few differences": TabM(hidden=(8, 6), members=4, adapters="first", numbers=NumberEmbedding()),
     "tab_m with norms": TabM(hidden=(8, 6), members=4, batch_norm=True),
 }
@@ -80,6 +82,7 @@ def test_everything_learns_and_belongs_to_one_group(name: str) -> None:
     assert {group["name"].split(",")[0] for group in groups} == {
         "linear": {"wide"},
         "wide_deep": {"wide", "deep"},
+        "wide_deep of one-hots": {"wide", "deep"},
     }.get(name, {"deep"})
     assert {group["weight_decay"] for group in groups} == {0.0, 0.25}
 
@@ -148,7 +151,33 @@ def test_categories_of_different_sizes_equal_tables_of_their_own() -> None:
     assert torch.equal(made(ids), torch.cat([first[ids[:, 0]], second[ids[:, 1]]], dim=1))
 
 
-@pytest.mark.parametrize("name", ["tab_m", "tab_m of few differences"])
+def test_one_hots_equal_those_of_torch() -> None:
+    ids = batch(30)["categories"]
+    first, second = (torch.nn.functional.one_hot(ids[:, at], count) for at, count in enumerate((4, 9)))
+    assert torch.equal(OneHot((4, 9), (0, 1))(ids), torch.cat([first, second], dim=1).float())
+    assert torch.equal(OneHot((4, 9), (1,))(ids), second.float())
+
+
+def test_columns_may_be_one_hot_beside_embedded_ones() -> None:
+    rows, inputs = batch(30), TableInputs(categories=("d", "e", "f"), cardinalities=(4, 9, 5))
+    ids = torch.cat([rows["categories"], rows["categories"][:, :1]], dim=1)
+    made: Any = Deep(hidden=(8,), category_size={"e": "one_hot", "f": 2}).network(head(inputs=inputs), NoAssets())
+    weight = made.features.parts["categories"].weight
+    one_hot = torch.nn.functional.one_hot(ids[:, 1], 9)
+    expected = torch.cat([weight[:4][ids[:, 0]], weight[4:][ids[:, 2]], one_hot], dim=1)
+    assert torch.equal(made.features({"categories": ids}), expected)
+    assert made.features.sizes == (2, 2, 9)
+
+
+def test_a_layer_over_one_hots_is_a_table_of_embeddings() -> None:
+    inputs = TableInputs(categories=("d", "e"), cardinalities=(4, 9))
+    made: Any = Deep(hidden=(8,), category_size="one_hot", dropout=0).network(head(inputs=inputs), NoAssets())
+    ids, layer = batch(30)["categories"], made.layers[0]
+    hidden = layer.weight.t()[ids[:, 0]] + layer.weight.t()[4 + ids[:, 1]] + layer.bias
+    torch.testing.assert_close(made({"categories": ids}), made.output(hidden.relu()))
+
+
+@pytest.mark.parametrize("name", ["tab_m", "tab_m of few differences", "tab_m with one one-hot"])
 def test_an_ensemble_equals_its_members_one_by_one(name: str) -> None:
     made, rows = network(name).eval(), batch(6)
     logits = made(rows)
@@ -190,7 +219,7 @@ def test_a_linear_model_without_wide_ids_weighs_categories() -> None:
     torch.testing.assert_close(made({"categories": torch.tensor([[0, 8]])}), expected)
 
 
-@pytest.mark.parametrize("name", ["deep", "deep with waves", "wide_deep", "tab_m"])
+@pytest.mark.parametrize("name", ["deep", "deep with waves", "wide_deep", "wide_deep of one-hots", "tab_m"])
 def test_gradients_are_those_of_finite_differences(name: str) -> None:
     made, rows = network(name).double().eval(), batch(3)
     numbers = rows["numbers"].double().requires_grad_()

@@ -14,6 +14,7 @@ from burnish.tasks.tabular.features import FrameEncoder
 from burnish.tasks.tabular.fit import Fitter
 from burnish.tasks.tabular.frame import ColumnFrame
 from burnish.tasks.tabular.guess import Guess, guess
+from burnish.tasks.tabular.options import ColumnOptions
 from burnish.tasks.tabular.plan import TablePlan
 from burnish.tasks.tabular.profile import notes_of
 
@@ -74,3 +75,10 @@ def test_a_plan_of_an_earlier_version_has_the_same_digest() -> None:
     del written["columns"][0]["day_first"]
     assert TablePlan.from_json(written).digest == plan.digest
     assert replace(plan, columns=(replace(plan.columns[0], day_first=True),)).digest != plan.digest
+
+
+@pytest.mark.parametrize(("written", "day"), [("day/month/year", 3), ("month/day/year", 1)])
+def test_dates_that_could_be_either_are_read_as_the_column_says(written: str, day: int) -> None:
+    frame = ColumnFrame(pa.table({"when": ["3/1/2024", "4/2/2024"] * 10}))
+    plan = Fitter(frame, {"when": ColumnOptions(kind="datetime", format=written)}).fit(["when"], ())
+    assert take_part(frame.times("when", day_first=plan.columns[0].day_first).values, "day")[0] == day

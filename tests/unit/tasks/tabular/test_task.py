@@ -265,7 +265,6 @@ def test_a_function_of_the_users_is_a_column_too() -> None:
         ({"crosses": [["pay", "miles"]]}, "give it `boundaries`"),
         ({"crosses": [["pay", "city"]]}, "not among the columns used"),
         ({"columns": {"miles": {"kind": "number", "default": "many"}}}, "must be a number, got 'many'"),
-        ({"slices": ["nowhere"]}, "task.slices: there is no column `nowhere`"),
         ({"loss": "poisson"}, "task.loss is poisson, and tip holds classes"),
         ({"derived": {"x": {"function": "no_such_module:f", "inputs": {"pay": "text"}}}}, "could not be loaded"),
     ],

@@ -80,11 +80,6 @@ def test_columns_of_one_value_are_left_out_and_none_at_all_is_refused() -> None:
         task(columns=["place"]).profile(rows(TABLE.set_column(2, "place", pa.array(["town"] * 4))))
 
 
-def test_unknown_slices_are_refused_before_anything_is_learned() -> None:
-    with pytest.raises(ConfigError, match="there is no column `colour`"):
-        task(slices=("colour",)).profile(rows())
-
-
 def test_every_window_of_a_text_has_the_columns_of_its_row() -> None:
     profile = task().profile(rows())
     encoder = BesideEncoder(Windowed(), TablePlan.from_json(profile.facts["columns"]))
@@ -115,7 +110,6 @@ def test_the_plan_is_part_of_the_key() -> None:
 def test_rows_need_their_text_and_take_defaults_for_the_rest() -> None:
     profile = task().profile(rows())
     assert task().reads_rows
-    assert task().inspected is not None
     table = task().table([{"text": "fine"}, {"text": "dull", "price": 2}], profile)
     assert table["price"].to_pylist() == [None, "2"]
     with pytest.raises(DataError, match="row 2, text is empty"):
