@@ -1,14 +1,15 @@
-"""A task and a model of one's own, in one file: support tickets are sorted by subject and body together."""
+"""A task, a model and a truncation of one's own, in one file: support tickets, sorted by subject and body."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import PositiveInt
 
 from burnish.models.transformer import Transformer
+from burnish.spec.component import Component
 from burnish.spec.protocols import Encoder
 from burnish.tasks.text_classification import TextClassification
 
@@ -103,3 +104,16 @@ class Reader(Transformer):
             model._init_weights(module)
         inside = {id(parameter) for parameter in last.parameters()}
         return model, fresh | {name for name, parameter in model.named_parameters() if id(parameter) in inside}
+
+
+class Middle(Component):
+    """Keep the middle of a text: tickets begin with a greeting and end with a signature."""
+
+    is_random: ClassVar[bool] = False
+
+    def select(self, length: int, *, limit: int, random: np.random.Generator) -> list[np.ndarray[Any, Any]]:
+        """Choose the positions in order; it is only asked about texts that are too long."""
+        import numpy as np
+
+        start = (length - limit) // 2
+        return [np.arange(start, start + limit)]

@@ -1,0 +1,1 @@
+"""Named experiments: a file `queues.yaml` here is `tickets/queues`."""
