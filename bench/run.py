@@ -3,8 +3,8 @@
 python -m bench.run                     all of it: hours
 python -m bench.run --quick             a few minutes: one set, few rows, one round and no trials, to see that it works
 python -m bench.run --only training     one part: machine, training, accuracy, evaluation, tokenising, startup,
-                                        contention, foresight, growth, checkpoints, tables, table_scores, small_sets or
-                                        quality
+                                        processes, scale, contention, foresight, growth, checkpoints, tables,
+                                        table_scores, small_sets or quality
 """
 
 import argparse
@@ -18,6 +18,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 SHARED = ROOT.parent / "shared" / "data"
 PAGE = ROOT / "docs" / "benchmarks.md"
+SCALE = ROOT / "docs" / "explanation" / "scale.md"
 QUICK_ROUNDS, ROUNDS = 1, 5
 MOST_TABLE_ROUNDS = 3
 
@@ -32,7 +33,7 @@ def main() -> None:
             if name != "quality" and lines:
                 from bench.page import put
 
-                put(asked.page, name, [*lines, "", _how(name, asked)])
+                put(SCALE if name == "scale" else asked.page, name, [*lines, "", _how(name, asked)])
 
 
 def _asked() -> argparse.Namespace:
@@ -156,6 +157,8 @@ PARTS: dict[str, Callable[[argparse.Namespace, Path], Iterable[str]]] = {
     "evaluation": _on_sets("evaluation"),
     "tokenising": _on_sets("tokenising"),
     "startup": _startup,
+    "processes": _on_sets("processes"),
+    "scale": _on_sets("scale"),
     "contention": _contention,
     "foresight": _on_sets("foresight"),
     "growth": _growth,

@@ -2,9 +2,10 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,8 @@ class Entrant:
     is_ours: bool = True
     """Ours start as every worker does; a peer starts as its user would start it."""
     env: Mapping[str, str] = field(default_factory=dict)
+    processes: int = 1
+    """How many work as one, told of one another as torchrun tells them."""
 
 
 @contextmanager
@@ -41,24 +44,28 @@ def started(entrants: Mapping[str, Entrant]) -> Iterator[dict[str, "Contestant"]
 class Contestant:
     """A process that takes its turn when it is called."""
 
-    def __init__(self, name: str, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, name: str, processes: "Sequence[subprocess.Popen[str]]") -> None:
         self.name = name
-        self._process = process
+        self._processes = processes
 
     def __call__(self) -> Block:
-        """Let it work once."""
-        assert self._process.stdin is not None
+        """Let it work once; of several processes the slowest counts."""
         try:
-            self._process.stdin.write("go\n")
-            self._process.stdin.flush()
+            for process in self._processes:
+                assert process.stdin is not None
+                process.stdin.write("go\n")
+                process.stdin.flush()
         except BrokenPipeError:
             raise self._death() from None
-        return Block(**self.hear())
+        return max((Block(**values) for values in self.hear()), key=lambda block: block.seconds)
 
-    def hear(self) -> dict[str, Any]:
-        """Wait for its next line; raise what it refused."""
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
+    def hear(self) -> list[dict[str, Any]]:
+        """Wait for the next line of each process; raise what one refused."""
+        return [self._heard(process) for process in self._processes]
+
+    def _heard(self, process: "subprocess.Popen[str]") -> dict[str, Any]:
+        assert process.stdout is not None
+        line = process.stdout.readline()
         if not line:
             raise self._death()
         values: dict[str, Any] = json.loads(line)
@@ -74,14 +81,35 @@ class Contestant:
 @contextmanager
 def _contestant(name: str, entrant: Entrant) -> Iterator[Contestant]:
     argv = [_CHILD, entrant.address, json.dumps(entrant.request)]
-    env = {**_searching(_ROOT), **entrant.env}
-    process = start_worker(argv, env=env, stdin=subprocess.PIPE) if entrant.is_ours else _plain(argv, env)
+    processes: list[subprocess.Popen[str]] = []
     try:
-        contestant = Contestant(name, process)
+        for place in _places(entrant.processes):
+            env = {**_searching(_ROOT), **place, **entrant.env}
+            start = start_worker(argv, env=env, stdin=subprocess.PIPE) if entrant.is_ours else _plain(argv, env)
+            processes.append(start)
+        contestant = Contestant(name, processes)
         contestant.hear()
         yield contestant
     finally:
-        _end(process)
+        for process in processes:
+            _close(process)
+        for process in processes:
+            _end(process)
+
+
+def _places(size: int) -> list[dict[str, str]]:
+    """Tell each process its place; one alone is told nothing."""
+    if size == 1:
+        return [{}]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    shared = {
+        "WORLD_SIZE": str(size),
+        "LOCAL_WORLD_SIZE": str(size),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(port),
+    }
+    return [{**shared, "RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(size)]
 
 
 def _searching(root: Path) -> dict[str, str]:
@@ -101,11 +129,14 @@ def _plain(argv: list[str], env: Mapping[str, str]) -> "subprocess.Popen[str]":
     )
 
 
-def _end(process: "subprocess.Popen[str]") -> None:
+def _close(process: "subprocess.Popen[str]") -> None:
     for stream in (process.stdin, process.stdout):
         if stream is not None:
             with suppress(BrokenPipeError):  # closing writes what a dead process never read
                 stream.close()
+
+
+def _end(process: "subprocess.Popen[str]") -> None:
     try:
         process.wait(_END_SECONDS)
     except subprocess.TimeoutExpired:

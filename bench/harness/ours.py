@@ -2,20 +2,22 @@
 
 from collections.abc import Mapping
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 from bench.harness.contestant import Referee
 from bench.harness.sample import take_sample
 from burnish.artifact.predictor import Predictor
 from burnish.commands.workers.speed import Timed, train_epoch
+from burnish.dist.world import keep_to_own_cores, world_from_environment
 from burnish.engine.learner_torch import Learner
 from burnish.run.build import build_feed, build_learner, build_stream
 
 
 def train(request: Mapping[str, Any], referee: Referee) -> None:
     """Train an epoch of the sample each turn."""
-    sample = take_sample(request)
-    scorer = sample.scorer
+    keep_to_own_cores()
+    scorer = replace(take_sample(request).scorer, world=world_from_environment())
     pupil = build_learner(scorer.experiment, scorer.prepared, scorer.world)
     assert isinstance(pupil, Learner), "the race is one of networks"
     learner = Timed(pupil)

@@ -25,6 +25,7 @@ from transformers.utils import logging
 from bench.harness.blocks import Block
 from bench.harness.contestant import Referee
 from bench.harness.sample import Sample, num_threads, take_sample
+from burnish.dist.world import place_of
 from burnish.run.build import build_stream
 from burnish.run.predicting.scoring import Scorer
 from burnish.spec.values import RandomKey
@@ -113,7 +114,9 @@ def _trainer(sample: Sample, request: Mapping[str, Any], folder: str) -> Trainer
     workers = request.get("workers", 0)
     arguments = TrainingArguments(
         output_dir=folder,
-        per_device_train_batch_size=_batch_size(sample),
+        per_device_train_batch_size=_batch_size(sample) // place_of().size,
+        ddp_backend="gloo" if place_of().size > 1 and not torch.cuda.is_available() else None,
+        ddp_find_unused_parameters=False,
         bf16=request.get("bf16", False),
         dataloader_num_workers=workers,
         dataloader_persistent_workers=workers > 0,

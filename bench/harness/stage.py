@@ -34,13 +34,13 @@ class Stage:
     no_peers: str | None
     """Why transformers cannot do the same, if so."""
 
-    def ours(self, function: str) -> Entrant:
+    def ours(self, function: str, *, processes: int = 1) -> Entrant:
         """Let Burnish `train`, `score` or `answer`."""
-        return Entrant(f"{_OURS}:{function}", self.request)
+        return Entrant(f"{_OURS}:{function}", self.request, processes=processes)
 
-    def peer(self, function: str, **flags: Any) -> Entrant:
+    def peer(self, function: str, *, processes: int = 1, **flags: Any) -> Entrant:
         """Let transformers `train`, `predict` or `pipe`, with these flags."""
-        return Entrant(f"{_PEERS}:{function}", {**self.request, **flags}, is_ours=False)
+        return Entrant(f"{_PEERS}:{function}", {**self.request, **flags}, is_ours=False, processes=processes)
 
     def roof(self, precision: str) -> Entrant:
         """Multiply matrices, for the peak of this machine."""

@@ -22,6 +22,13 @@ def test_two_processes_work_in_turn_and_what_they_print_does_no_harm() -> None:
     assert [block.flops for block in blocks] == [0, 7, 7, 0]
 
 
+def test_processes_that_work_as_one_know_their_places_and_the_slowest_counts() -> None:
+    with started({"both": Entrant(f"{HERE}:placed", {}, processes=2)}) as contestants:
+        block = contestants["both"]()
+    assert (block.seconds, block.examples) == (2.0, 2)
+    assert block.tokens > 0
+
+
 def test_only_our_own_processes_get_what_the_launcher_sets(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(("MALLOC_", "GLIBC_", "LD_PRELOAD"))]:
         monkeypatch.delenv(name)

@@ -4,7 +4,7 @@ import pytest
 
 from bench.machine import flags
 from bench.page import marks, replaced
-from bench.run import PAGE, PARTS
+from bench.run import PAGE, PARTS, SCALE
 
 TEXT = (
     "# Page\n\n<!-- bench: a -->\nold\n<!-- bench: end of a -->\n\nwords\n<!-- bench: b -->\n<!-- bench: end of b -->\n"
@@ -26,7 +26,8 @@ def test_a_page_without_the_marks_is_refused(text: str) -> None:
 
 @pytest.mark.parametrize("name", [name for name in PARTS if name != "quality"])
 def test_the_page_has_a_place_for_every_part(name: str) -> None:
-    assert [PAGE.read_text().count(mark) for mark in marks(name)] == [1, 1]
+    page = SCALE if name == "scale" else PAGE
+    assert [page.read_text().count(mark) for mark in marks(name)] == [1, 1]
 
 
 def test_flags_that_matter_are_found_as_whole_words(tmp_path) -> None:
