@@ -2,15 +2,16 @@
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOMES = {
-    **dict.fromkeys(["compare", "evaluate", "load", "new", "plan", "resume", "train"], "burnish.api.verbs"),
+    **dict.fromkeys(["compare", "evaluate", "load", "new", "plan", "resume", "train", "tune"], "burnish.api.verbs"),
     **dict.fromkeys(["BurnishClassifier", "BurnishRegressor"], "burnish.api.estimators"),
     "BurnishError": "burnish.errors",
     "Experiment": "burnish.spec.experiment",
     "Model": "burnish.api.model",
     "Run": "burnish.api.results",
+    "Tuned": "burnish.api.results",
 }
 """Where each name is defined; imported when it is first asked for, so that `import burnish` loads nothing heavy."""
 

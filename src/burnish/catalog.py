@@ -14,6 +14,7 @@ class Entry:
 
 _METRICS = "burnish.metrics"
 _OPTIM = "burnish.optim"
+_TUNE = "burnish.tune"
 
 CATALOG: Mapping[str, Mapping[str, Entry]] = {
     "tasks": {
@@ -27,6 +28,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "replaced_tokens": Entry("burnish.tasks.language_modeling:ReplacedTokens"),
         "pretraining": Entry("burnish.tasks.language_modeling:Pretraining"),
         "causal_lm": Entry("burnish.tasks.language_modeling:CausalLm"),
+        "seq2seq": Entry("burnish.tasks.seq2seq:Seq2Seq"),
         "retrieval": Entry("burnish.tasks.embedding:Retrieval"),
         "similarity": Entry("burnish.tasks.embedding:Similarity"),
         "multi": Entry("burnish.tasks.multi:Multi"),
@@ -38,6 +40,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "glue": Entry("burnish.data.hub:Glue"),
         "several": Entry("burnish.data.hub:Several"),
         "prepared": Entry("burnish.run.prepared:PreparedFolder"),
+        "refit": Entry("burnish.data.refit:Refit"),
     },
     "models": {
         "transformer": Entry("burnish.models.transformer:Transformer"),
@@ -60,12 +63,14 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "adamw": Entry(f"{_OPTIM}.optimizers:AdamW"),
         "adam": Entry(f"{_OPTIM}.optimizers:Adam"),
         "adafactor": Entry(f"{_OPTIM}.optimizers:Adafactor"),
+        "rmsprop": Entry(f"{_OPTIM}.optimizers:RmsProp"),
         "sgd": Entry(f"{_OPTIM}.optimizers:Sgd"),
         "lamb": Entry(f"{_OPTIM}.optimizers:Lamb"),
         "lion": Entry(f"{_OPTIM}.optimizers:Lion"),
         "adagrad": Entry(f"{_OPTIM}.optimizers:AdaGrad"),
         "ftrl": Entry(f"{_OPTIM}.optimizers:Ftrl"),
         "split": Entry(f"{_OPTIM}.optimizers:Split"),
+        "torch": Entry(f"{_OPTIM}.optimizers:AnyOfTorch"),
     },
     "schedules": {
         "constant": Entry(f"{_OPTIM}.schedules:Constant"),
@@ -76,9 +81,13 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "exponential": Entry(f"{_OPTIM}.schedules:Exponential"),
         "stepwise": Entry(f"{_OPTIM}.schedules:Stepwise"),
         "inverse_sqrt": Entry(f"{_OPTIM}.schedules:InverseSqrt"),
+        "warmup_stable_decay": Entry(f"{_OPTIM}.schedules:WarmupStableDecay", ("wsd",)),
+        "reduce_on_plateau": Entry(f"{_OPTIM}.schedules:ReduceOnPlateau"),
     },
     "metrics": {
         "accuracy": Entry(f"{_METRICS}.classification:Accuracy"),
+        "acc_and_f1": Entry(f"{_METRICS}.classification:AccAndF1"),
+        "sklearn": Entry(f"{_METRICS}.classification:Sklearn"),
         "f1": Entry(f"{_METRICS}.classification:F1"),
         "precision": Entry(f"{_METRICS}.classification:Precision"),
         "recall": Entry(f"{_METRICS}.classification:Recall"),
@@ -106,11 +115,38 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "poisson_deviance": Entry(f"{_METRICS}.regression:PoissonDeviance"),
         "gamma_deviance": Entry(f"{_METRICS}.regression:GammaDeviance"),
         "pinball": Entry(f"{_METRICS}.regression:Pinball"),
+        "bleu": Entry(f"{_METRICS}.language:Bleu"),
+        "rouge": Entry(f"{_METRICS}.language:Rouge"),
         "mrr": Entry(f"{_METRICS}.language:Mrr"),
         "recall_at": Entry(f"{_METRICS}.language:RecallAt"),
     },
+    "notifiers": {
+        "slack": Entry("burnish.notify.notifiers:Slack"),
+        "webhook": Entry("burnish.notify.notifiers:Webhook"),
+        "apprise": Entry("burnish.notify.notifiers:Apprise"),
+    },
+    "objectives": {},  # the tasks have losses of their own; what is here stands in their place
     "trackers": {
         "tensorboard": Entry("burnish.tracking.tensorboard:TensorBoard"),
+        "mlflow": Entry("burnish.tracking.mlflow:MlFlow"),
+        "wandb": Entry("burnish.tracking.wandb:WandB"),
+    },
+    "searchers": {
+        "single": Entry(f"{_TUNE}.searchers:Single"),
+        "grid": Entry(f"{_TUNE}.searchers:Grid"),
+        "random": Entry(f"{_TUNE}.searchers:Random"),
+        "tpe": Entry(f"{_TUNE}.searchers:Tpe"),
+        "gp": Entry(f"{_TUNE}.searchers:Gp"),
+        "cmaes": Entry(f"{_TUNE}.searchers:CmaEs"),
+        "asha": Entry(f"{_TUNE}.asha:Asha"),
+        "adaptive_asha": Entry(f"{_TUNE}.asha:AdaptiveAsha"),
+    },
+    "launchers": {
+        "slurm": Entry("burnish.launch.slurm:Slurm"),
+        "torchrun": Entry("burnish.launch.torchrun:Torchrun"),
+        "vertex": Entry("burnish.launch.vertex.launcher:Vertex"),
+        "kubernetes": Entry("burnish.launch.kubernetes.launcher:Kubernetes"),
+        "ray": Entry("burnish.launch.ray.launcher:Ray"),
     },
 }
 

@@ -70,3 +70,15 @@ class ServeError(BurnishError):
     """Refuse to serve an artifact that does not pass its own test."""
 
     exit_code = 7
+
+
+class StorageError(BurnishError):
+    """Refuse an address that cannot be read or written, or say that not all of a run has reached it."""
+
+    exit_code = 9
+    is_final = False
+    """Whether another try would end the same: nothing there, no right, no such kind of address."""
+
+    def __init__(self, message: str, *, is_final: bool = False) -> None:
+        self.is_final = is_final
+        super().__init__(message)

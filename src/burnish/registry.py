@@ -15,7 +15,11 @@ from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.nearest import nearest
 from burnish.spec import protocols
 from burnish.spec.component import Component, add_defaults, required_members
+from burnish.spec.launcher import Launcher
+from burnish.spec.news import Notifier
+from burnish.spec.own_loss import OwnLoss
 from burnish.spec.row_format import RowFormat
+from burnish.spec.search import Searcher
 
 EntryPoints = Callable[[str], Iterable[EntryPoint]]
 """Finds the entry points of a group, without importing what they point to."""
@@ -30,8 +34,12 @@ _PROTOCOLS: Mapping[str, type[Any]] = {
     "optimizers": protocols.Optimizer,
     "schedules": protocols.Schedule,
     "metrics": protocols.Metric,
+    "objectives": OwnLoss,
     "trackers": protocols.Tracker,
+    "notifiers": Notifier,
     "formats": RowFormat,
+    "searchers": Searcher,
+    "launchers": Launcher,
 }
 _INSTEAD: Mapping[str, type[Any]] = {"tasks": protocols.Joint, "data": protocols.Sets}
 """What may stand in the place of a kind: several of them."""

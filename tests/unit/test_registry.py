@@ -70,7 +70,7 @@ def test_a_refusal_is_a_sentence(name: str, said: str) -> None:
 def test_a_task_that_derives_from_no_base_gets_the_usual_answers_and_keeps_its_own() -> None:
     task = fake_registry().load("tasks", "guess")(truncation=fakes.Front())
     assert task.views == 1  # its own option
-    assert (task.auto_precision, task.inspected, task.reads_rows) == (None, None, False)
+    assert (task.auto_precision, task.reads_rows) == (None, False)
     profile = Profile("binary")
     assert task.refine(None, profile) is profile
     assert not fake_registry().load("models", f"{HERE}:Net")().is_grown

@@ -72,7 +72,7 @@ class Model(Shown):
         facts = {
             "task": self.predictor.experiment.name,
             "kind": self.predictor.profile.kind,
-            "classes": _listed(self.classes),
+            "classes": _listed(self.predictor.profile.names or self.classes),
             "columns": _listed(self.columns),
             "artifact": str(self.path),
         }

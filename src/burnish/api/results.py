@@ -10,9 +10,11 @@ from burnish.cli.outcome import describe_ending, headline_table, scores_table
 from burnish.cli.plan import estimate_lines
 from burnish.cli.runs import comparison_lines
 from burnish.cli.tables import TextTable, plain
+from burnish.cli.tune import study_lines
 from burnish.cli.verb import Lines
 from burnish.commands.compare.comparison import RunComparison
 from burnish.commands.evaluate import Evaluation
+from burnish.commands.tune import TuneResult
 from burnish.errors import CheckpointError
 from burnish.run.record.result import RunResult, sheet_of
 from burnish.spec.forecast import Forecast
@@ -56,6 +58,21 @@ class Run(Shown, RunResult):
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() + _link(self.report)
+
+
+class Tuned(Shown, TuneResult):
+    """A study: its trials, the best of them, and the model that came of it."""
+
+    def load(self, *, task: str | None = None, trust_code: bool = False) -> "Model":
+        """Load the model of the best run."""
+        from burnish.api.verbs import load
+
+        if self.best_run is None:
+            raise CheckpointError(f"no trial of {self.directory} has come to its end yet; tune it further first")
+        return load(self.best_run, task=task, trust_code=trust_code)
+
+    def _lines(self) -> Lines:
+        return study_lines(self)
 
 
 class Scored(Shown, Evaluation):

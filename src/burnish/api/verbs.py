@@ -14,15 +14,17 @@ from burnish.api.inputs import (
     is_rows,
     refuse_options_of_rows,
 )
-from burnish.api.results import Compared, Planned, Run, Scored
+from burnish.api.results import Compared, Planned, Run, Scored, Tuned
 from burnish.artifact.locate import find_artifact
 from burnish.cli.console import Console, PlainLines, console_for, counting
 from burnish.cli.options import find_target
+from burnish.cli.tune import telling
 from burnish.commands.runs import compare as compare_runs
 from burnish.config import Given, Origin
 from burnish.run.record.directory import find_run
 from burnish.run.record.result import RunResult
 from burnish.spec.events import Noted
+from burnish.storage.address import read_address
 
 if TYPE_CHECKING:
     from burnish.api.model import Model
@@ -72,6 +74,39 @@ def train(
     return Run(**vars(result))
 
 
+def tune(
+    experiment: Any,
+    space: Mapping[str, Any] | None = None,
+    overrides: Overrides = (),
+    *,
+    target: object = None,
+    text: object = None,
+    dir: Place | None = None,
+    progress: bool = True,
+    trust_code: bool = False,
+    **settings: Any,
+) -> Tuned:
+    """Search the options of an experiment, or go on with the study in `dir`; give its trials and the best of them.
+
+    `space` maps options to ranges and choices, like `{"train.batch": [16, 32]}`; without one, what suits task and model
+    is searched. Settings are those of the section `tune`: trials, minutes, parallel, searcher, metric, seed, refit.
+    """
+    from burnish.commands.tune import prepare_search
+    from burnish.commands.tune import tune as command
+
+    origin = find_caller()
+    asked = {**settings, **({} if space is None else {"space": space})}
+    with _console(is_shown=progress) as console:
+        search = prepare_search(
+            _understood(experiment, {"target": target, "text": text}, origin=origin, console=console),
+            overrides=as_layers(overrides, origin=origin),
+            directory=None if dir is None else Path(dir),
+            settings=asked,
+            trust_code=trust_code,
+        )
+        return Tuned(**vars(command(search, watch=console.watch, tell=telling(is_silent=not progress))))
+
+
 def plan(
     experiment: Any,
     overrides: Overrides = (),
@@ -108,7 +143,7 @@ def resume(
 
     with _console(is_shown=progress) as console:
         result = command(
-            find_run(_place(run)).path,
+            read_address(_place(run)) or find_run(_place(run)).path,
             processes=processes,
             accept_changed_data=accept_changed_data,
             trust_code=trust_code,

@@ -1,6 +1,7 @@
-"""`burnish list` and `burnish config`: what can be named, and experiments as they are without running them."""
+"""`burnish list`, `config` and `import`: what can be named, and experiments as they are without running them."""
 
 from itertools import groupby
+from pathlib import Path
 from typing import Annotated
 
 from burnish.cli.options import Asked, argument, option
@@ -8,7 +9,10 @@ from burnish.cli.tables import TextTable
 from burnish.cli.verb import Lines, Reply, group, print_document, verb
 
 Either = Annotated[str, argument("EXPERIMENT", "A named experiment or a YAML file.")]
-_KINDS = "experiments, tasks, data, models, truncations, optimizers, schedules, metrics, trackers; or all."
+_KINDS = (
+    "experiments, layers, tasks, data, models, truncations, optimizers, schedules, metrics, objectives, "
+    "trackers, notifiers, formats, launchers; or all."
+)
 
 
 @verb("list")
@@ -68,6 +72,22 @@ def check(asked: Asked) -> Lines:
     from burnish.commands.config import check as command
 
     return [f"{command(asked.experiment, **asked.layers, has_inputs=True).experiment.name} has no problems"]
+
+
+@verb("import", short_help="Read a config of another tool.")
+def import_(
+    file: Annotated[str, argument("FILE", "An hptuning_config.yaml of Google's service, or Determined's experiment.")],
+    *,
+    out: Annotated[Path, option("--out DIR", "Where experiment.yaml, space.yaml and launch.yaml go.")],
+) -> Reply:
+    """Write the config of another tool as files of Burnish, with a note on each line that was mapped or not."""
+    from burnish.commands.imports.files import import_config
+
+    imported = import_config(Path(file), out)
+    lines = [f"{imported.mapped} options are in {', '.join(str(out / name) for name in imported.files)}"]
+    lines += [f"not mapped: {each.replace(' not mapped:', '', 1)}" for each in imported.left]
+    lines += [f"still to be written: {each}" for each in imported.missing]
+    return Reply(imported, lines)
 
 
 app = group("config", "Show, explain, compare and check experiments.", show, why, diff, schema, check)

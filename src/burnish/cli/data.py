@@ -43,7 +43,7 @@ def new(
     return [*notes, f"wrote {written.path}; look through it, then\n  burnish train {shlex.quote(str(written.path))}"]
 
 
-@verb("features", short_help="Write encoded features (the default).")
+@verb("features", short_help="Write encoded features (the default).", leaves={"--out": "outputs/prepared"})
 def features(
     *,
     out: Annotated[Path, option("--out -o DIR", "The folder to create; it must not exist.")],
@@ -175,6 +175,7 @@ def _features(written: "Written", asked: Asked) -> Lines:
     yield TextTable(("split", "rows", "features"), rows, right=("rows", "features"))
     yield f"{written.num_files} files, {write_size(written.num_bytes)}, in {written.path}; to train from them"
     layers = [word for config in asked.configs or () for word in ("-c", str(config))]
+    layers += [word for text in asked.params_override or () for word in ("--params-override", text)]
     others = [each for each in asked.overrides or () if not each.startswith(("data=", "data."))]
     yield f"  {shlex.join(['burnish', 'train', asked.experiment, *layers, *others, written.override])}"
 
@@ -189,3 +190,20 @@ def _count_classes(divided: "Divided") -> TextTable:
         totals = tuple(f"{sum(counted[name] for counted in divided.counts.values()):,}" for name in names)
         rows.append(("all", *totals))
     return TextTable((divided.label or "", *names), tuple(rows), right=names)
+
+
+@verb("cp", short_help="Copy from or to gs:// and s3://.")
+def cp(
+    source: Annotated[str, argument("SOURCE", "A file, a folder or an address.")],
+    target: Annotated[str, argument("TARGET", "Where it goes; one of both is an address.")],
+    *,
+    is_json: Json = False,
+) -> Reply:
+    """Copy files and folders from or to an address; what is there already is not copied again."""
+    from burnish.commands.copy import cp as command
+
+    with counting("copied", is_silent=is_json) as progress:
+        found = command(source, target, progress=progress)
+    there = found.num_files - found.num_copied
+    rest = f", {there:,} were there already" if there else ""
+    return Reply(found, [f"{found.num_copied:,} of {found.num_files:,} files copied to {found.target}{rest}"])

@@ -2,6 +2,7 @@
 
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -9,8 +10,10 @@ import typer
 from burnish.cli.console import JsonConsole, counting
 from burnish.cli.figures import figure
 from burnish.cli.options import (
+    Champions,
     Json,
     OfSeveral,
+    Required,
     Run,
     Target,
     TrustCode,
@@ -33,7 +36,7 @@ NOT_GOOD_ENOUGH = 8
 """The exit code of a run that does not pass `burnish check`."""
 
 
-@verb("evaluate")
+@verb("evaluate", leaves={})
 def evaluate(
     target: Target,
     file: Annotated[str | None, argument("FILE", "A labelled file to score instead of a split; same as --in.")] = None,
@@ -44,6 +47,10 @@ def evaluate(
     data: Annotated[str | None, option("--in FILE", "Score this labelled file instead of a split.")] = None,
     task: OfSeveral = None,
     is_watching: Annotated[bool, option("--watch", "Score each new checkpoint until the run ends.")] = False,
+    timeout: Annotated[
+        float | None,
+        option("--timeout MINUTES", "With --watch: wait so long for the run and for each checkpoint.", min=0),
+    ] = None,
     checkpoint: Annotated[
         str | None,
         option("--checkpoint STEP", "Score one checkpoint, finished run or not: a step, last or best."),
@@ -59,11 +66,9 @@ def evaluate(
             raise typer.BadParameter("--checkpoint scores a split of a run; leave out --watch, --task, --engine, --in")
         return _score_checkpoint(target, checkpoint, split=split, trust_code=trust_code, is_json=is_json)
     if is_watching:
-        if task is not None:
-            raise typer.BadParameter("--watch scores all tasks of a run; leave out --task")
-        if data is not None:
-            raise typer.BadParameter("--watch scores the checkpoints of a run on a split; leave out --in")
-        _watch(target, split=split or "validation", trust_code=trust_code, is_json=is_json)
+        if task is not None or data is not None:
+            raise typer.BadParameter("--watch scores all tasks of a run on a split; leave out --task and --in")
+        _watch(target, split=split or "validation", timeout=timeout, trust_code=trust_code, is_json=is_json)
         return None
     from burnish.commands.evaluate import evaluate as command
 
@@ -120,12 +125,8 @@ def search(
 def check(
     run: Run,
     *,
-    require: Annotated[
-        list[str] | None, option("--require REQUIREMENT", 'Like "test/accuracy >= 0.85"; repeatable.')
-    ] = None,
-    no_worse_than: Annotated[
-        list[str] | None, option("--no-worse-than RUN", "A run that must not be shown to be better; repeatable.")
-    ] = None,
+    require: Required = None,
+    no_worse_than: Champions = None,
     by: Annotated[
         Literal["interval", "value"], option("--by", "Compare the near end of the 95% interval, or the value itself.")
     ] = "interval",
@@ -147,7 +148,7 @@ def _score_checkpoint(target: str, checkpoint: str, *, split: str | None, trust_
     from burnish.commands.evaluate import evaluate_checkpoint
     from burnish.run.record.directory import find_run
 
-    run, which = find_run(target).path, words.get(checkpoint) or int(checkpoint)
+    run, which = find_run(target, is_whole=True).path, words.get(checkpoint) or int(checkpoint)
     with counting("scoring", is_silent=is_json) as progress:
         found = evaluate_checkpoint(run, which=which, split=split, trust_code=trust_code, progress=progress)
     document = {"target": target, "step": found.step, "split": found.split, "scores": found.scores}
@@ -159,9 +160,11 @@ def _tabulate(found: "Evaluation", *, asked: str | None) -> TextTable:
     return scores_table(found.scores, title=title if found.step is None else f"{title}, step {found.step}")
 
 
-def _watch(target: str, *, split: str, trust_code: bool, is_json: bool) -> None:
+def _watch(target: str, *, split: str, timeout: float | None, trust_code: bool, is_json: bool) -> None:
     from burnish.commands.evaluate import watch
-    from burnish.run.record.directory import find_run
+    from burnish.run.record.directory import RUNS, find_run
 
+    is_awaited = timeout is not None and not any((root / target).exists() for root in (Path(), RUNS))
+    run = Path(target) if is_awaited else find_run(target).path
     emit = JsonConsole(sys.stdout).watch if is_json else lambda event: print(announce(event), flush=True)
-    watch(find_run(target).path, split=split, trust_code=trust_code, emit=emit)
+    watch(run, split=split, timeout_minutes=timeout, trust_code=trust_code, emit=emit)

@@ -1,10 +1,10 @@
-"""`burnish export`: another form of a model, with a table of what it costs and what it keeps."""
+"""`burnish export` and `push`: another form of a model, with what it costs and keeps; a model on a hub."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from burnish.cli.figures import figure
-from burnish.cli.options import Target, TrustCode, find_target, option
+from burnish.cli.options import Target, TrustCode, argument, find_target, option
 from burnish.cli.tables import TextTable
 from burnish.cli.verb import Reply, verb
 
@@ -30,6 +30,21 @@ def export(
 
     found = command(find_target(target), to=to, int8=is_int8, data=data, tolerance=tolerance, trust_code=trust_code)
     return Reply(found, _tabulate(found, target), notes=found.notes)
+
+
+@verb("push", short_help="Upload a model and its card to a hub.")
+def push(
+    target: Target,
+    repository: Annotated[str, argument("ORG/NAME", "The repository; it is created, private, if it is not there.")],
+    *,
+    is_public: Annotated[bool, option("--public", "Let everybody read a repository that is created.")] = False,
+    revision: Annotated[str | None, option("--revision NAME", "The branch to write to; default: main.")] = None,
+) -> Reply:
+    """Upload an artifact's model, as transformers reads it, with its model card, to the Hugging Face hub."""
+    from burnish.commands.export import push as command
+
+    address = command(find_target(target), repository, is_public=is_public, revision=revision)
+    return Reply({"repository": repository, "commit": address}, [f"pushed to {repository}: {address}"])
 
 
 def _tabulate(found: "Exports", target: str) -> Iterator[str | TextTable]:

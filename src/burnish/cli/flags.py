@@ -1,6 +1,6 @@
-"""Says what was meant by flags that a command does not have."""
+"""Takes the arguments of a trial, and says what was meant by other flags that a command does not have."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,41 @@ class _Flag:
     @property
     def name(self) -> str:
         return self.text.lstrip("-").replace("-", "_")
+
+
+def take_trial_arguments(argv: Sequence[str], own: Collection[str], *, tell: Callable[[str], None]) -> list[str]:
+    """Turn `--optimizer.learning_rate=0.001` and `--learning-rate=0.001` into overrides, behind everything else.
+
+    So tuning services pass its values to a trial. What differs here for a name of another tool is told.
+    """
+    end = argv.index("--") if "--" in argv else len(argv)
+    joined = {word: word.partition("=") for word in argv[:end] if word.startswith("--") and "=" in word}
+    flags = {word: _Flag(name, value, is_joined=True) for word, (name, _, value) in joined.items() if name not in own}
+    overrides = {word: override for word, flag in flags.items() if (override := _find_override(flag, tell=tell))}
+    return [*(word for word in argv if word not in overrides), *overrides.values()]
+
+
+def _find_override(flag: _Flag, *, tell: Callable[[str], None]) -> str | None:
+    """Write a flag as an override: an option by its path, or a foreign name whose value fits one of our options."""
+    from burnish.config.foreign import find_foreign
+    from burnish.config.suggest import every_option, find_fitting
+    from burnish.registry import default_registry
+    from burnish.spec.experiment import Experiment
+
+    section, dot, _ = flag.name.partition(".")
+    if dot:
+        return f"{flag.name}={flag.value}" if section in Experiment.model_fields else None
+    entry = find_foreign(flag.name)
+    if entry is None:
+        return None
+    registry = default_registry()
+    written = entry.translate(flag.value)
+    found = find_fitting(entry, written, options=list(every_option(registry)), registry=registry)
+    if not found:
+        return None
+    if entry.note:
+        tell(f"{flag.text}={flag.value} is taken as {found[0].path}={written}. {entry.explain(flag.value)}")
+    return f"{found[0].path}={written}"
 
 
 def explain_flags(refusal: Any, argv: Sequence[str]) -> str:
@@ -84,7 +119,7 @@ def _translate(flag: _Flag, entry: "Foreign", own: Mapping[str, Any], *, takes_o
 
     given = _take_value(flag, entry)
     flags = [" ".join(filter(None, [each, entry.translate(given)])) for each in entry.ours if each in own]
-    commands = [each for each in entry.ours if each.startswith("burnish ")]
+    commands = [each for each in (entry.translate(given) or "", *entry.ours) if each.startswith("burnish ")]
     registry = default_registry()
     options = assignments(entry, given, options=list(every_option(registry)), registry=registry)[:2]
     hint = ""

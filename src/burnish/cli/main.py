@@ -11,12 +11,29 @@ from typing import Annotated, Any, NoReturn
 import typer
 
 from burnish import __version__
-from burnish.cli import cache, config, data, evaluate, export, plan, predict, runs, serve, train, ui
-from burnish.cli.flags import explain_flags
-from burnish.cli.verb import add
+from burnish.cli import (
+    cache,
+    config,
+    data,
+    deploy,
+    evaluate,
+    export,
+    image,
+    jobs,
+    plan,
+    predict,
+    runs,
+    serve,
+    train,
+    tune,
+    ui,
+)
+from burnish.cli.flags import explain_flags, take_trial_arguments
+from burnish.cli.verb import add, without_others
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.launch.module_path import find_modules_here
 from burnish.launch.openmp import openmp_settings
+from burnish.launch.variables import mask_words
 from burnish.run.record.provenance import COMMAND
 
 INTERRUPTED = 130
@@ -33,9 +50,32 @@ app = typer.Typer(
 )
 add(
     app,
-    *(config.list_, data.new, plan.plan, train.train, evaluate.evaluate, predict.predict, evaluate.search),
-    *(evaluate.check, export.export, serve.serve, ui.ui, train.resume, train.rerun, train.drill, plan.bench),
-    *(data.prepare, config.app, runs.app, cache.app, data.tokenizer),
+    *(config.list_, data.new, plan.plan, train.train, tune.tune, evaluate.evaluate, predict.predict, evaluate.search),
+    *(
+        evaluate.check,
+        export.export,
+        export.push,
+        serve.serve,
+        ui.ui,
+        train.resume,
+        train.rerun,
+        train.drill,
+        plan.bench,
+    ),
+    *(
+        data.prepare,
+        data.cp,
+        config.app,
+        config.import_,
+        runs.app,
+        jobs.app,
+        jobs.doctor,
+        deploy.app,
+        image.package,
+        image.app,
+        cache.app,
+        data.tokenizer,
+    ),
 )
 
 
@@ -43,9 +83,9 @@ def main() -> NoReturn:
     """Run the command line and leave with its exit code."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that knows no ★ must not end a run
-    find_modules_here(is_wanted=not sys.flags.safe_path)
+    find_modules_here(is_wanted=not sys.flags.safe_path or None)  # where Python may not, a starter decides
     os.environ.update(openmp_settings(os.environ))  # before a verb loads torch into this very process
-    os.environ[COMMAND] = shlex.join(["burnish", *sys.argv[1:]])
+    os.environ[COMMAND] = shlex.join(["burnish", *mask_words(sys.argv[1:])])
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
@@ -58,7 +98,10 @@ def run(argv: Sequence[str]) -> int:
     """Do what the arguments ask, and return the exit code."""
     try:
         _refuse_broken_words(argv)
-        code = typer.main.get_command(app)(args=[*argv], prog_name="burnish", standalone_mode=False)
+        is_shell = "_BURNISH_COMPLETE" in os.environ  # which asks for the options of whatever is typed
+        command = typer.main.get_command(app if is_shell else without_others(app, argv))
+        argv = _settle_trial_arguments(argv, command)
+        code = command(args=[*argv], prog_name="burnish", standalone_mode=False)
     except BurnishError as error:
         return _refuse(str(error), code=error.exit_code)
     except _Refusal as refusal:
@@ -78,6 +121,15 @@ def _refuse_broken_words(argv: Sequence[str]) -> None:
     remedy = "is not UTF-8; write text as UTF-8, and rename files whose names are not"
     if broken:
         raise ConfigError([Problem(f"{word!a} {remedy}") for word in broken], subject="the command line")
+
+
+def _settle_trial_arguments(argv: Sequence[str], command: Any) -> Sequence[str]:
+    """Let verbs that take options of experiments take them as flags too, joined by `=`."""
+    verb = command.commands.get(argv[0]) if argv else None
+    if verb is None or not any(each.name == "overrides" for each in verb.params):
+        return argv
+    own = [name for each in verb.params for name in each.opts]
+    return take_trial_arguments(argv, own, tell=lambda sentence: print(f"note: {sentence}", file=sys.stderr))
 
 
 @app.callback(invoke_without_command=True)

@@ -16,17 +16,33 @@ def option(names: str, help: str, **settings: Any) -> Any:
     return typer.Option(*(word for word in words if word.startswith("-")), metavar=metavar, help=help, **settings)
 
 
-def argument(metavar: str, help: str) -> Any:
+def argument(metavar: str, help: str, **settings: Any) -> Any:
     """Declare a word that is told by its place."""
-    return typer.Argument(metavar=metavar, help=help)
+    return typer.Argument(metavar=metavar, help=help, **settings)
+
+
+def complete_experiment(incomplete: str) -> list[str]:
+    """Name the experiments that a shell may complete a word to; it offers files itself."""
+    from burnish.config.locate import experiments
+
+    return [each.name for each in experiments() if each.name.startswith(incomplete)]
 
 
 Experiment = Annotated[
-    str, argument("EXPERIMENT", "A named experiment (see `burnish list experiments`) or a YAML file.")
+    str,
+    argument(
+        *("EXPERIMENT", "A named experiment (see `burnish list experiments`) or a YAML file."),
+        autocompletion=complete_experiment,
+    ),
 ]
 Overrides = Annotated[list[str] | None, argument("KEY=VALUE", 'Options to override, like train.length="3 epochs".')]
 Configs = Annotated[
-    list[Path] | None, option("--config -c FILE", "A YAML file layered over the experiment; repeatable, in order.")
+    list[Path] | None,
+    option("--config -c FILE", "A YAML file or a named layer (`list layers`) over the experiment; repeatable."),
+]
+ParamsOverride = Annotated[
+    list[str] | None,
+    option("--params-override --params_override a=1,b.c=2", "Options in one word, as Model Garden's driver has them."),
 ]
 Processes = Annotated[int, option("--processes N", "How many local processes share each batch.", min=1)]
 Json = Annotated[bool, option("--json", "Print machine-readable JSON.")]
@@ -43,6 +59,61 @@ TrustCode = Annotated[
 ]
 
 
+Required = Annotated[list[str] | None, option("--require REQUIREMENT", 'Like "test/accuracy >= 0.85"; repeatable.')]
+Champions = Annotated[
+    list[str] | None, option("--no-worse-than RUN", "A run that must not be shown to be better; repeatable.")
+]
+
+
+@dataclass(frozen=True)
+class Together:
+    """The processes that train one run, here and on other machines."""
+
+    processes: Processes = 1
+    nodes: Annotated[
+        str | None, option("--nodes N|MIN:MAX", "How many machines train together; start this command on each.")
+    ] = None
+    rendezvous: Annotated[
+        str | None, option("--rendezvous HOST:PORT", "Where they meet: a free port of one of them.")
+    ] = None
+    max_restarts: Annotated[
+        int | None,
+        option("--max-restarts N", "How often to start again after a process died; default: 0, with --nodes 3.", min=0),
+    ] = None
+
+    @property
+    def group(self) -> Any:
+        """What the commands take; refuses what does not fit together."""
+        from burnish.launch.group import read_group
+
+        return read_group(self.processes, nodes=self.nodes, rendezvous=self.rendezvous, max_restarts=self.max_restarts)
+
+
+LOCAL = "local"
+LAUNCH = "launch"
+"""What launch options begin with among the words of an experiment."""
+LaunchOption = Annotated[
+    list[str] | None,
+    option("--launch -l FILE", "Launch options: a YAML file, or KEY=VALUE like machine=n1-standard-8; repeatable."),
+]
+Sure = Annotated[bool, option("--yes -y", "Do not ask.")]
+
+
+@dataclass(frozen=True)
+class Launching:
+    """Where a command shall run."""
+
+    where: Annotated[
+        str, option("--on WHERE", "Run it here, or as a job: torchrun, slurm, kubernetes, ray, vertex.")
+    ] = LOCAL
+    launch_options: LaunchOption = None
+    is_dry_run: Annotated[
+        bool, option("--dry-run", "With --on: print the request as JSON; nothing is sent or asked for.")
+    ] = False
+    is_detached: Annotated[bool, option("--detach", "With --on: return as soon as the job is accepted.")] = False
+    is_sure: Annotated[bool, option("--yes -y", "With --on: do not ask before what costs money.")] = False
+
+
 @dataclass(frozen=True)
 class Asked:
     """The experiment that somebody asks for."""
@@ -50,11 +121,15 @@ class Asked:
     experiment: Experiment
     overrides: Overrides = None
     configs: Configs = None
+    params_override: ParamsOverride = None
 
     @property
     def layers(self) -> dict[str, Any]:
         """What lies over the experiment, as the commands take it."""
-        return {"configs": self.configs or (), "overrides": self.overrides or ()}
+        from burnish.config.sources import split_overrides  # reads configs: not for `--help` to load
+
+        split = [word for text in self.params_override or () for word in split_overrides(text)]
+        return {"configs": self.configs or (), "overrides": [*split, *(self.overrides or ())]}
 
 
 def find_target(target: str) -> str:

@@ -77,7 +77,8 @@ def _advise(result: RunResult, sheet: ScoreSheet) -> list[str]:
     from burnish.run.record.plan import numbered  # reads configs: not for `--help` to load
 
     free = next(path for path in numbered(result.directory) if not path.exists())
-    plan, other = shlex.quote(str(RunDirectory(result.directory).plan)), shlex.quote(str(free))
+    other = shlex.quote(f"{result.address}-2" if result.address else str(free))
+    plan = shlex.quote(str(RunDirectory(result.directory).plan))
     reason, overrides = _propose_longer(result) if _is_tried(name, result) else _REMEDIES[name]
     return [
         f"{name} is better by {figure(gap)} on {sheet.split}: {reason}. Try",
@@ -145,13 +146,15 @@ def describe_ending(result: RunResult) -> str:
 
 def _list_places(result: RunResult) -> list[str]:
     """Say where things are; the report as a link that a terminal opens."""
-    places: dict[str, Path | None] = {"run": result.directory, "artifact": result.artifact}
+    places: dict[str, Path | str | None] = {"run": result.place, "artifact": result.artifact}
+    if result.address is not None and result.artifact is not None:
+        places["artifact"] = f"{result.address}/artifact"
     lines = [f"{name:<8}  {path}" for name, path in places.items() if path is not None]
     return lines if result.report is None else [*lines, f"report    {result.report.absolute().as_uri()}"]
 
 
 def _suggest_commands(result: RunResult) -> list[str]:
-    run = shlex.quote(str(result.directory))
+    run = shlex.quote(result.place)
     if result.reason not in COMPLETE:
         return ["resume with", f"  burnish resume {run}"]
     asks = [f"burnish predict {run} {_write_example(result)}", f"burnish serve {run}"] if result.artifact else []

@@ -25,6 +25,7 @@ from burnish.cli.options import (
 from burnish.cli.tables import TextTable, shorten
 from burnish.cli.verb import Reply, verb
 from burnish.data.codecs.columns import FORMAT_NAMES
+from burnish.storage.address import read_address
 
 if TYPE_CHECKING:
     from burnish.artifact.answering import BadRows
@@ -38,7 +39,7 @@ _CELL_CHARACTERS = 40
 _STANDARD = "-"
 
 
-@verb("predict")
+@verb("predict", addresses=("out",), leaves={"--out": "outputs/predictions.csv"})
 def predict(
     target: Target,
     file: Annotated[str | None, argument("FILE", "A file of rows to predict; same as --in.")] = None,
@@ -88,9 +89,7 @@ def predict(
         raise typer.BadParameter(
             "--out is for the predictions of a file; name it too: burnish predict RUN FILE --out …"
         )
-    return model.predict_rows(
-        _parse_rows(rows) if rows and not texts else _pair_texts(texts or [], pairs or []), target
-    )
+    return model.predict_rows(parse_rows(rows) if rows and not texts else _pair_texts(texts or [], pairs or []), target)
 
 
 @dataclass(frozen=True)
@@ -128,10 +127,11 @@ class _Model:
             write_csv(found.table, sys.stdout.buffer)
             sys.stdout.buffer.flush()
             return Reply(notes=found.notes)
-        answers = {"predictions": found.table.to_pylist()} if place is None else {"out": place}
+        shown = read_address(place) or place
+        answers = {"predictions": found.table.to_pylist()} if place is None else {"out": shown}
         document = {"target": self.target, "rows": found.table.num_rows, **answers}
         preview = [_preview(found)] if is_shown else []
-        return Reply(document, [*preview, f"{found.table.num_rows:,} predictions in {place}"], notes=found.notes)
+        return Reply(document, [*preview, f"{found.table.num_rows:,} predictions in {shown}"], notes=found.notes)
 
     def predict_payload(
         self, source: str | None, out: Path | None, *, format: str, bad_rows: "BadRows"
@@ -159,7 +159,7 @@ class _Model:
             sys.stdout.buffer.flush()
             return None
         document = {"target": self.target, "rows": answered.num_rows, "out": place, "errors": answered.errors}
-        return Reply(document, [f"{answered.num_rows:,} predictions in {place}"])
+        return Reply(document, [f"{answered.num_rows:,} predictions in {read_address(place) or place}"])
 
     def predict_glue(self, source: str | None, out: Path | None) -> Reply:
         """Predict the published test files."""
@@ -176,7 +176,8 @@ class _Model:
         return Reply({"target": self.target, "submissions": written}, [table])
 
 
-def _parse_rows(rows: Sequence[str]) -> list[dict[str, Any]]:
+def parse_rows(rows: Sequence[str]) -> list[dict[str, Any]]:
+    """Read rows that were given as JSON objects."""
     from burnish.data.readers.read_json import distinct_keys, parse_json
 
     try:
@@ -220,10 +221,10 @@ def _write_answer(prediction: "Prediction") -> tuple[str, str]:
     if labels is None:
         return ("-" if prediction.value is None else figure(prediction.value)), ""
     if isinstance(labels, str):
-        return labels, "" if prediction.confidence is None else figure(prediction.confidence)
+        return str(prediction.name or labels), "" if prediction.confidence is None else figure(prediction.confidence)
     if labels or not probabilities:
         sure = (figure(probabilities[label]) for label in labels if label in probabilities)
-        return ", ".join(labels) or "(none)", ", ".join(sure)
+        return ", ".join(prediction.name or labels) or "(none)", ", ".join(sure)
     best = max(probabilities, key=lambda each: probabilities[each])
     return "(none)", f"{best} only {figure(probabilities[best])}"
 

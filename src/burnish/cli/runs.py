@@ -20,12 +20,13 @@ from burnish.errors import CheckpointError
 from burnish.run.record.directory import RUNS, find_run
 from burnish.run.record.ending import PREEMPTED
 from burnish.spec.events import Event, Stepped
+from burnish.storage.address import read_address
 
 if TYPE_CHECKING:
     from burnish.commands.runs import RunComparison, RunDetail, RunRow
 
 
-@verb("ls")
+@verb("ls", addresses=("root",))
 def ls(
     root: Annotated[Path, argument("FOLDER", "Where to look.")] = RUNS,
     *,
@@ -35,11 +36,13 @@ def ls(
     from burnish.commands.runs import ls as command
 
     rows = command(root, tag=tag)
-    if not rows and root != RUNS and not root.is_dir():
+    if not rows and root != RUNS and not root.is_dir() and read_address(root) is None:
         raise CheckpointError(f"there is no folder {root}; by default, runs are in {RUNS}")
     columns = ("run", "status", "started", "time", "step", "best", "test")
     table = TextTable(columns, tuple(map(_row_cells, rows)), right=("step",))
-    return Reply(rows, [table if rows else f"no runs in {root}{f' with the tag {tag}' if tag else ''}"])
+    return Reply(
+        rows, [table if rows else f"no runs in {read_address(root) or root}{f' with the tag {tag}' if tag else ''}"]
+    )
 
 
 @verb("show")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from burnish.cli.console import console_for
-from burnish.cli.options import Asked, Json, Processes, Quiet, Run, TrustCode, option
+from burnish.cli.options import Asked, Json, Processes, Quiet, Run, Together, TrustCode, option
 from burnish.cli.outcome import reply_with
 from burnish.cli.verb import Lines, Reply, verb
 
@@ -24,15 +24,25 @@ class Then(StrEnum):
     EVALUATE = "evaluate"
 
 
-@verb("train", short_help="Train an experiment, or resume it.")
+@verb(
+    "train",
+    short_help="Train an experiment, or resume it.",
+    addresses=("directory",),
+    leaves={"--dir": "outputs/run"},
+)
 def train(
     asked: Asked,
     *,
-    directory: Annotated[Path | None, option("--dir DIR", "Where the run goes; default: runs/<experiment>.")] = None,
+    together: Together,
+    directory: Annotated[
+        Path | None,
+        option(
+            "--dir DIR", "A folder or address (gs://, s3://), also 'runs/{name}-{time}'; default: runs/<experiment>."
+        ),
+    ] = None,
     replace: Annotated[
         bool, option("--replace", "Start over; a run already there is moved to DIR.old-1, not deleted.")
     ] = False,
-    processes: Processes = 1,
     is_calibrated: Annotated[
         bool, option("--calibrate", "Benchmark settings left on auto (attention, threads) and use the fastest.")
     ] = False,
@@ -46,13 +56,14 @@ def train(
     """Train an experiment. If the directory already holds it, resume."""
     from burnish.commands.train import train as command
 
+    group = together.group
     with console_for(is_json=is_json, is_quiet=is_quiet) as console:
         result = command(
             asked.experiment,
             **asked.layers,
             directory=directory,
             replace=replace,
-            processes=processes,
+            processes=group,
             is_calibrated=is_calibrated,
             trust_code=trust_code,
             watch=console.watch,
@@ -64,7 +75,7 @@ def train(
 def resume(
     run: Run,
     *,
-    processes: Processes = 1,
+    together: Together,
     accept_changed_data: Annotated[
         bool, option("--accept-changed-data", "Resume even though data files changed; this is recorded in the run.")
     ] = False,
@@ -75,11 +86,13 @@ def resume(
     """Resume an interrupted run from its newest intact checkpoint."""
     from burnish.commands.train import resume as command
     from burnish.run.record.directory import find_run
+    from burnish.storage.address import read_address
 
+    group = together.group
     with console_for(is_json=is_json, is_quiet=is_quiet) as console:
         result = command(
-            find_run(run).path,
-            processes=processes,
+            read_address(run) or find_run(run).path,
+            processes=group,
             accept_changed_data=accept_changed_data,
             trust_code=trust_code,
             watch=console.watch,

@@ -86,7 +86,8 @@ def prune(*, max_size: str | None = None) -> tuple[CachedTable, ...]:
 
 def _describe(entry: CacheEntry) -> CachedTable:
     key = entry.key
-    what = "rows of a file" if key.get("kind") == "rows" else f"features of {key.get('split', 'a file')}"
+    kinds = {"rows": "rows of a file", "staged": f"copy of {key.get('address')}"}
+    what = kinds.get(str(key.get("kind")), f"features of {key.get('split', 'a file')}")
     return CachedTable(entry.digest, what, entry.num_bytes, entry.last_used, key)
 
 

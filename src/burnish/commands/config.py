@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from burnish.config import Given, OptionDifference, Resolved, Unsound, experiments, load, render
+from burnish.config import Given, OptionDifference, Resolved, Unsound, experiments, layers, load, render
 from burnish.config import diff as differences
 from burnish.config import schema as write_schema
 from burnish.config.foreign import find_foreign
 from burnish.config.nodes import Branch, write_path
 from burnish.config.render import document, leaves, write_value
+from burnish.data.codecs.columns import CONTENT_TYPES, FORMAT_NAMES
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.nearest import nearest
 from burnish.registry import Listing, Registry, default_registry
 from burnish.run.check import problems
 
-EXPERIMENTS = "experiments"
+EXPERIMENTS, LAYERS = "experiments", "layers"
+_FORMATS = "formats"
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Item:
 def listing(kind: str | None = None, *, registry: Registry | None = None) -> list[Item]:
     """List one kind, or everything: experiments first, then components by kind."""
     registry = registry or default_registry()
-    kinds = [EXPERIMENTS, *registry.kinds()]
+    kinds = [EXPERIMENTS, LAYERS, *registry.kinds(), _FORMATS]
     if kind is not None and kind not in kinds:
         close = nearest(kind, kinds)
         hint = f"Did you mean `{close}`?" if close else f"Known are {', '.join(kinds)}."
@@ -42,9 +44,18 @@ def listing(kind: str | None = None, *, registry: Registry | None = None) -> lis
     items = []
     if kind in (None, EXPERIMENTS):
         items += [Item(EXPERIMENTS, each.name, each.description, each.provider) for each in experiments()]
-    for each in [each for each in kinds[1:] if kind in (None, each)]:
+    if kind in (None, LAYERS):
+        items += [Item(LAYERS, each.name, each.description, each.provider) for each in layers()]
+    if kind in (None, _FORMATS):
+        items += [_describe_format(name) for name in FORMAT_NAMES]
+    for each in [each for each in kinds[2:] if kind in (None, each)]:
         items += [_describe(each, found, registry) for found in registry.names(each)]
     return items
+
+
+def _describe_format(name: str) -> Item:
+    types = [each for each, format in CONTENT_TYPES.items() if format == name]
+    return Item(_FORMATS, name, ", ".join(types) or "for `predict --format`", "burnish")
 
 
 def _describe(kind: str, found: Listing, registry: Registry) -> Item:

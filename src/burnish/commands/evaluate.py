@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -9,7 +10,7 @@ from typing import Literal
 from burnish.artifact.locate import EngineChoice, find_artifact
 from burnish.data.sources.address import find
 from burnish.errors import CheckpointError
-from burnish.run.record.directory import RunDirectory
+from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.record.history import read_history
 from burnish.run.record.plan import read_plan
 from burnish.spec.events import Evaluated
@@ -93,16 +94,55 @@ def evaluate_checkpoint(
     return Evaluation(rescorer.split, scores, step)
 
 
-def watch(run: Path, *, split: str = "validation", trust_code: bool = False, emit: Callable[[Evaluated], None]) -> None:
-    """Score every checkpoint of a run as it appears, until the run has ended."""
+def watch(
+    run: Path,
+    *,
+    split: str = "validation",
+    timeout_minutes: float | None = None,
+    trust_code: bool = False,
+    emit: Callable[[Evaluated], None],
+) -> None:
+    """Score every checkpoint of a run as it appears, until the run has ended; wait for a run that is not there yet.
+
+    Scores go to `watched/SPLIT.json` of the run, and to its trackers, in the same folder. With a timeout, give up
+    after so long without a checkpoint.
+    """
     from burnish.run.predicting.rescore import Rescorer
 
     directory = RunDirectory(run)
-    rescorer = Rescorer(directory, read_plan(directory, trust_code=trust_code), split)
-    for step in _follow_checkpoints(directory, rescorer.steps):
-        scores = rescorer.scores(step, intervals=False)
-        if scores is not None:
-            emit(Evaluated(step, split, {name: score.value for name, score in scores.items()}, is_best=False))
+    wait = _Patience(timeout_minutes, directory.path)
+    while not directory.plan.exists():
+        wait.a_moment()
+    experiment = read_plan(directory, trust_code=trust_code)
+    rescorer = Rescorer(directory, experiment, split)
+    folder = directory.path / "watched"
+    kept: dict[str, Mapping[str, float]] = {}
+    with ExitStack() as stack:
+        watchers = [stack.enter_context(closing(each.open(folder, name=experiment.name))) for each in experiment.track]
+        for step in _follow_checkpoints(directory, rescorer.steps, wait=wait):
+            scores = rescorer.scores(step, intervals=False)
+            if scores is not None:
+                kept[str(step)] = {name: score.value for name, score in scores.items()}
+                folder.mkdir(exist_ok=True)
+                write_json(folder / f"{split}.json", kept)
+                for tell in (emit, *(watcher.emit for watcher in watchers)):
+                    tell(Evaluated(step, split, dict(kept[str(step)]), is_best=False))
+
+
+@dataclass
+class _Patience:
+    """Waits a moment at a time, and not for ever."""
+
+    minutes: float | None
+    run: Path
+    waited_seconds: float = 0.0
+
+    def a_moment(self) -> None:
+        """Wait, or refuse to wait any longer."""
+        if self.minutes is not None and self.waited_seconds >= self.minutes * 60:
+            raise CheckpointError(f"no checkpoint appeared in {self.run} for {self.minutes:g} minutes")
+        time.sleep(_POLL_SECONDS)
+        self.waited_seconds += _POLL_SECONDS
 
 
 def _choose_step(directory: RunDirectory, which: int | Literal["last", "best"]) -> int:
@@ -122,15 +162,16 @@ def _choose_step(directory: RunDirectory, which: int | Literal["last", "best"]) 
     return step
 
 
-def _follow_checkpoints(directory: RunDirectory, steps: Callable[[], list[int]]) -> Iterator[int]:
+def _follow_checkpoints(directory: RunDirectory, steps: Callable[[], list[int]], *, wait: _Patience) -> Iterator[int]:
     seen: set[int] = set()
     while True:
         # Asked before looking: a checkpoint saved between the two questions is still found in the last round.
         is_running = directory.status() == "running"
         fresh = [step for step in steps() if step not in seen]
         seen.update(fresh)
+        wait.waited_seconds = 0.0 if fresh else wait.waited_seconds
         yield from fresh
         if not is_running and not fresh:
             return
         if not fresh:
-            time.sleep(_POLL_SECONDS)
+            wait.a_moment()

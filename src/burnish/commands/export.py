@@ -1,9 +1,9 @@
-"""`burnish export`: writes an artifact's model in another form, and proves that it answers alike."""
+"""`burnish export` and `push`: an artifact's model in another form, proved to answer alike, or on the hub."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from burnish.artifact.locate import Engine, find_artifact
 from burnish.data.sources.address import find
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from burnish.export.write_torch import HeldOut
 
 TOLERANCE = 0.01
+_CARD = "README.md"
 
 
 @dataclass(frozen=True)
@@ -108,3 +109,30 @@ def _heldout(
         return HeldOut(tables, "golden rows", metrics), (note,)
     tables = {name: sample_rows(rows.table) for name, rows in found.rows.items()}
     return HeldOut(tables, found.split or str(data), metrics), found.notes
+
+
+def push(target: str, repository: str, *, is_public: bool = False, revision: str | None = None) -> str:
+    """Upload an artifact's model, as `transformers` reads it, and its card to a hub; tell the address of the commit."""
+    from huggingface_hub import HfApi, errors
+
+    artifact = find_artifact(target)
+    if not (artifact / "model" / "config.json").is_file():
+        raise BurnishError(
+            f"{artifact} holds no model of transformers, which is what a hub takes; copy the folder itself"
+        )
+    hub = HfApi()
+    options: dict[str, Any] = {"repo_id": repository, "revision": revision}
+    try:
+        hub.create_repo(repository, private=not is_public, exist_ok=True)
+        if (artifact / _CARD).is_file():
+            hub.upload_file(path_or_fileobj=artifact / _CARD, path_in_repo=_CARD, **options)
+        told = hub.upload_folder(
+            folder_path=artifact / "model", commit_message=f"Upload {artifact.parent.name}", **options
+        )
+        return str(told.commit_url)
+    except (errors.HfHubHTTPError, errors.HFValidationError, OSError, ValueError) as error:
+        said = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise BurnishError(
+            f"{repository} could not be written: {said}; a token with the right to write is taken from HF_TOKEN "
+            "or `hf auth login`"
+        ) from error

@@ -69,7 +69,7 @@ def draft(
             data = DataFiles(inspect_file(files["train"], format=shape.format, encoding=encoding), files)
     elif text is None and not has_text(facts):
         chosen = choose_target(facts, label=label).name
-        needed, start = {chosen}, partial(start_table, chosen=chosen)
+        needed, start = {chosen}, partial(start_table, chosen=chosen, is_guess=label is None)
     else:
         proposal = propose(facts, text=text, label=label)
         needed = {column.name for column in (*proposal.texts, proposal.pair, *proposal.labels) if column}

@@ -11,6 +11,8 @@ from burnish.data.sources.address import find
 from burnish.durable import replace_durably, write_durably, writing_to
 from burnish.errors import DataError
 from burnish.spec.values import Outcome, Rows
+from burnish.storage.address import read_address
+from burnish.storage.remote import Folder, keep_trying, writing_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -75,6 +77,10 @@ def predict_file(
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> PredictedFile:
     """Predict every row of a file; with `out`, also write it there with the predictions next to its own columns."""
+    if read_address(out) is not None and out is not None:
+        options: dict[str, Any] = {"task": task, "trust_code": trust_code, "engine": engine, "progress": progress}
+        with writing_at(out) as path:
+            return predict_file(target, source=source, out=path, **options)
     if out is not None:
         _refuse_place(out, FORMATS)
     find(source, option="the input")  # refuses a file that is not there before the model is loaded
@@ -130,6 +136,10 @@ def predict_payload(
     from burnish.artifact.predictor import Predictor
     from burnish.data.codecs.decoded import Limits
 
+    if read_address(out) is not None and out is not None:
+        options: dict[str, Any] = {"task": task, "trust_code": trust_code, "engine": engine, "progress": progress}
+        with writing_at(out) as path:
+            return predict_payload(target, payload, format=format, bad_rows=bad_rows, out=path, **options)
     if out is not None:
         _refuse_place(out)
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code, engine=engine)
@@ -144,6 +154,9 @@ def predict_payload(
 
 def read_payload(source: str) -> bytes:
     """Read a file of rows as it stands, up to the largest payload and a byte, so that more is noticed."""
+    address = read_address(source)
+    if address is not None:
+        return keep_trying(Folder(address).read)
     try:
         with Path(source).open("rb") as stream:
             return stream.read(MAX_PAYLOAD_BYTES + 1)

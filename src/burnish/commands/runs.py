@@ -17,6 +17,7 @@ from burnish.run.record.history import History, read_history
 from burnish.run.record.result import ScoreSheet, read_sheet
 from burnish.spec.events import Event
 from burnish.spec.values import Score
+from burnish.storage.address import read_address
 
 __all__ = ["RunComparison", "RunDetail", "RunRow", "compare", "ls", "show", "tail"]
 
@@ -45,7 +46,8 @@ class RunRow:
     """One run in a list."""
 
     name: str
-    path: Path
+    path: Path | str
+    """On this machine, or its address."""
     status: Status
     started: float | None
     seconds: float
@@ -67,8 +69,8 @@ class RunDetail:
     history: History
     plan: dict[str, str]
     sheet: ScoreSheet | None
-    artifact: Path | None
-    report: Path | None
+    artifact: Path | str | None
+    report: Path | str | None
     checkpoints: tuple[str, ...]
     ending: str | None
     """What exit.json says went wrong, if anything did."""
@@ -86,7 +88,8 @@ def show(run: Path | str) -> RunDetail:
     directory = find_run(run)
     history = read_history(directory)
     ending = read_json(directory.exit)
-    return RunDetail(
+    address = read_address(run)
+    detail = RunDetail(
         row=_make_row(directory, name=directory.name, history=history),
         history=history,
         plan=highlights(directory),
@@ -96,6 +99,17 @@ def show(run: Path | str) -> RunDetail:
         checkpoints=tuple(sorted(path.name for path in directory.checkpoints.glob("step-*"))),
         ending=str(ending["message"]) if isinstance(ending, dict) and ending.get("message") else None,
     )
+    return detail if address is None else _at_address(detail, address)
+
+
+def _at_address(detail: RunDetail, address: str) -> RunDetail:
+    """Name things where they are for everybody, not where they were brought to be looked at."""
+    parts = {
+        part: f"{address}/{path.name}"
+        for part, path in (("artifact", detail.artifact), ("report", detail.report))
+        if isinstance(path, Path)
+    }
+    return replace(detail, row=replace(detail.row, path=address), **parts)  # type: ignore[arg-type]  # two of its fields
 
 
 def tail(run: Path | str, *, follow: bool = False, sleep: Callable[[float], None] = time.sleep) -> Iterator[Event]:
@@ -113,6 +127,7 @@ def tail(run: Path | str, *, follow: bool = False, sleep: Callable[[float], None
         if not (follow and is_going):
             return
         sleep(_POLL_SECONDS)
+        directory = find_run(run)  # of one at an address, brought here again
 
 
 def highlights(directory: RunDirectory) -> dict[str, str]:
@@ -130,7 +145,8 @@ def flatten(node: Node, path: KeyPath = ()) -> dict[str, str]:
 
 
 def _try_row(directory: RunDirectory, *, root: Path) -> RunRow:
-    name = directory.path.relative_to(root).as_posix() if directory.path != root else directory.name
+    is_below = directory.path.is_relative_to(root) and directory.path != root
+    name = directory.path.relative_to(root).as_posix() if is_below else directory.name
     try:
         return _make_row(directory, name=name, history=read_history(directory))
     except BurnishError as error:

@@ -1,21 +1,22 @@
 """`burnish train` and `burnish resume`: an experiment becomes a run, and an interrupted one comes to its end."""
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from burnish.commands.calibrate import settle_choices, time_step
+from burnish.commands.calibrate import Measure, settle_choices, time_step
 from burnish.commands.config import check
 from burnish.commands.workers.talk import ask
 from burnish.config import Given, Resolved, fingerprint, trust
 from burnish.config.nodes import Branch
 from burnish.engine.stop import REASON_OF_SIGNAL
-from burnish.errors import BurnishError, CheckpointError
+from burnish.errors import BurnishError, CheckpointError, ConfigError, Problem
+from burnish.launch.group import Group, run_workers
 from burnish.launch.local import run_worker
-from burnish.launch.torchrun import run_workers
-from burnish.run.record.directory import RunDirectory, default_directory, read_json
+from burnish.run.record.directory import RunDirectory, default_directory, fill_directory, read_json
 from burnish.run.record.ending import COMPLETE, PREEMPTED, died, record
 from burnish.run.record.lock import Held, claimed, unclaimed
 from burnish.run.record.plan import (
@@ -27,10 +28,12 @@ from burnish.run.record.plan import (
     refuse_unfit,
     remove_unstarted,
     settle_plan,
+    share_plan,
 )
 from burnish.run.record.result import RunResult, ScoreSheet, read_sheet
 from burnish.spec.events import Event, Noted
 from burnish.spec.experiment import Experiment
+from burnish.storage.address import read_address
 from burnish.storage.checkpoints import CheckpointStore
 
 _WORKER = "burnish.run.worker"
@@ -44,39 +47,80 @@ def train(
     *,
     configs: Sequence[Path] = (),
     overrides: Sequence[str | Branch] = (),
-    directory: Path | None = None,
+    directory: Path | str | None = None,
     replace: bool = False,
-    processes: int = 1,
+    processes: int | Group = 1,
     is_calibrated: bool = False,
     trust_code: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
 ) -> RunResult:
     """Train an experiment into a directory; resume where an earlier attempt of the same experiment stopped.
 
-    A directory that is given must not hold another experiment, unless `replace` moves that aside. Without one, the
-    run goes below `runs/`, into the first directory of its name that is free or holds the same experiment.
-    With `is_calibrated`, what the experiment leaves to the machine is measured first, and recorded in the plan.
-    A config of the user's own may name any code; the plan of another run needs `trust_code`.
+    A directory or address must not hold another experiment, unless `replace` moves that aside. Without one, the run
+    goes below `runs/`, to the first name that is free or holds the same experiment. With `is_calibrated`, what is left
+    to the machine is measured first. A config of the user's own may name any code; another run's needs `trust_code`.
     """
-    if not isinstance(experiment, str | Path | Given):
-        raise BurnishError(
-            f"train takes the name or the YAML file of an experiment, got a {type(experiment).__name__}; "
-            'rows are trained by `burnish.train(df, target="price")`'
-        )
+    _refuse_kind(experiment)
+    if is_shared := bool(Group.of(processes).rendezvous):
+        _refuse_apart(directory, replace=replace, is_calibrated=is_calibrated)
     ask = partial(check, experiment, configs=configs, overrides=overrides)
-    run = RunDirectory(directory or default_directory(str(experiment)))
+    directory = None if directory is None else fill_directory(directory, experiment=str(experiment))
+    if (address := read_address(directory)) is not None:
+        _refuse_replacing(address) if replace else ask(trust_code=trust_code, has_inputs=False)  # before any bucket
+        again = partial(train, experiment, configs=configs, overrides=overrides, processes=processes)
+        here = partial(again, is_calibrated=is_calibrated, trust_code=trust_code)
+        return _train_at(address, lambda path, watch: here(directory=path, watch=watch), watch=watch)
+    run = RunDirectory(Path(directory or default_directory(str(experiment))))
     refuse_unfit(run)  # before a lock is put there
     # A run that has ended is only read, and needs its data no longer.
     resolved = ask(trust_code=trust_code, has_inputs=read_result(run).reason not in COMPLETE)
     if is_calibrated:
         measure = partial(time_step, experiment, configs, overrides, watch)
-        measured = settle_choices(resolved.experiment, run, measure)
-        watch(Noted(0, f"chosen on this machine: {', '.join(measured) or 'nothing was left on auto'}"))
-        resolved = ask(measured=measured, trust_code=trust_code)
+        resolved = ask(measured=_measure(resolved, run, measure, watch=watch), trust_code=trust_code)
     start = partial(_start, resolved=resolved, processes=processes, watch=watch)
     if replace:
         _replace(run, watch)
-    return start(run) if directory or replace else _train_first_free(run.path, resolved.experiment, start)
+    is_named = directory or replace or is_shared
+    return start(run) if is_named else _train_first_free(run.path, resolved.experiment, start)
+
+
+def _measure(resolved: Resolved, run: RunDirectory, measure: Measure, *, watch: Callable[[Event], None]) -> list[str]:
+    measured = settle_choices(resolved.experiment, run, measure)
+    watch(Noted(0, f"chosen on this machine: {', '.join(measured) or 'nothing was left on auto'}"))
+    return measured
+
+
+def _train_at(
+    address: str, work: Callable[[Path, Callable[[Event], None]], RunResult], *, watch: Callable[[Event], None]
+) -> RunResult:
+    from burnish.commands.bucket import train_at  # whoever is refused does not wait for it
+
+    return train_at(address, work, watch=watch)
+
+
+def _refuse_replacing(address: str) -> None:
+    raise BurnishError(f"--replace moves folders of this machine only; name another address than {address}")
+
+
+def _refuse_apart(directory: Path | str | None, *, replace: bool = False, is_calibrated: bool = False) -> None:
+    """Refuse what each of several nodes would do in its own way."""
+    asked = {
+        "--replace moves a run, and another node may be training in it; move it yourself": replace,
+        "--calibrate chooses what is fastest on one machine; choose the options in the experiment": is_calibrated,
+        "--dir with {time} is another folder on each node; write the name out": "{time}" in str(directory),
+        f"{directory} would be copied to each node; name a folder that all of them see": read_address(directory),
+    }
+    problems = [Problem(sentence) for sentence, is_asked in asked.items() if is_asked]
+    if problems:
+        raise ConfigError(problems, subject="a run on several nodes")
+
+
+def _refuse_kind(experiment: object) -> None:
+    if not isinstance(experiment, str | Path | Given):
+        raise BurnishError(
+            f"train takes the name or the YAML file of an experiment, got a {type(experiment).__name__}; "
+            'rows are trained by `burnish.train(df, target="price")`'
+        )
 
 
 def _train_first_free(
@@ -106,10 +150,12 @@ def _is_of_another(run: RunDirectory, experiment: Experiment, *, sleep: Callable
 
 
 def _start(
-    run: RunDirectory, *, resolved: Resolved, processes: int, watch: Callable[[Event], None], note: str = ""
+    run: RunDirectory, *, resolved: Resolved, processes: int | Group, watch: Callable[[Event], None], note: str = ""
 ) -> RunResult:
+    is_shared = bool(Group.of(processes).rendezvous)
+
     def settle() -> None:
-        settle_plan(run, resolved)
+        share_plan(run, resolved) if is_shared else settle_plan(run, resolved)
         if note:
             watch(Noted(0, note))
 
@@ -119,6 +165,8 @@ def _start(
     except (Held, AnotherExperiment):
         raise
     except BurnishError:
+        if is_shared:
+            raise  # others may be about to begin
         with suppress(CheckpointError), unclaimed(run):
             remove_unstarted(run)
         raise
@@ -133,9 +181,9 @@ def _replace(run: RunDirectory, watch: Callable[[Event], None]) -> None:
 
 
 def resume(
-    run: Path,
+    run: Path | str,
     *,
-    processes: int = 1,
+    processes: int | Group = 1,
     accept_changed_data: bool = False,
     trust_code: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
@@ -147,7 +195,13 @@ def resume(
     """
     from burnish.run.worker import ACCEPT_CHANGED_DATA  # not for a config that is refused to wait for
 
-    directory = RunDirectory(run)
+    if Group.of(processes).rendezvous:
+        _refuse_apart(run)
+    address = read_address(run)
+    if address is not None:
+        again = partial(resume, processes=processes, accept_changed_data=accept_changed_data, trust_code=trust_code)
+        return _train_at(address, lambda path, watch: again(path, watch=watch), watch=watch)
+    directory = RunDirectory(Path(run))
     read_plan(directory, trust_code=trust_code)  # before a lock is put there
     if trust_code:
         trust(directory.plan)
@@ -160,12 +214,15 @@ def continue_run(
     run: RunDirectory,
     *,
     settle: Callable[[], object],
-    processes: int,
+    processes: int | Group,
     watch: Callable[[Event], None],
     options: Sequence[str] = (),
 ) -> RunResult:
     """Settle the plan of a run and train it to its end; one that has ended is only read."""
     if read_result(run).reason not in COMPLETE:
+        if Group.of(processes).rendezvous:  # no node holds the run: the first process of all does
+            settle()
+            return work(run, processes=processes, watch=watch, options=options)
         with claimed(run, settle, tell=lambda sentence: watch(Noted(0, sentence))):
             return work(run, processes=processes, watch=watch, options=options)
     settle()
@@ -178,18 +235,26 @@ def continue_run(
 
 
 def work(
-    run: RunDirectory, *, processes: int = 1, watch: Callable[[Event], None], options: Sequence[str] = ()
+    run: RunDirectory, *, processes: int | Group = 1, watch: Callable[[Event], None], options: Sequence[str] = ()
 ) -> RunResult:
     """Start a worker on a planned run, in one process or several, and stay with it to the end."""
-    launch = run_worker if processes == 1 else partial(run_workers, processes=processes)
-    code, _ = ask([_WORKER, str(run.path), *options], watch=watch, launch=launch)
+    group = Group.of(processes)
+    launch = run_worker if group.is_one_process else partial(run_workers, group=group)
+    from burnish.commands.bucket import publishing_for_job  # whoever is refused does not wait for it
+
+    with publishing_for_job(run.path, os.environ, tell=lambda sentence: watch(Noted(0, sentence))):
+        code, _ = ask([_WORKER, str(run.path), *options], watch=watch, launch=launch)
     reason = REASON_OF_SIGNAL.get(-code)
     if reason is not None:
         # It came before the worker listened, so there is nothing new to save.
         saved = CheckpointStore(run.checkpoints, run.quarantine, tell=lambda _sentence: None).steps()
         record(run, reason, step=max(saved, default=0), seconds=0.0, memory_bytes=0)
     elif code not in (0, PREEMPTED):
-        raise died(run, exit_code=code)
+        error = died(run, exit_code=code)
+        from burnish.run.announce import announce_failure
+
+        announce_failure(run, error, note=lambda sentence: watch(Noted(0, sentence)))
+        raise error
     return read_result(run)
 
 

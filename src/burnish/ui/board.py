@@ -23,6 +23,8 @@ from burnish.report.page import read_style, render
 from burnish.report.svg import Line, line_chart
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.history import read_history
+from burnish.tune.page import render_study
+from burnish.tune.record import read_record
 
 _REFRESH_SECONDS = 5
 _MOST_LINES = 6
@@ -37,6 +39,7 @@ def build_board(root: Path, *, hosts: Sequence[str] = ()) -> Starlette:
         Route("/", board.list_runs),
         Route("/rows", board.list_rows),
         Route("/run", board.show_run),
+        Route("/study", board.show_study),
         Route("/compare", board.compare_runs),
         Route("/board.js", board.send_script),
     ]
@@ -52,7 +55,7 @@ class _Board:
         self._pages.filters.update(duration=duration, figure=figure, link=lambda name: urlencode({"name": name}))
 
     def list_runs(self, _request: Request) -> Response:
-        return self._page("board.html.j2", rows=ls(self._root), root=self._root)
+        return self._page("board.html.j2", rows=ls(self._root), root=self._root, studies=self._studies())
 
     def list_rows(self, _request: Request) -> Response:
         return self._page("rows.html.j2", rows=ls(self._root))
@@ -61,7 +64,18 @@ class _Board:
         """The run's report as of now, which the browser asks for again while it trains."""
         row = self._find(request.query_params.get("name", ""))
         again = {"Refresh": str(_REFRESH_SECONDS)} if row.status == "running" else {}
-        return HTMLResponse(render(collect(RunDirectory(row.path))), headers={**_HEADERS, **again})
+        return HTMLResponse(render(collect(RunDirectory(Path(row.path)))), headers={**_HEADERS, **again})
+
+    def show_study(self, request: Request) -> Response:
+        """The study's page as of now; the browser asks for it again, for a study says nothing when it ends."""
+        name = request.query_params.get("name", "")
+        if name not in self._studies():
+            raise BurnishError(f"there is no study called {name!r} in {self._root}")
+        page = render_study(read_record(self._root / name), name=name)
+        return HTMLResponse(page, headers={**_HEADERS, "Refresh": str(_REFRESH_SECONDS)})
+
+    def _studies(self) -> list[str]:
+        return sorted(path.parent.relative_to(self._root).as_posix() for path in self._root.rglob("study.jsonl"))
 
     def compare_runs(self, request: Request) -> Response:
         rows = [self._find(name) for name in request.query_params.getlist("name")]
@@ -93,7 +107,7 @@ def _draw_curves(rows: Sequence[RunRow]) -> Markup:
         return Markup()
     lines = []
     for number, row in enumerate(rows[:_MOST_LINES]):
-        found = read_history(RunDirectory(row.path)).evaluations
+        found = read_history(RunDirectory(Path(row.path))).evaluations
         points = [CurvePoint(each.step, each.scores[score]) for each in found if score in each.scores]
         lines.append(Line(points, f"run-{number}"))
     return Markup(line_chart(lines, title=f"{score} on validation", width=940, height=300))  # noqa: S704  # its texts are escaped there

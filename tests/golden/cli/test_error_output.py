@@ -96,7 +96,7 @@ def test_each_refusal_has_its_exit_code(
         ("predict-two-files", ["predict", "r", "x.csv", "--in", "y.csv"], 2),
         ("predict-with-two-sources", ["predict", "r", "--in", "x.csv", "--out", "y.csv", "--text", "z"], 2),
         ("predict-with-odd-pairs", ["predict", "r", "--text", "a", "--pair", "b", "--pair", "c"], 2),
-        ("foreign-flags", ["train", "mine.yaml", "--learning-rate", "1e-4", "--epochs=2", "--output_dir", "out"], 2),
+        ("foreign-flags", ["train", "mine.yaml", "--learning-rate", "1e-4", "--epochs", "2", "--output_dir", "out"], 2),
         ("foreign-flag-alone", ["train", "mine.yaml", "--learning-rate", "1e-4"], 2),
         ("foreign-flag-without-a-value", ["train", "mine.yaml", "--fp16"], 2),
         ("foreign-flag-before-the-rest", ["train", "--fp16", "mine.yaml"], 2),
@@ -194,3 +194,41 @@ def test_the_word_error_is_red_on_a_terminal_unless_colour_is_not_wanted(
     monkeypatch.delenv("NO_COLOR")
     run(["trian"])
     assert capsys.readouterr().err.startswith("\x1b[")
+
+
+SPACE = """\
+tune:
+  tirals: 3
+  metric: validation/acuracy
+  searcher: grid
+  space:
+    optimizer.learnin_rate: {type: log, min: 1e-5, max: 1e-3, count: 2}
+    optimizer.weight_decay: {type: log, min: 0, max: 1e-1}
+    train.clip: {type: double, min: 2, max: 1}
+    train.batch: [16, sixteen]
+    train.patience: {type: lgo, min: 1, max: 4}
+    task.truncation: []
+    task.max_length: {type: int, min: 16, max: 512.5, stp: 2}
+    task.label_smoothing: {type: double, min: -0.1, max: 0.1, count: 2}
+"""
+
+
+def test_all_problems_of_a_space_are_told_at_once(
+    golden: Golden, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("burnish.run.check.absent_inputs", lambda resolved: [])
+    Path("train.csv").write_text("text,label\ngood,1\nbad,0\n")
+    Path("mine.yaml").write_text(MINE)
+    Path("space.yaml").write_text(SPACE)
+    assert run(["tune", "mine.yaml", "-c", "space.yaml"]) == 2
+    golden("errors/bad_space", capsys.readouterr().err)
+
+
+def test_a_section_for_tuning_disturbs_no_other_verb(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("burnish.run.check.absent_inputs", lambda resolved: [])
+    Path("mine.yaml").write_text(MINE + SPACE)
+    assert run(["config", "check", "mine.yaml"]) == 0
+    assert run(["config", "show", "mine.yaml"]) == 0
+    assert "tune" not in capsys.readouterr().out

@@ -14,18 +14,22 @@ PAGES = [
     "prepare",
     "prepare features",
     "prepare split",
+    "cp",
     "config",
     "config show",
     "config why",
     "config diff",
     "config schema",
     "config check",
+    "import",
     "plan",
     "train",
+    "tune",
     "evaluate",
     "predict",
     "search",
     "export",
+    "push",
     "runs",
     "runs ls",
     "runs show",
@@ -37,6 +41,14 @@ PAGES = [
     "runs resume",
     "runs tag",
     "runs rm",
+    "jobs",
+    *(f"jobs {verb}" for verb in ("ls", "show", "logs", "stop", "wait", "resume", "tag", "rm")),
+    "doctor",
+    "deploy",
+    *(f"deploy {verb}" for verb in ("up", "predict", "down")),
+    "package",
+    "image",
+    *(f"image {verb}" for verb in ("build", "push")),
     "serve",
     "ui",
     "check",
@@ -83,7 +95,7 @@ def test_every_verb_has_its_page() -> None:
     assert verbs | nested == set(PAGES) - {""}
 
 
-@pytest.mark.parametrize("group", ["", "prepare", "config", "runs", "cache", "tokenizer"])
+@pytest.mark.parametrize("group", ["", "prepare", "config", "runs", "jobs", "deploy", "image", "cache", "tokenizer"])
 def test_a_group_without_a_verb_prints_its_page(group: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run([*group.split(), "--help"]) == 0
     page = capsys.readouterr().out

@@ -17,6 +17,7 @@ from burnish.cli.console import PlainLines
 from burnish.cli.main import run
 from burnish.commands.evaluate import Evaluation
 from burnish.commands.predict import PredictedFile
+from burnish.launch.group import Group
 from burnish.run.record.result import RunResult
 from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Started, Stepped
 from burnish.spec.values import Score
@@ -74,7 +75,9 @@ def trained(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
         split = None if arguments.get("data") else arguments.get("split") or HELD_OUT.get(Path(target).name, "test")
         return Evaluation(split, {"accuracy": Score(0.9131, 0.9012, 0.9245), "log_loss": Score(0.21)})
 
-    def watch(target: Path, *, split: str, trust_code: bool, emit: Callable[[Evaluated], None]) -> None:
+    def watch(
+        target: Path, *, split: str, timeout_minutes: float | None, trust_code: bool, emit: Callable[[Evaluated], None]
+    ) -> None:
         calls.append({"target": target, "split": split, "trust_code": trust_code})
         emit(Evaluated(5, split, {"accuracy": 0.5}, is_best=False))
 
@@ -111,7 +114,7 @@ def test_the_summary_of_a_training(trained: list[dict[str, Any]], golden: Golden
             "overrides": ["train.batch=8", "train.length=1 epoch"],
             "directory": None,
             "replace": False,
-            "processes": 1,
+            "processes": Group(),
             "is_calibrated": False,
             "trust_code": False,
         }
@@ -145,7 +148,7 @@ def test_resuming_a_run_by_its_name(trained: list[dict[str, Any]], capsys: Captu
     make_run(Path("runs/a"))
     assert run(["resume", "a", "--processes", "2", "--trust-code"]) == 0
     assert trained == [
-        {"experiment": "runs/a", "processes": 2, "accept_changed_data": False, "trust_code": True},
+        {"experiment": "runs/a", "processes": Group(2), "accept_changed_data": False, "trust_code": True},
     ]
     assert "test accuracy" in capsys.readouterr().out
 

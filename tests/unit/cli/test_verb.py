@@ -15,6 +15,18 @@ from burnish.errors import BurnishError
 Captured = pytest.CaptureFixture[str]
 
 
+@verb("save")
+def save(*, out: Annotated[Path, option("--out FILE", "Where to.")]) -> Lines:
+    """Save it."""
+    return [str(out)]
+
+
+@verb("save", addresses=("out",))
+def save_anywhere(*, out: Annotated[Path, option("--out FILE", "Where to.")]) -> Lines:
+    """Save it anywhere."""
+    return [str(out)]
+
+
 @verb("count")
 def count(asked: Asked, *, most: Annotated[int, option("--most -m N", "How many.")] = 5) -> Reply:
     """Count."""
@@ -43,7 +55,7 @@ def call(word: Verb, *words: str) -> object:
 def test_a_group_of_options_is_spread_and_put_together_again(capsys: Captured) -> None:
     assert call(count, "mine.yaml", "a=1", "-c", "b.yaml", "-m", "2", "--json") == 3
     answer, noted = capsys.readouterr()
-    asked = {"experiment": "mine.yaml", "overrides": ["a=1"], "configs": ["b.yaml"]}
+    asked = {"experiment": "mine.yaml", "overrides": ["a=1"], "configs": ["b.yaml"], "params_override": None}
     assert json.loads(answer) == {"asked": asked, "most": 2}
     assert noted == "note: a note\n"
 
@@ -66,10 +78,15 @@ def test_a_verb_of_lines_alone_has_no_json(capsys: Captured) -> None:
 
 
 def test_an_address_is_no_path() -> None:
-    with pytest.raises(BurnishError, match="only data is read from addresses"):
-        call(count, "mine.yaml", "-c", "gs://box/a.yaml")
+    with pytest.raises(BurnishError, match="this must be a path on this machine"):
+        call(save, "--out", "gs://box/a.yaml")
+
+
+def test_an_address_may_be_a_path_where_a_verb_says_so(capsys: Captured) -> None:
+    assert call(save_anywhere, "--out", "gs://box/a.yaml") == 0
+    assert capsys.readouterr().out == "gs:/box/a.yaml\n"
 
 
 def test_what_lies_over_an_experiment_may_be_nothing() -> None:
-    assert Asked("mine").layers == {"configs": (), "overrides": ()}
+    assert Asked("mine").layers == {"configs": (), "overrides": []}
     assert Asked("mine", ["a=1"], [Path("b.yaml")]).layers == {"configs": [Path("b.yaml")], "overrides": ["a=1"]}

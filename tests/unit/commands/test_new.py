@@ -473,3 +473,11 @@ def test_columns_of_text_without_a_header_get_names() -> None:
     starter = new(write_csv("bare.csv", rows, header=False))
     assert "columns: [text1, label, text2]" in starter.text
     assert check(str(starter.path)).experiment.task.text == ("text1", "text2")  # type: ignore[attr-defined]  # as above
+
+
+def test_a_guessed_target_says_how_to_choose_another() -> None:
+    path = write_csv(
+        "houses.csv", [{"age": n % 7, "worth": n * 1.5, "coast": "yes" if n % 3 else "no"} for n in range(60)]
+    )
+    assert "the target is a guess; --target COLUMN chooses another" in new(path, out=Path("a.yaml")).notes
+    assert not [note for note in new(path, out=Path("b.yaml"), label="worth").notes if "guess" in note]

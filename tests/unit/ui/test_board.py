@@ -15,6 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from burnish.run.record.directory import RunDirectory
+from burnish.tune.record import EndedLeg, StudyRecord, Trial
 from burnish.ui.board import build_board
 from tests.unit.commands.run_maker import STORY, finish, make_run, predict
 
@@ -55,6 +56,20 @@ def test_two_runs_are_compared_with_the_paired_test_and_their_curves(board: Test
     assert "base is better by 30.0 points" in page
     assert "optimizer.learning_rate" in page
     assert page.count('class="line run-') == 2
+
+
+def test_a_study_is_shown_with_what_is_best_of_it_on_top(board: TestClient, tmp_path: Path) -> None:
+    record = StudyRecord(tmp_path / "search")
+    record.begin({"experiment": {}, "space": {}, "seed": 0, "metric": None, "starts": [], "evaluations": 1})
+    record.score_name, record.is_lower_better = "validation/log_loss", True
+    for number, loss in enumerate((0.5, 0.3)):
+        record.add_trial(Trial(number, {}, {"optimizer.learning_rate": 0.1}, f"trial-{number:04d}"))
+        record.add_end(EndedLeg(number, None, "finished", loss))
+    assert '<a href="/study?name=search">search</a>' in board.get("/").text
+    page = board.get("/study?name=search")
+    assert "<strong>validation/log_loss of trial 1</strong>" in page.text
+    assert page.headers["Refresh"]
+    assert board.get("/study?name=absent").status_code == 404
 
 
 @pytest.mark.parametrize("name", ["absent", "../base", "/etc", "base/../fast", ""])

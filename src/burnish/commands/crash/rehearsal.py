@@ -14,7 +14,7 @@ from burnish.engine.stop import REASON_OF_SIGNAL
 from burnish.errors import LaunchError
 from burnish.run.record.directory import RunDirectory
 from burnish.spec.component import Component
-from burnish.spec.events import Event, Saved, Started, Stepped
+from burnish.spec.events import Event, Saved, Started, Stepped, TrackedEvent
 
 Watch = Callable[[Event], None]
 
@@ -36,7 +36,7 @@ class Stopping:
     steps: int
     stop_file: Path
 
-    def emit(self, event: Event) -> None:
+    def emit(self, event: TrackedEvent) -> None:
         """Ask for the stop; also at once when the run went on from the last step or beyond."""
         if isinstance(event, Started | Stepped) and event.step >= self.steps:
             self.stop_file.touch()

@@ -30,10 +30,12 @@ def start_shape(data: DataFiles, *, shape: "TaskShape") -> Starter:
     return Starter(shape.task, lines, [f"this is {shape.task}: {called}; {', '.join(columns)}"])
 
 
-def start_table(data: DataFiles, *, chosen: str) -> Starter:
+def start_table(data: DataFiles, *, chosen: str, is_guess: bool) -> Starter:
     """Learn the chosen column from all others."""
     guesses, kind, telling, num_bad = _look_at(data, chosen)
     notes = [f"no column looks like text, so this is a table; the target is `{chosen}`: {kind}"]
+    if is_guess:
+        notes.append("the target is a guess; --target COLUMN chooses another")
     if num_bad:
         rows = f"{num_bad:,} row{'s' * (num_bad != 1)}"
         notes.append(f"`{chosen}` holds no number in {rows}; data.bad_rows: skip trains without them")

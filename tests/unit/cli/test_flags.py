@@ -1,0 +1,53 @@
+"""Arguments of a trial become overrides; every other unknown flag stays what it was."""
+
+import pytest
+
+from burnish.cli.flags import take_trial_arguments
+from burnish.cli.main import run
+
+
+def taken(*words: str, own: tuple[str, ...] = ("--dir",)) -> tuple[list[str], list[str]]:
+    notes: list[str] = []
+    return take_trial_arguments(words, own, tell=notes.append), notes
+
+
+@pytest.mark.parametrize(
+    ("word", "override"),
+    [
+        ("--optimizer.learning_rate=0.001", "optimizer.learning_rate=0.001"),
+        ("--optimizer.learning-rate=0.001", "optimizer.learning_rate=0.001"),
+        ("--learning-rate=0.001", "optimizer.learning_rate=0.001"),
+        ("--batch-size=32", "train.batch=32"),
+        ("--num_train_epochs=2", "train.length=2 epochs"),
+        ("--weight_decay=0.01", "optimizer.weight_decay=0.01"),
+        ("--fp16=true", "runtime.precision=fp16"),
+    ],
+)
+def test_a_trial_argument_is_an_override_behind_everything_else(word: str, override: str) -> None:
+    assert taken("train", word, "mine.yaml", "--dir=out") == (["train", "mine.yaml", "--dir=out", override], [])
+
+
+@pytest.mark.parametrize(
+    "word", ["--learning-rate", "--learning-rate=fast", "--epochs=[1", "--output_dir=out", "--xyzzy=1", "-lr=1", "a=b"]
+)
+def test_what_fits_no_option_stays_for_the_parser(word: str) -> None:
+    assert taken("train", "mine.yaml", word) == (["train", "mine.yaml", word], [])
+
+
+def test_words_behind_two_dashes_are_left_alone() -> None:
+    words = ["train", "--", "mine.yaml", "--learning-rate=1"]
+    assert taken(*words)[0] == words
+
+
+def test_what_differs_here_is_said() -> None:
+    argv, (note,) = taken("train", "mine.yaml", "--per_gpu_train_batch_size=4")
+    assert argv[-1] == "train.batch=4"
+    assert "--per_gpu_train_batch_size=4 is taken as train.batch=4. train.batch is the whole batch" in note
+
+
+def test_the_verb_itself_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["demo/reviews", "--optimizer.learning_rate=slow", "--train.batch=-1"]
+    assert run(["train", *words]) == 2
+    told = capsys.readouterr().err
+    assert "optimizer.learning_rate must be a number" in told
+    assert "train.batch.examples must be" in told
