@@ -72,7 +72,30 @@ def _texts(value: object) -> object:
 
 Names = Annotated[tuple[str, ...], BeforeValidator(_as_tuple)]
 """One name or several."""
+
+
+def _check_condition(written: str) -> str:
+    from burnish.data.columns.expression import parse
+
+    parse(written)
+    return written
+
+
+Condition = Annotated[str, AfterValidator(_check_condition)]
 Values = Annotated[tuple[str, ...], BeforeValidator(_texts)]
+Filter = Mapping[str, Values] | Condition
+"""Which rows are used: those with one of the values in each of these columns, or those of which a condition is true."""
+
+
+def filter_columns(wanted: Filter) -> tuple[str, ...]:
+    """Name the columns that a filter looks at."""
+    if not isinstance(wanted, str):
+        return tuple(wanted)
+    from burnish.data.columns.expression import parse
+
+    return parse(wanted).columns
+
+
 """One value or several, as text."""
 FURTHER = AfterValidator(_further)
 """Checks the names of sets to score besides validation and test."""

@@ -47,6 +47,8 @@ class HeadTail(_Policy):
 
     head: NonNegativeInt = 128
     tail: NonNegativeInt = 382
+    fill: bool = True
+    """False keeps up to `head` and up to `tail` tokens, even where there is room for more."""
 
     @model_validator(mode="after")
     def _keeps_something(self) -> HeadTail:
@@ -57,6 +59,10 @@ class HeadTail(_Policy):
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         from burnish.data.tokens.truncate import spread  # as above
 
+        if not self.fill:
+            head = min(self.head, limit)
+            tail = min(self.tail, limit - head)
+            return [spread([0, length - tail], [head, tail])]
         total = self.head + self.tail
         head = (limit * self.head + total // 2) // total
         if self.head and self.tail and limit > 1:

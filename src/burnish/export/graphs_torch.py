@@ -20,6 +20,7 @@ from burnish.models.transformers.heads_torch import ChoiceNetwork, PlacesNetwork
 from burnish.models.transformers.hf_logging_torch import quiet
 from burnish.models.transformers.joint_torch import JointNetwork
 from burnish.models.transformers.language_torch import PermutationNetwork, ReplacedNetwork
+from burnish.models.transformers.seq2seq_torch import Seq2SeqNetwork
 from burnish.models.transformers.span_beam_torch import BeamNetwork
 from burnish.models.transformers.vectors_torch import EmbeddingNetwork
 from burnish.spec.values import Batch, TableInputs
@@ -42,6 +43,11 @@ def write_graph(network: nn.Module, batch: Batch, path: Path) -> GraphSpec:
     if isinstance(network, PretrainingNetwork | PermutationNetwork | ReplacedNetwork):
         raise ServeError(
             f"a network for pre-training ({network.head.kind}) is not exported; fine-tune it for a task and export that"
+        )
+    if isinstance(network, Seq2SeqNetwork):
+        raise ServeError(
+            "a network that writes texts token by token (task seq2seq) is not exported; serve it as it is, "
+            "or export its model folder with optimum"
         )
     if isinstance(network, BeamNetwork):
         raise ServeError("answers found by a beam (task.search: beam) are not exported; train with task.search: pairs")

@@ -12,12 +12,13 @@ from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.device_torch import slow_precision
 from burnish.engine.evaluate import Fitting
 from burnish.engine.grower_torch import BoostingLearner
-from burnish.engine.learner_torch import Learner
+from burnish.engine.learner_torch import Learner, drops
 from burnish.engine.loop import fit
 from burnish.engine.memory_torch import Memory
+from burnish.engine.profile_torch import ProfiledSteps
 from burnish.engine.recovery import BadStep
 from burnish.engine.snapshot_torch import Checkpointable, read_learner, snapshot
-from burnish.engine.state import TrainState, refusing_misfit
+from burnish.engine.state import Steppable, TrainState, refusing_misfit
 from burnish.engine.stop import Stopper
 from burnish.run.build import build_feed, build_learner, build_milestones, build_stream, facts_of
 from burnish.run.context import RunContext
@@ -32,7 +33,13 @@ from burnish.run.recover import RecoveryLog, recover
 from burnish.run.saving import CheckpointContent, Saver
 from burnish.spec.events import Ended, Saved, Started
 from burnish.spec.experiment import Experiment
+from burnish.spec.noise import BY_EXAMPLE
 from burnish.storage.checkpoints import Checkpoint
+
+_OTHER_NOISE = (
+    "the checkpoint was saved by a version of Burnish that drew dropout for processes and not for examples, so from "
+    "here on other elements are dropped and this is no exact resume; for one, finish the run with that version"
+)
 
 
 @dataclass(frozen=True)
@@ -113,6 +120,7 @@ class _Attempt:
         milestones = build_milestones(scorer, stream)
         memory = self._memory_of_scoring()
         feed = build_feed(scorer, learner, stream=stream, repairs=self.ledger.repairs)
+        steps = self._profiled(feed)
 
         def evaluate() -> Mapping[str, float]:
             with learner.averaged():
@@ -128,7 +136,7 @@ class _Attempt:
         run.sinks.emit(Started(state.position.step, run.sinks.attempt, milestones.total_steps, facts))
         ended = Ended(state.position.step, "finished")
         with closing(feed):
-            for event in fit(state, feed, milestones, evaluate=evaluate, save=save, should_stop=self.stopper.reason):
+            for event in fit(state, steps, milestones, evaluate=evaluate, save=save, should_stop=self.stopper.reason):
                 # A run has ended when its last checkpoint exists, and not before.
                 (saver.finish if isinstance(event, Ended) else saver.tell)()
                 run.sinks.emit(event)
@@ -136,10 +144,17 @@ class _Attempt:
         run.world.barrier()  # or another process could look for the best checkpoint while process 0 still writes it
         return Trained(run, scorer, learner, partial(memory.answer, step=ended.step), ended, facts)
 
+    def _profiled(self, feed: Steppable) -> Steppable:
+        asked, run = self.run.experiment.runtime.profile, self.run
+        if asked is None or not run.is_first:
+            return feed
+        return ProfiledSteps(feed, run.directory.path / "profile", num_steps=int(asked.amount))
+
     def _save(self, state: TrainState, learner: Checkpointable, *, cursor: Mapping[str, int]) -> None:
         self.saver.finish()  # before the copy is made, so that memory never holds two of them
         copy, prepared = snapshot(learner), self.scorer.prepared
-        values = {"train": state.to_json(), "cursor": cursor, "repairs": self.ledger.repairs.to_json()}
+        repairs = self.ledger.repairs.to_json()
+        values = {"train": state.to_json(), "cursor": cursor, "repairs": repairs, "noise": BY_EXAMPLE}
 
         def write(folder: Path) -> None:
             copy.write(folder)
@@ -171,8 +186,13 @@ class _Attempt:
 def _restore(
     run: RunContext, checkpoint: Checkpoint | None, learner: Checkpointable, stream: BatchStream
 ) -> TrainState:
-    run.sinks.file.rewind(checkpoint.step if checkpoint else 0)
+    step = checkpoint.step if checkpoint else 0
+    lost = EventsFile(run.directory.events).count_lost_seconds(step) if run.is_first else 0.0
+    told_lost = f"; {lost:.1f} s of work were lost" if lost else ""
+    run.sinks.file.rewind(step)
     if checkpoint is None:
+        if lost:
+            run.sinks.note(f"starting from the beginning again{told_lost}")
         return TrainState()
     read_learner(learner, checkpoint.path)
     moment = moment_of(checkpoint)
@@ -181,5 +201,7 @@ def _restore(
     if told is None or told.event.step != checkpoint.step:
         # The last attempt was killed when the checkpoint existed and nobody had been told yet.
         run.sinks.emit(Saved(checkpoint.step, str(checkpoint.path)))
-    run.sinks.note(f"continuing from step {checkpoint.step}", step=checkpoint.step)
+    run.sinks.note(f"continuing from step {checkpoint.step}{told_lost}", step=checkpoint.step)
+    if moment.noise != BY_EXAMPLE and drops(learner.network):
+        run.sinks.note(_OTHER_NOISE, step=checkpoint.step)
     return moment.train

@@ -17,6 +17,7 @@ from burnish.run.record.result import scores_to_json
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import divide_tasks, prefix
 from burnish.spec.values import Outcome
+from burnish.tasks.labels import LabelColumns
 
 _MOST_SHOWN = 3
 
@@ -81,8 +82,11 @@ def _audit(experiment: Experiment, part: PreparedTask) -> Audit | None:
     inputs = part.profile.inputs or task.input_columns
     if set(task.training_columns) <= set(inputs) or any(rows.held for rows in part.rows.values()):
         return None
-    labels = [task.stratify] if task.stratify else []
-    return audit({split: rows.table for split, rows in part.rows.items()}, inputs=inputs, labels=labels)
+    tables, labels = {split: rows.table for split, rows in part.rows.items()}, [task.stratify] if task.stratify else []
+    for name in labels if getattr(task, "label_map", {}) else ():  # two labels that count as one do not contradict
+        mapped = LabelColumns((name,), label_map=task.label_map).flat(tables["train"])  # type: ignore[attr-defined]  # it has them
+        tables["train"] = tables["train"].set_column(tables["train"].column_names.index(name), name, mapped)
+    return audit(tables, inputs=inputs, labels=labels)
 
 
 def _describe(found: Audit, part: PreparedTask) -> Iterator[str]:

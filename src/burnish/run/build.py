@@ -8,10 +8,11 @@ from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
 from burnish.engine.feed import BatchFeeder, Trainable, total_steps
 from burnish.engine.grower_torch import BoostingLearner
-from burnish.engine.learner_torch import Learner
+from burnish.engine.learner_torch import Clipping, Learner
 from burnish.engine.memory_torch import Memory
 from burnish.engine.progress import Milestones
 from burnish.engine.recovery import NO_REPAIRS, Adjustments
+from burnish.errors import ConfigError, Problem
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.ranks import refuse_processes
@@ -36,6 +37,9 @@ def build_learner(
         rate = experiment.model.usual_rate(network)
         whole = prepared.parts[ALONE]
         return BoostingLearner(network, lambda: whole.batch_of("train"), precision=precision, learning_rate=rate)
+    policy = experiment.train
+    if policy.recompute:
+        _recompute(network)
     rate, decay = rate_of(experiment, network), experiment.optimizer.weight_decay
     groups = network.parameter_groups(learning_rate=rate, weight_decay=decay)
     return Learner(
@@ -44,12 +48,19 @@ def build_learner(
         head,
         precision=precision,
         seed=experiment.runtime.seed,
-        clip=experiment.train.clip,
-        ema_decay=experiment.train.ema.decay if experiment.train.ema else None,
+        clip=Clipping(policy.clip, policy.clip_tensor, policy.clip_value),
+        ema=policy.ema,
         world=world,
         memory=memory,
-        loss_limit=experiment.train.loss_limit,
+        loss_limit=policy.loss_limit,
+        own_loss=policy.loss,
     )
+
+
+def _recompute(network: Any) -> None:
+    if not hasattr(network, "recompute"):
+        raise ConfigError([Problem("train.recompute: only transformers have layers to compute again; leave it out")])
+    network.recompute()
 
 
 def rate_of(experiment: Experiment, network: Any) -> float:
@@ -116,6 +127,7 @@ def build_milestones(scorer: Scorer, stream: BatchStream) -> Milestones:
         select=select,
         direction=direction,
         patience=policy.patience,
+        evaluate_at_start=policy.evaluate_at_start,
     )
 
 
@@ -140,7 +152,16 @@ def facts_of(scorer: Scorer, learner: Learner | BoostingLearner, stream: BatchSt
         "batches_per_epoch": stream.batches_in(0),
         **_chosen(scorer, learner, epoch_steps=stream.batches_in(0)),
         **({"padding": padding} if padding else {}),
+        **_partly_read(learner.network),
     }
+
+
+def _partly_read(network: Any) -> dict[str, str]:
+    """Name the weights that no file held though others came from one, and those of the file that have no place."""
+    fresh, unread = sorted(getattr(network, "fresh", ())), getattr(network, "left_unread", ())
+    is_partial = bool(fresh) and len(fresh) < sum(1 for _ in network.parameters())
+    told = {"new_weights": ", ".join(fresh) if is_partial else "", "unread_weights": ", ".join(unread)}
+    return {name: text for name, text in told.items() if text}
 
 
 def _chosen(scorer: Scorer, learner: Learner, *, epoch_steps: int) -> dict[str, Any]:

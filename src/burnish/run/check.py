@@ -12,6 +12,7 @@ from burnish.run.selection import AUTO, LOSS, falling, headline, is_count, type_
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import MEAN, divide_tasks, find_unmatched, joint_task, prefix, several_sets
 from burnish.spec.protocols import Metric, Task
+from burnish.tasks.options import explain_unknown
 
 _TABULAR = "tabular"
 """The head of models that read tables."""
@@ -93,6 +94,7 @@ def _parts(experiment: Experiment) -> Iterator[tuple[str, str]]:
         yield from _readable(part, place=f"data.sets.{name}")
         yield from _length(part, place=f"task.tasks.{name}")
         yield from _metrics(part, place=f"task.scores.{name}")
+        yield from _class_options(part, place=f"task.tasks.{name}")
         yield from _rising(part, name)
     yield from _joint_select(experiment, parts)
 
@@ -180,6 +182,23 @@ def _metrics(experiment: Experiment, *, place: str = "metrics") -> Iterator[tupl
         seen |= set(metric.names())
 
 
+def _class_options(experiment: Experiment, *, place: str = "task") -> Iterator[tuple[str, str]]:
+    labels = getattr(experiment.task, "labels", None)
+    if not labels:
+        return
+    named = {label: label for label in getattr(experiment.task, "label_names", {})}
+    for option, classes in (("label_names", named), ("label_map", getattr(experiment.task, "label_map", {}))):
+        for key, label in classes.items():
+            if label not in labels:
+                path = write_path((*place.split("."), option, key))
+                yield path, f"{path}: {explain_unknown(label, labels)}"
+
+
+def _loss(experiment: Experiment) -> Iterator[tuple[str, str]]:
+    if experiment.train.loss is not None and experiment.model.is_grown:
+        yield "train.loss", "train.loss: trees bring their loss with them; take a network, like model: tab_m"
+
+
 def _select(experiment: Experiment) -> Iterator[tuple[str, str]]:
     select = experiment.train.select
     score = None if select.score in (LOSS, AUTO) else select.score
@@ -213,6 +232,8 @@ _CHECKS: Mapping[Check, tuple[str, ...]] = {
     _head: ("task", "model"),
     _length: ("task", "model"),
     _metrics: ("task", "metrics"),
+    _class_options: ("task",),
+    _loss: ("model", "train"),
     _select: ("task", "metrics", "train"),
 }
 """What is asked, and of which sections."""

@@ -20,6 +20,7 @@ from burnish.run.predicting.scoring import scored
 from burnish.run.preparation.prepared_data import PreparedData
 from burnish.run.record.directory import write_json
 from burnish.run.record.result import ScoreSheet
+from burnish.spec.events import FinalScores
 from burnish.spec.parts import ALONE, join_profiles, prefix
 from burnish.spec.values import Outcome, Profile
 
@@ -36,7 +37,7 @@ class Finished:
     sheet: ScoreSheet
 
 
-def finish(trained: Trained) -> Finished:
+def finish(trained: Trained, *, is_inspected: bool = True) -> Finished:
     """Predict and score with the best weights, and on process 0 write predictions and the artifact."""
     directory, step = trained.run.directory, _put_best_in_place(trained)
     with trained.learner.averaged():
@@ -52,11 +53,13 @@ def finish(trained: Trained) -> Finished:
             if split != "train"
         }
         finished = Finished(outcomes, _score(trained, parts, outcomes))
+        for split, scores in finished.sheet.scores.items():
+            trained.run.sinks.tell(FinalScores(step, split, {name: each.value for name, each in scores.items()}))
         if not trained.run.is_first:
             return finished
         profile = _write_artifact(trained, parts, step=step)
         shown: Sequence[str] = ()
-        if ALONE in parts:
+        if ALONE in parts and is_inspected:
             shown = _write_insights(parts[ALONE], {split: each[ALONE] for split, each in outcomes.items()})
     write_json(directory.profile, asdict(profile))
     for split, each in outcomes.items():
@@ -137,7 +140,10 @@ def _golden(trained: Trained) -> tuple[dict[str, Any], Signature]:
     predictor = _predictor(trained)
     columns = predictor.input_columns
     servable = (at for at, row in enumerate(_rows(trained)) if _is_servable(row, predictor))
-    table = trained.prepared.rows["validation"].table.take([*itertools.islice(servable, _GOLDEN_ROWS)]).select(columns)
+    places = [*itertools.islice(servable, _GOLDEN_ROWS)]
+    if not places:
+        table_of([next(_rows(trained))], predictor.task, profile=predictor.profile)  # raises what is wrong with a row
+    table = trained.prepared.rows["validation"].table.take(places).select(columns)
     outcome = predictor.outcome(table)
     golden = golden_of(table, outcome, columns=columns)
     golden["inputs"] = predictor.digest_inputs(table_of(golden["rows"], predictor.task, profile=predictor.profile))
@@ -180,7 +186,7 @@ def _write_insights(trained: Trained, outcomes: Mapping[str, Outcome]) -> list[s
     lengths = np.bincount(features["row"].to_numpy(), features["length"].to_numpy(), minlength=len(table))
     metrics, headline = trained.scorer.metrics, trained.scorer.headline()
     inspection = Inspection(_predictor(trained), table, outcomes[split], metrics, headline, lengths)
-    found = inspection.look(trained.experiment.task.inspected, seed=trained.experiment.runtime.seed)
+    found = inspection.look(seed=trained.experiment.runtime.seed)
     if found["importance"] or found["slices"]:
         write_json(trained.run.directory.insights, {"split": split, **found})
     importance = found["importance"]

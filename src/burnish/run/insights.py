@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from burnish.artifact.predictor import Predictor
 from burnish.data.batching.rng import generator
 from burnish.errors import DataError
-from burnish.spec.protocols import Inspected, Metric
+from burnish.metrics.tally import Tally
+from burnish.spec.protocols import Metric
 from burnish.spec.values import Array, Outcome
 from burnish.tasks.tabular.frame import ColumnFrame
 from burnish.tasks.tabular.options import Derived
@@ -22,6 +23,7 @@ _REPEATS, _FEWER_REPEATS, _MANY_COLUMNS = 5, 2, 40
 _FEWEST_ROWS = 10
 """A slice of fewer rows says nothing."""
 _MOST_VALUES = 12
+_RESAMPLES = 200
 _NUM_RANGES = 4
 
 
@@ -37,13 +39,15 @@ class Inspection:
     lengths: Array
     """The tokens of each row; of a row of a table, always the same number."""
 
-    def look(self, task: Inspected | None, *, seed: int) -> dict[str, Any]:
-        """Importance and slices as JSON values; of a task without columns, slices by length alone."""
-        own = [each for column in (task.slices if task else ()) for each in self._slices(column)]
+    def look(self, *, seed: int) -> dict[str, Any]:
+        """Importance and slices as JSON values, as far as the task has options for them; texts also by length."""
+        task = self.predictor.task
+        own = [each for column in getattr(task, "slices", ()) for each in self._slices(column)]
+        num_rows = getattr(task, "importance", 0)
         return {
             "score": self.headline,
-            "importance": dict(self._importance(task.importance, seed=seed)) if task and task.importance else {},
-            "slices": [*own, *self._score_slices("length", _ranges(self.lengths))] if self._vary() else own,
+            "importance": dict(self._importance(num_rows, seed=seed)) if num_rows else {},
+            "slices": [*own, *self._score_slices("length in tokens", _ranges(self.lengths))] if self._vary() else own,
         }
 
     def _vary(self) -> bool:
@@ -89,8 +93,11 @@ class Inspection:
         for value, mask in slices:
             inside = mask[self.outcome.rows]
             if int(inside.sum()) >= _FEWEST_ROWS:
-                scores = dict(_scores(self.outcome.part(inside), self.metrics))
-                yield {"column": name, "value": value, "rows": int(inside.sum()), "scores": scores}
+                part = self.outcome.part(inside)
+                judged = Tally([self._metric], [part]).scored(resamples=_RESAMPLES)[self.headline]
+                scores = dict(_scores(part, self.metrics))
+                found = {"column": name, "value": value, "rows": int(inside.sum()), "scores": scores}
+                yield {**found, "interval": [judged.low, judged.high]}
 
 
 def _scores(outcome: Outcome, metrics: Sequence[Metric]) -> Iterator[tuple[str, float | None]]:

@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from burnish.errors import BurnishError
-from burnish.spec.events import Event, Noted, Watcher
+from burnish.run.record.directory import RunDirectory
+from burnish.run.record.events_file import read_evaluations
+from burnish.spec.events import EpochEnded, Evaluated, Event, Noted, Started, Stepped, TrackedEvent, Watcher
 from burnish.spec.protocols import Tracker
 from burnish.storage.room import DiskSpace
 
@@ -55,11 +57,23 @@ class EventDispatcher:
     watchers: Sequence[Watcher] = ()
     room: DiskSpace | None = None
     """How long a full disk is waited for; without it, not at all."""
+    epoch: int | None = None
+    """How many epochs are over; unknown until a resumed run has taken a step."""
 
     def emit(self, event: Event) -> None:
         """Write the event down first, then tell the others."""
         self._write(event)
         self.listener(event)
+        self.tell(event)
+        if isinstance(event, Stepped):
+            before, self.epoch = self.epoch, int(event.epoch)
+            if before is not None and self.epoch > before:
+                self.tell(EpochEnded(event.step, self.epoch))
+        elif isinstance(event, Started) and not event.step:
+            self.epoch = 0
+
+    def tell(self, event: TrackedEvent) -> None:
+        """Tell the trackers alone."""
         for watcher in self.watchers:
             self._guard(watcher, lambda watcher=watcher: watcher.emit(event))  # type: ignore[misc]  # bound at once
 
@@ -102,6 +116,22 @@ class EventDispatcher:
             self.watchers = [each for each in self.watchers if each is not watcher]
             name = type(watcher).__name__
             self.note(f"{name} failed and is ignored from now on: {type(error).__name__}: {error}")
+
+
+@dataclass(frozen=True)
+class PauseAfter:
+    """Asks a run to stop, by its STOP file, once it has been evaluated so often, earlier attempts included."""
+
+    directory: RunDirectory
+    num_evaluations: int
+
+    def emit(self, event: TrackedEvent) -> None:
+        """Count in the file, which is cut back when a run goes on from an earlier step."""
+        if isinstance(event, Evaluated) and len(read_evaluations(self.directory)) >= self.num_evaluations:
+            self.directory.stop_file.touch()
+
+    def close(self) -> None:
+        """Do nothing."""
 
 
 def silent() -> EventDispatcher:

@@ -20,6 +20,8 @@ class Component(BaseModel):
     """The field that a bare scalar fills: `batch: 32` means `batch: {examples: 32}`."""
     defaults: ClassVar[Mapping[str, Any]] = {}
     """What a task means where an experiment says nothing: sections as YAML has them, below every layer."""
+    search_space: ClassVar[Mapping[str, Any]] = {}
+    """What a study searches where nobody says: options of the experiment, written as in `tune.space`."""
     yields: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Options whose default from the task gives way once another is written: `examples` of a batch to `tokens`."""
 

@@ -71,11 +71,31 @@ class Ended:
     """Of a run that stopped early: how many evaluations in a row brought nothing better."""
 
 
+@dataclass(frozen=True)
+class EpochEnded:
+    """Every training row was taken once more; told to trackers only."""
+
+    step: int
+    epoch: int
+
+
+@dataclass(frozen=True)
+class FinalScores:
+    """The finished model was scored on a split; told to trackers only, as scores.json holds it."""
+
+    step: int
+    split: str
+    scores: Mapping[str, float]
+
+
 Event = Started | Stepped | Evaluated | Saved | Noted | Ended
+
+
+TrackedEvent = Event | EpochEnded | FinalScores
 
 
 class Watcher(Protocol):
     """A tracker at work."""
 
-    def emit(self, event: Event) -> None: ...
+    def emit(self, event: TrackedEvent) -> None: ...
     def close(self) -> None: ...

@@ -8,6 +8,8 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, SkipVali
 
 from burnish.spec.component import Component, Slot
 from burnish.spec.interval import NEVER, Interval
+from burnish.spec.news import Notifier
+from burnish.spec.own_loss import OwnLoss
 from burnish.spec.protocols import (
     Architecture,
     DataSource,
@@ -55,6 +57,17 @@ class Ema(Component):
     shorthand = "decay"
 
     decay: Annotated[float, Field(gt=0, lt=1)] = 0.999
+    start_step: NonNegativeInt = 0
+    """Up to this step the average is the weights themselves."""
+    dynamic: bool = False
+    """Forget faster at first: after n steps the decay is (1 + n) / (10 + n), until that reaches `decay`."""
+
+    def decay_after(self, num_steps: int) -> float:
+        """Compute what the average keeps of itself after so many steps of the run."""
+        if num_steps < self.start_step:
+            return 0.0
+        since = num_steps - self.start_step
+        return min(self.decay, (1 + since) / (10 + since)) if self.dynamic else self.decay
 
 
 class Select(Component):
@@ -102,12 +115,24 @@ class TrainPolicy(Component):
     length: Interval | Literal["auto"] = Interval(3, "epochs")
     """How long; `auto` takes 3 epochs, or more, up to 30, where those would be less than 200 steps."""
     evaluate_every: Interval = Interval(1, "epochs")
+    evaluate_at_start: bool = False
+    """Also score the weights that the run starts from; they are never the best checkpoint."""
+    evaluation_batch: Batching | None = None
+    """How many examples, or tokens, are scored at once; by default what suits their lengths."""
     checkpoint_every: Interval = Interval(1, "epochs")
     batch: Batching = Batching()
     accumulate: PositiveInt = 1
     """Micro-batches that one optimizer step is cut into; changes memory, not the result."""
+    recompute: bool = False
+    """Compute activations again in the backward pass instead of keeping them: less memory, a third more time."""
     clip: PositiveFloat | None = 1.0
     """The largest gradient norm; null for none."""
+    clip_tensor: PositiveFloat | None = None
+    """The largest norm of the gradient of each tensor; null for none."""
+    clip_value: PositiveFloat | None = None
+    """The largest size of any number in a gradient; null for none."""
+    loss: Annotated[SkipValidation[OwnLoss] | None, Slot("objectives")] = None
+    """A loss of your own instead of the task's, by its address, like `my_module:MyLoss`."""
     ema: Ema | None = None
     select: Select = Select()
     patience: PositiveInt | None = None
@@ -126,6 +151,13 @@ class TrainPolicy(Component):
         if self.length != "auto":
             return self.length
         return Interval(min(_MOST_EPOCHS, max(_FEWEST_EPOCHS, math.ceil(_FEWEST_STEPS / epoch_steps))), "epochs")
+
+    @field_validator("evaluation_batch")
+    @classmethod
+    def _is_a_number(cls, batch: Batching | None) -> Batching | None:
+        if batch is not None and not isinstance(batch.examples or batch.tokens, int):
+            raise ValueError("needs a number of `examples` or of `tokens`")
+        return batch
 
     @field_validator("length")
     @classmethod
@@ -152,6 +184,15 @@ class Runtime(Component):
     threads: Annotated[int, Field(ge=1, le=1024)] | None = None
     """CPU threads; by default the cores this process may use."""
     deterministic: bool = True
+    profile: Interval | None = None
+    """Measure so many steps with torch's profiler, like "10 steps"; the run directory gets `profile/`."""
+
+    @field_validator("profile")
+    @classmethod
+    def _counted_in_steps(cls, profile: Interval | None) -> Interval | None:
+        if profile is not None and profile.unit != "steps":
+            raise ValueError('must be in steps, like "10 steps"')
+        return profile
 
 
 class Experiment(Component):
@@ -170,6 +211,8 @@ class Experiment(Component):
     """Scores to report; by default those of the task."""
     track: Annotated[tuple[SkipValidation[Tracker], ...], Slot("trackers")] = ()
     """Trackers in addition to the console and events.jsonl, like `tensorboard`."""
+    notify: Annotated[tuple[SkipValidation[Notifier], ...], Slot("notifiers")] = ()
+    """Who is told of its end, a failure or a new best, like `slack`."""
 
     @property
     def settled_runtime(self) -> Runtime:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any, NotRequired
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter, with_config
 from typing_extensions import TypedDict  # pydantic takes that of `typing` from Python 3.12 on
 
 from burnish.errors import ConfigError, Problem
@@ -35,9 +35,29 @@ class _Fitted(TypedDict, total=False):
     calibration: _Calibration
 
 
-class _Facts(TypedDict, total=False):
+@with_config(ConfigDict(strict=True))
+class Statistics(TypedDict, total=False):
+    """Numbers that a profile has of a column or a target; they are counted with, so text will not do."""
+
+    missing: int
+    distinct: int
+    rare: int
+    infinite: int
+    unreadable: int
+    lowest: float
+    highest: float
+    mean: float
+    quarter: float
+    median: float
+    three_quarters: float
+
+
+@with_config(ConfigDict(strict=True))
+class _Facts(Statistics, total=False):
     """What more than one task puts into a profile; the rest is checked by the task that reads it."""
 
+    label_counts: dict[str, float]
+    label_weights: dict[str, float]
     notes: list[str]
     order: list[str]
     fitted: _Fitted

@@ -114,11 +114,6 @@ class Task(Component):
         return int(getattr(self, "num_views", 1))
 
     @property
-    def inspected(self) -> Inspected | None:
-        """What a report looks at column by column when a run is over; None for nothing."""
-        return self if isinstance(self, Inspected) else None
-
-    @property
     def reads_rows(self) -> bool:
         """Whether `table` is the task's own."""
         return type(self).table is not Task.table
@@ -152,6 +147,10 @@ class Task(Component):
 
     def baselines(self, asked: BaselineRequest) -> Mapping[str, Outcome]:
         """Learn from the training rows what a model must beat, and predict the rows that it was scored on."""
+        return {}
+
+    def count_mapped(self, table: pa.Table) -> Mapping[str, int]:
+        """Count how often each label that the options map to another occurs in rows."""
         return {}
 
     def refine(self, outcome: Outcome, profile: Profile) -> Profile:
@@ -205,21 +204,6 @@ class Sets(Protocol):
         ...
 
 
-@runtime_checkable
-class Inspected(Protocol):
-    """A task whose columns can be looked at one by one when a run is over."""
-
-    @property
-    def slices(self) -> tuple[str, ...]:
-        """Name the columns by whose values the rows are scored apart."""
-        ...
-
-    @property
-    def importance(self) -> int:
-        """Say on how many rows the worth of each column is measured; 0 for not at all."""
-        ...
-
-
 class Encoder(ABC):
     """Encodes batches of rows at once, and builds batches from what it encoded."""
 
@@ -265,7 +249,7 @@ class Encoder(ABC):
 
 
 class Assets(Protocol):
-    """What a model brings besides weights: its tokenizer and its limits."""
+    """What a model brings in addition to weights: its tokenizer and its limits."""
 
     @property
     def max_positions(self) -> int | None: ...
@@ -292,7 +276,7 @@ class Architecture(Component):
 
     @abstractmethod
     def max_positions(self) -> int | None:
-        """Tell the longest input if that is known without loading anything heavy."""
+        """Return the longest input if that is known without loading anything heavy."""
 
     @abstractmethod
     def assets(self) -> Assets:
@@ -340,7 +324,7 @@ class Metric(Protocol):
         ...
 
     def applies(self, kind: str) -> bool:
-        """Tell whether outcomes of this kind can be scored."""
+        """Check whether outcomes of this kind can be scored."""
         ...
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> Mapping[str, Array]:
@@ -361,7 +345,7 @@ class Truncation(Protocol):
 
 @runtime_checkable
 class Schedule(Protocol):
-    """The learning rate's course, as a pure function of progress."""
+    """The learning rate's course, as a pure function of progress; with `heed`, of the scores too."""
 
     def factor(self, step: int, total_steps: int) -> float:
         """Compute what the base learning rate is multiplied by at this step (from 0)."""

@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 
 class RowFormat(Protocol):
-    """A way of one's own to write rows and the answers to them, for `predict --format` and `serve --format`."""
+    """A custom way to write rows and the answers to them, for `predict --format` and `serve --format`."""
 
     @property
     def content_type(self) -> str:
@@ -13,7 +13,7 @@ class RowFormat(Protocol):
         ...
 
     def decode(self, payload: bytes) -> Sequence[Mapping[str, Any]]:
-        """Read rows as mappings from column to value; raise ValueError, with a sentence, for what cannot be read."""
+        """Read rows as mappings from column to value; raise ValueError, with a sentence, if they cannot be read."""
         ...
 
     def encode(self, answers: Sequence[Mapping[str, Any]]) -> bytes:

@@ -13,7 +13,7 @@ from burnish.spec.interval import Interval
 from burnish.spec.parts import MEAN, SEVERAL, TASK_NAME, take_profile
 from burnish.spec.protocols import Joint, Metric, Task
 from burnish.spec.values import Array, HeadSpec, Objective, Profile
-from burnish.tasks.options import TEXT
+from burnish.tasks.options import TEXT, TEXT_SPACE
 
 if TYPE_CHECKING:
     from burnish.data.batching.mixture import Mixed
@@ -54,6 +54,7 @@ class Multi(Component):
 
     heads: ClassVar[tuple[str, ...]] = (SEVERAL,)
     defaults = TEXT
+    search_space = TEXT_SPACE
 
     tasks: Annotated[Mapping[str, SkipValidation[Task]], Slot("tasks"), Field(min_length=1)]
     """Any ordinary task by a name of your choice; `data.sets` has its rows under the same name."""

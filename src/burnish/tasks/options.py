@@ -29,6 +29,12 @@ TABLE: Mapping[str, Any] = {
 }
 
 
+TEXT_SPACE: Mapping[str, Any] = {
+    "train.batch": [16, 32],
+    "train.length": ["2 epochs", "3 epochs", "5 epochs"],
+}
+"""What a study of texts searches besides what belongs to the model."""
+
 Pooling = Literal["mean", "cls"]
 """Their mean, or the first of them."""
 
@@ -61,6 +67,25 @@ def refuse_unknown_classes(unknown: Sequence[str], labels: Sequence[str]) -> Non
             "write the names as they are in the label column"
         )
         raise ConfigError([Problem(sentence)])
+
+
+def name_facts(names: Mapping[str, str], labels: Sequence[str]) -> dict[str, Any]:
+    """Return what a profile keeps of `task.label_names`; refuse names of no class, and one name for two."""
+    unknown = [label for label in names if label not in labels]
+    problems = [Problem(f"task.label_names.{label}: {explain_unknown(label, labels)}") for label in unknown]
+    shown = [names.get(label, label) for label in labels]
+    twice = sorted({name for name in shown if shown.count(name) > 1})
+    problems += [
+        Problem(f"task.label_names: two classes would be called {name!r}; give each its own") for name in twice
+    ]
+    if problems:
+        raise ConfigError(problems)
+    return {"label_names": dict(names)} if names else {}
+
+
+def explain_unknown(label: str, labels: Sequence[str]) -> str:
+    """Say that a label is no class, and which there are."""
+    return f"there is no class {label!r}; the classes are {', '.join(labels[:20])}"
 
 
 def refuse_odd_classes(kind: str, classes: Sequence[str], *, column: str) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from burnish.artifact.answering import answer
-from burnish.artifact.predictor import Predictor, table_of, views
+from burnish.artifact.predictor import Predictor, load_all, table_of, views
 from burnish.artifact.tables import prediction_columns
 from burnish.commands.config import check
 from burnish.commands.evaluate import evaluate
@@ -115,7 +116,8 @@ class Examined:
         experiment, prepared = self.experiments[task], self.prepared.parts[task]
         plan = evaluation_plan(prepared.features["validation"]["length"].to_numpy(), examples=examples)
         outputs = infer_all(self.learner.infer, prepared.collate("validation"), plan, draws=views(experiment))
-        return experiment.task.decode(outputs, prepared.profile, prepared.rows["validation"].table)
+        outcome = experiment.task.decode(outputs, prepared.profile, prepared.rows["validation"].table)
+        return prepared.encoder.put_into_words(outcome)
 
     def learn_by_heart(self, indices: Sequence[int], *, steps: int) -> list[float]:
         """Show a new network one batch again and again, and list the losses."""
@@ -277,6 +279,18 @@ class TaskExam:
         table = table_of(golden["rows"], predictor.task, profile=predictor.profile)
         said = prediction_columns(predictor.outcome(table))["predicted"].to_pylist()
         assert [row["predicted"] for row in served] == pytest.approx(said, abs=1e-6)
+
+    def test_threads_that_predict_at_once_answer_as_one_does(self, result: RunResult) -> None:
+        """A server computes on several threads, and nothing that a prediction keeps may be seen by another."""
+        golden = json.loads((result.directory / "artifact" / "golden.json").read_text())
+        for name, predictor in load_all(result.directory / "artifact").items():
+            rows = (golden["tasks"][name] if name else golden)["rows"]
+            tables = [table_of(rows[at:], predictor.task, profile=predictor.profile) for at in range(4)]
+            alone = [predictor.outcome(table).outputs for table in tables]
+            with ThreadPoolExecutor(4) as pool:
+                together = [*pool.map(lambda table: predictor.outcome(table).outputs, tables * 4)]  # noqa: B023  # at once
+            for found, expected in zip(together, alone * 4, strict=True):
+                np.testing.assert_allclose(found, expected, atol=1e-3)
 
 
 def read_steps(run: Path) -> list[dict[str, Any]]:

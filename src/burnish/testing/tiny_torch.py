@@ -59,6 +59,7 @@ _XLNET_ROLES = {
     "sep_token": "<sep>",
     "pad_token": "<pad>",
 }
+_T5_ROLES = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
 _SEGMENTS = ("input_ids", "token_type_ids", "attention_mask")
 _BERT = Family(_BERT_ROLES, "[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1", inputs=_SEGMENTS)
 
@@ -82,6 +83,33 @@ FAMILIES: Mapping[str, Family] = {
         padding_side="left",
         width="d_inner",
     ),
+    "t5": Family(
+        _T5_ROLES,
+        "$A </s>",
+        "$A </s> $B </s>",
+        width="d_ff",
+        extra={"d_kv": 16, "num_decoder_layers": 2, "decoder_start_token_id": 0},
+    ),
+    "bart": Family(
+        {**_ROBERTA_ROLES, "cls_token": "<s>", "sep_token": "</s>"},
+        "<s> $A </s>",
+        "<s> $A </s> </s> $B </s>",
+        width="encoder_ffn_dim",
+        extra={"decoder_layers": 2, "decoder_attention_heads": 2, "decoder_ffn_dim": 64},
+    ),
+    "marian": Family(
+        _T5_ROLES,
+        "$A </s>",
+        "$A </s> $B </s>",
+        width="encoder_ffn_dim",
+        extra={
+            "decoder_layers": 2,
+            "decoder_attention_heads": 2,
+            "decoder_ffn_dim": 64,
+            "decoder_start_token_id": 0,
+            "forced_eos_token_id": 1,
+        },
+    ),
     "gpt2": Family(
         {"unk_token": "<|endoftext|>", "bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"},
         "$A",
@@ -89,6 +117,8 @@ FAMILIES: Mapping[str, Family] = {
         width="n_inner",
     ),
 }
+ENCODER_DECODERS = frozenset({"t5", "bart", "marian"})
+"""Families that write a text for a text; the others have one stack of layers."""
 
 
 def tiny_model(
@@ -110,7 +140,8 @@ def tiny_model(
     family = FAMILIES[architecture]
     vocabulary = _vocabulary(family, texts)
     size = {"hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": heads, family.width: 2 * hidden}
-    size |= {"d_head": hidden // heads} if architecture == "xlnet" else {"max_position_embeddings": positions}
+    size |= {"d_head": hidden // heads} if architecture == "xlnet" else {}
+    size |= {} if architecture in ("xlnet", "t5") else {"max_position_embeddings": positions}
     ids = {f"{role}_id": vocabulary[token] for role, token in family.roles.items() if role in _ID_ROLES}
     config = AutoConfig.for_model(architecture, **size, **(family.extra or {}), **ids, vocab_size=len(vocabulary))
     directory.mkdir(parents=True, exist_ok=True)

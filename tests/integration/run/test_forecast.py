@@ -84,7 +84,7 @@ def test_the_command_line_tells_it_in_lines_and_as_json(
     assert run(["plan", str(project.config), "train.keep.last=1000000000"]) == 6
     out = capsys.readouterr().out
     assert [line.split()[0] for line in out.splitlines()] == [
-        "rows", "validation", "texts", "parameters", "padding",
+        "rows", "validation", "texts", "parameters", "padding", "new",
         "tokens", "training", "scoring", "time", "memory", "disk", "does",
     ]  # fmt: skip
     assert list(tmp_path.iterdir()) == []

@@ -1,6 +1,7 @@
 """Every kind of label and every way to cut, trained for real on a tiny model."""
 
 import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from burnish.commands.predict import predict
 from burnish.commands.train import train
-from burnish.errors import ServeError
+from burnish.errors import BurnishError, ServeError
 from burnish.run.record.result import RunResult
 from burnish.storage import manifest
 from tests.project import BAD, GOOD
@@ -127,6 +128,26 @@ def test_adapters_are_merged_into_a_plain_artifact(root: Path, tiny_bert: Path) 
     names = {path.name for path in (root / "run" / "artifact" / "model").iterdir()}
     assert {"config.json", "model.safetensors", "tokenizer.json"} <= names
     assert predict(str(root / "run"), [{"text": "a good film"}])[0].label in ("0", "1")
+
+
+@pytest.mark.parametrize("averaged", ["", "train.ema=0.9"])
+def test_an_adapter_apart_answers_as_one_that_was_merged(root: Path, tiny_bert: Path, averaged: str) -> None:
+    pytest.importorskip("peft", reason="adapters need the extra `lora`")
+    rows = [{"text": f"{word(n)} film", "label": n % 2} for n in range(48)]
+    answers, asked = [], [{"text": f"{word(n)} film"} for n in range(5)]
+    for merge in ("true", "false"):
+        lora = f"model.lora={{rank: 4, alpha: 64, merge: {merge}}}"
+        overrides = [lora, "optimizer.learning_rate=0.03", *([averaged] if averaged else [])]
+        (root / merge).mkdir()
+        run(root / merge, tiny_bert, rows, task="kind: binary", overrides=overrides)
+        answers.append([each.probabilities["1"] for each in predict(str(root / merge / "run"), asked)])
+    assert answers[1] == pytest.approx(answers[0], abs=1e-6)
+    artifact = root / "false" / "run" / "artifact"
+    assert (artifact / "model" / "adapter" / "adapter_config.json").is_file()
+    assert "is an adapter of `peft`" in (artifact / "README.md").read_text()
+    shutil.rmtree(artifact / "model" / "adapter")
+    with pytest.raises(BurnishError, match="adapter"):
+        predict(str(artifact), asked)
 
 
 def test_a_model_from_nothing_needs_only_a_tokenizer(root: Path, tiny_bert: Path) -> None:

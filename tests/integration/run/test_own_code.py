@@ -10,6 +10,7 @@ import pytest
 
 from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
+from burnish.commands.config import check
 from burnish.commands.predict import predict
 from burnish.commands.train import resume, train
 from burnish.errors import CheckpointError, ConfigError
@@ -17,7 +18,8 @@ from burnish.registry import default_registry
 from burnish.run.record.result import RunResult
 
 ROOT = Path(__file__).parents[3]
-EXAMPLE = ROOT / "examples" / "own_task"
+EXAMPLE = ROOT / "examples" / "plugin"
+KINDS = ("tasks", "models", "truncations")
 TICKET = {"subject": "Refund 5", "body": "The customer 3 was charged twice since day 8."}
 
 
@@ -48,8 +50,14 @@ def forget() -> None:
 
 
 def test_names_come_from_the_package(installed: Path) -> None:
-    listed = {each.name: each.provider for kind in ("tasks", "models") for each in default_registry().names(kind)}
-    assert (listed["tickets"], listed["reader"]) == ("burnish-tickets", "burnish-tickets")
+    listed = {each.name: each.provider for kind in KINDS for each in default_registry().names(kind)}
+    assert (listed["tickets"], listed["reader"], listed["middle"]) == ("burnish-tickets",) * 3
+
+
+def test_a_named_experiment_of_the_package_uses_its_names(installed: Path) -> None:
+    experiment = check("tickets/queues", overrides=[f"data.train={EXAMPLE}/tickets.csv"]).experiment
+    assert type(experiment.task).__name__ == "Tickets"
+    assert experiment.task.truncation.select(10, limit=4, random=None)[0].tolist() == [3, 4, 5, 6]
 
 
 def test_it_learns_and_predicts_by_its_own_columns(trained: RunResult) -> None:

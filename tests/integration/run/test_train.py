@@ -166,6 +166,25 @@ def test_bad_rows_end_the_run_with_their_lines(project: Project) -> None:
     assert mended.reason == "finished"
 
 
+def test_noise_that_an_earlier_version_drew_otherwise_is_told_when_a_run_goes_on(project: Project) -> None:
+    run = project.run("older")
+
+    def stop(event: Event) -> None:
+        if isinstance(event, Stepped) and event.step == 3:
+            (run / "STOP").touch()
+
+    assert train(str(project.config), directory=run, watch=stop).reason == "stop_file"
+    newest = max((run / "checkpoints").glob("step-*"))
+    state = json.loads((newest / "state.json").read_text())
+    assert state.pop("noise") == "by example"
+    (newest / "state.json").write_text(json.dumps(state))
+    manifest.commit(newest, {"format": 1, "step": state["train"]["position"]["step"]})
+    events: list[Event] = []
+    resume(run, watch=events.append)
+    told = [event.message for event in events if isinstance(event, Noted)]
+    assert sum("drew dropout for processes and not for examples" in sentence for sentence in told) == 1
+
+
 def test_sigterm_saves_exits_with_75_and_resume_ends_with_the_bits_of_a_run_never_stopped(
     project: Project, finished: Path
 ) -> None:
@@ -230,6 +249,8 @@ def test_a_damaged_checkpoint_is_put_aside_and_the_one_before_is_used(project: P
 def test_watching_scores_every_checkpoint_that_is_left(project: Project, finished: Path) -> None:
     seen: list[Evaluated] = []
     watch(finished, split="test", emit=seen.append)
+    kept = json.loads((finished / "watched" / "test.json").read_text())
+    assert kept == {str(each.step): dict(each.scores) for each in seen}
     assert [each.step for each in seen] == sorted({each.step for each in seen})
     assert seen[-1].scores["accuracy"] > 0.5
 
@@ -293,3 +314,30 @@ def steps_of(run: Path) -> list[dict[str, object]]:
     lines = [json.loads(line) for line in (run / "events.jsonl").read_text().splitlines()]
     kept = [line for line in lines if line["event"] in ("stepped", "evaluated")]
     return [{key: value for key, value in line.items() if key not in ("time", "attempt")} for line in kept]
+
+
+def test_nobody_waits_for_ever_for_a_run_that_never_comes(tmp_path: Path) -> None:
+    with pytest.raises(CheckpointError, match=r"no checkpoint appeared in .*never for 0 minutes"):
+        watch(tmp_path / "never", timeout_minutes=0, emit=lambda event: None)
+
+
+def test_the_start_is_scored_and_the_first_steps_are_profiled(project: Project) -> None:
+    events: list[Event] = []
+    asked = ["train.length=4 steps", "train.evaluate_at_start=true", "runtime.profile=2 steps"]
+    run = project.run("{name}-at-{time}")
+    result = train(
+        str(project.config),
+        directory=run,
+        overrides=[*asked, "train.evaluation_batch={tokens: 200}"],
+        watch=events.append,
+    )
+    assert result.directory.name.startswith("experiment-at-20")
+    evaluated = [event for event in events if isinstance(event, Evaluated) and event.split == "validation"]
+    assert [(event.step, event.is_best) for event in evaluated] == [(0, False), (4, True)]
+    table = (result.directory / "profile" / "table.txt").read_text()
+    assert "aten::addmm" in table
+    names = {
+        each.get("name")
+        for each in json.loads((result.directory / "profile" / "trace.json").read_text())["traceEvents"]
+    }
+    assert "aten::addmm" in names

@@ -1,5 +1,6 @@
 """What Burnish's own tasks must do besides the exam of `burnish.testing.exams`, in workers that a server forks."""
 
+import copy
 import json
 import signal
 import socket
@@ -14,6 +15,8 @@ from burnish.artifact.answering import answer
 from burnish.artifact.predictor import Predictor
 from burnish.commands.prepare import prepare
 from burnish.commands.train import read_result
+from burnish.engine.infer_torch import inputs_of
+from burnish.engine.losses_torch import Losses
 from burnish.errors import DataError
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
@@ -24,12 +27,16 @@ from tests.faults.conftest import Scene, undisturbed
 from tests.faults.conftest import Tally as FaultTally
 from tests.harness.faults import Fault
 from tests.harness.fork_server import ForkServer
+from tests.harness.placed import ELSEWHERE, Elsewhere, Placed, place, place_batch
 from tests.harness.shards import rewrite_shard, with_strange_numbers
 
 
 class TaskExam(exams.TaskExam):
     disturbed: ClassVar[tuple[str, ...]] = ("model.dropout=0.1",)
     """Overrides that make training draw numbers, which a resumed run must draw again."""
+    waits: ClassVar[tuple[str, ...]] = ("_local_scalar_dense",)
+    """The operations of a step that need values of tensors, for which a GPU has to wait: that one is a look at whether
+    a mask hides anything, `index` is by a mask."""
     limited: ClassVar[tuple[str, ...]] = ()
     """The columns of features whose limits are known; all, unless the encoder is of someone else."""
 
@@ -54,6 +61,19 @@ class TaskExam(exams.TaskExam):
         """An undisturbed run of one process, after another has filled the cache."""
         drawing = Examined.read(examined.root, *cls.disturbed)
         return undisturbed(examined.root / "runs", server, drawing.resolved, is_cached=True)
+
+    def test_a_step_stays_on_its_device(self, examined: Examined) -> None:
+        batch = examined.batch(0, 1, 2, 3)
+        head = examined.resolved.experiment.task.head(examined.prepared.profile)
+        network = place(copy.deepcopy(examined.learner.network).train())
+        with Elsewhere() as elsewhere:
+            losses = Losses(head.objective, head.terms, ELSEWHERE, parts=tuple(head.parts.values()))
+            placed = place_batch(batch)
+            loss = losses.total(network(inputs_of(placed)), placed, weights=examined.weights(batch))
+            loss.backward()
+        assert sorted(elsewhere.waits) == sorted(self.waits), sorted(elsewhere.waits)
+        assert float(loss.detach()) == pytest.approx(examined.loss(batch), abs=1e-5)
+        assert all(each.grad is None or isinstance(each.grad, Placed) for each in network.parameters())
 
     def test_the_loss_is_that_of_transformers(self, examined: Examined) -> None:
         batch = examined.batch(0, 1, 2, 3)

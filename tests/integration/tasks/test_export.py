@@ -25,6 +25,7 @@ from tests.integration.tasks import test_tabular_exam as tables
 from tests.integration.tasks.exam import train as train_in_server
 from tests.integration.tasks.multiple_choice import test_task as choices
 from tests.integration.tasks.question_answering import test_task as questions
+from tests.integration.tasks.text_classification import test_task as texts
 
 Trained = Callable[..., Path]
 
@@ -48,7 +49,13 @@ def table(trained: Trained) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("module", "name"), [(multi, "TestMulti"), (multi, "TestMultiOfVectors"), (choices, "TestMultipleChoice")]
+    ("module", "name"),
+    [
+        (texts, "TestTextClassification"),
+        (multi, "TestMulti"),
+        (multi, "TestMultiOfVectors"),
+        (choices, "TestMultipleChoice"),
+    ],
 )
 def test_texts_are_answered_as_by_torch(trained: Trained, module: ModuleType, name: str) -> None:
     artifact = trained(module, name)

@@ -98,6 +98,7 @@ class BeginsAtCounts:
 class TestMaskedLm(BeginsAtCounts, LanguageExam):
     """Whole words are hidden in blocks."""
 
+    waits = ("_local_scalar_dense", "index")
     task = "type: masked_lm, max_length: 14, masking: {{whole_words: true}}"
 
     @staticmethod
@@ -108,6 +109,7 @@ class TestMaskedLm(BeginsAtCounts, LanguageExam):
 class TestCausalLm(LanguageExam):
     """Blocks are gone on with."""
 
+    waits = ("index",)
     task = "type: causal_lm, max_length: 14"
     family = "gpt2"
     has_mask = False  # any token may be told
@@ -123,6 +125,7 @@ class TestCausalLm(LanguageExam):
 class TestPretraining(BeginsAtCounts, LanguageExam):
     """Tokens are hidden in pairs, of which half do not belong together."""
 
+    waits = ("_local_scalar_dense", "index")
     task = "type: pretraining, max_length: 20, pairing: next_sentence"
 
     @staticmethod
@@ -148,6 +151,7 @@ class TestPretraining(BeginsAtCounts, LanguageExam):
 class TestPermutationLm(LanguageExam):
     """Some tokens are guessed in random order."""
 
+    waits = ("_local_scalar_dense", "index", "nonzero")
     task = "type: permutation_lm, max_length: 14"
     family = "xlnet"
     mask = "<unk>"
@@ -168,6 +172,7 @@ class TestPermutationLm(LanguageExam):
 class TestReplacedTokens(LanguageExam):
     """A generator fills in, and the model tells what was replaced."""
 
+    waits = ("_local_scalar_dense", "index")
     task = "type: replaced_tokens, max_length: 14, pack: false, generator_size: 0.5"
     family = "electra"
     steps_alike = False

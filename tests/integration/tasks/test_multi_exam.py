@@ -141,6 +141,7 @@ EXAMS: Mapping[str, type[TaskExam]] = {
 class TestMultiOfPlaces(TestMulti):
     """Answers to questions, found in both ways, hidden words, and moods."""
 
+    waits = ("_local_scalar_dense", "index")
     sections = f"""\
 task:
   type: multi

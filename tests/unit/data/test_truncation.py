@@ -215,3 +215,16 @@ def test_max_windows_are_spread_evenly():
 def test_a_span_of_no_tokens_is_refused(kind):
     with pytest.raises(ValidationError):
         kind(span=0)
+
+
+@pytest.mark.parametrize(
+    ("length", "limit", "expected"),
+    [
+        (20, 12, [0, 1, 2, 18, 19]),
+        (20, 4, [0, 1, 2, 19]),
+        (20, 3, [0, 1, 2]),
+        (20, 2, [0, 1]),
+    ],
+)
+def test_without_filling_no_more_is_kept_than_was_asked_for(length: int, limit: int, expected: list[int]) -> None:
+    assert chosen(HeadTail(head=3, tail=2, fill=False), length, limit).tolist() == expected

@@ -69,14 +69,10 @@ def test_all_of_them_at_once(model: Path) -> None:
 @pytest.mark.parametrize(
     ("override", "sentence"),
     [
-        (
-            "model=gs://box/bert",
-            "model.name must be a name on the hub like org/model, a folder, or package:module/folder",
-        ),
-        ("model=https://host/bert", "only data is read from addresses"),
+        ("model=https://host/bert", "over https only single files are read"),
         ("model=${MODEL}", "variables are not expanded here"),
-        ("data.train=x.tf_record", "data.train: x.tf_record has the suffix .tf_record, which is not a known format"),
-        ("data.test=[y.csv, x.tfrecord.gz]", "data.test: x.tfrecord.gz has the suffix .tfrecord"),
+        ("data.train=x.hdf5", "data.train: x.hdf5 has the suffix .hdf5, which is not a known format"),
+        ("data.test=[y.csv, x.pkl.gz]", "data.test: x.pkl.gz has the suffix .pkl"),
         ("data.also.more=gs://box/x.xlsx", "data.also.more: gs://box/x.xlsx is a spreadsheet; save the sheet as CSV"),
         (
             "data.train=${HOME}/x.csv",

@@ -1,6 +1,7 @@
 """Slices hold every row once: by value, or by range where there are many values."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -42,8 +43,8 @@ def test_rows_of_unlike_lengths_are_scored_by_length() -> None:
     said = np.where(lengths > 30, 1 - truth, truth)
     outcome = Outcome("binary", np.arange(120), np.eye(2)[said], said, truth, ("a", "b"))
     table = pa.table({"text": ["x"] * 120})
-    inspection = Inspection(None, table, outcome, (Accuracy(),), "accuracy", lengths)  # type: ignore[arg-type]
-    slices = inspection.look(None, seed=0)["slices"]
+    inspection = Inspection(SimpleNamespace(task=None), table, outcome, (Accuracy(),), "accuracy", lengths)  # type: ignore[arg-type]
+    slices = inspection.look(seed=0)["slices"]
     assert [each["value"] for each in slices] == ["3 to 10", "10 to 30", "30 to 80", "80 to 100"]
     assert [each["scores"]["accuracy"] for each in slices] == [1.0, 1.0, 0.0, 0.0]
-    assert not replace(inspection, lengths=np.ones(120)).look(None, seed=0)["slices"]
+    assert not replace(inspection, lengths=np.ones(120)).look(seed=0)["slices"]

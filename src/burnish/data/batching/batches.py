@@ -34,11 +34,13 @@ def plan_epoch(lengths: Array, *, seed: int, epoch: int, batching: Batching) -> 
     return _cut_in_pools(order, lengths, batching).shuffled(random).of_epoch(epoch)
 
 
-def evaluation_plan(lengths: Array, *, tokens: int | None = None, examples: int | None = None) -> Plan:
+def evaluation_plan(
+    lengths: Array, asked: Batching | None = None, *, tokens: int | None = None, examples: int | None = None
+) -> Plan:
     """Plan batches of like length, the longest first, so that memory peaks at once; every example comes once."""
     lengths = np.asarray(lengths)
     order = compact(_longest_first(lengths))
-    return _make_plan(order, _cuts_sorted(lengths[order], Batching(tokens=tokens, examples=examples)))
+    return _make_plan(order, _cuts_sorted(lengths[order], asked or Batching(tokens=tokens, examples=examples)))
 
 
 def evaluation_size(lengths: Array) -> int:

@@ -19,14 +19,16 @@ from zlib import crc32
 import pyarrow as pa
 
 from burnish.data.cache.sizes import parse_size
-from burnish.durable import replace_durably, write_durably
+from burnish.durable import replace_durably, sha256_of, write_durably
 from burnish.errors import DataError
 
 Key = Mapping[str, object]
 Make = Callable[[], pa.Table | Iterable[pa.Table]]
 
 _FEATURES = "features.arrow"
-_COMMIT = "key.json"
+COMMIT = "key.json"
+FILES = "files"
+"""Below an entry: copies of files from addresses, by name."""
 _BLOCK = 1 << 20
 _BLOCKS_LOOKED_AT = 16
 _DEFAULT_MAX_BYTES = 20 * 10**9
@@ -66,6 +68,8 @@ class CacheEntry:
     """Seconds since 1970."""
     checksums: Sequence[int] = field(default=(), repr=False)
     """Of each block of the file."""
+    files: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    """For copies from an address: the size and SHA-256 of each, by name."""
 
 
 @dataclass(frozen=True)
@@ -160,20 +164,29 @@ class FeatureCache:
 
     def verify(self) -> tuple[CacheEntry, ...]:
         """Read every byte of every entry; remove those that changed since they were written, and tell which."""
-        damaged = [entry for entry in self.entries() if not _is_sound(self._at(entry), enumerate(entry.checksums))]
+        damaged = [entry for entry in self.entries() if not _is_intact(self._at(entry), entry)]
         for entry in damaged:
             _remove(self._at(entry))
         return tuple(damaged)
 
+    def is_staged(self, folder: Path) -> bool:
+        """Tell whether the copies in a folder are all there, and note that they are used."""
+        is_there = _read_entry(folder) is not None
+        if is_there:
+            with suppress(OSError):
+                os.utime(folder / COMMIT, (self.now(), self.now()))
+        return is_there
+
     def _at(self, entry: CacheEntry) -> Path:
-        return self.root / "features" / entry.digest
+        return self.root / ("staged" if entry.files else "features") / entry.digest
 
     def _folder(self, key: Key) -> Path:
         return self.root / "features" / hashlib.sha256(_canonical(key).encode()).hexdigest()
 
     def _folders(self) -> Iterator[Path]:
-        with suppress(FileNotFoundError):
-            yield from sorted(path for path in (self.root / "features").iterdir() if path.is_dir())
+        for kind in ("features", "staged"):
+            with suppress(FileNotFoundError):
+                yield from sorted(path for path in (self.root / kind).iterdir() if path.is_dir())
 
     def _open(self, folder: Path) -> Stored | None:
         try:
@@ -185,7 +198,7 @@ class FeatureCache:
         except (OSError, ValueError, pa.ArrowInvalid):
             return None
         with suppress(OSError):  # a cache that may only be read still serves
-            os.utime(folder / _COMMIT, (self.now(), self.now()))
+            os.utime(folder / COMMIT, (self.now(), self.now()))
         return stored
 
     def _sweep(self) -> None:
@@ -201,7 +214,7 @@ def _write(folder: Path, key: Key, parts: Iterable[pa.Table]) -> None:
     pa.default_memory_pool().release_unused()  # Arrow would keep what the parts took, as much as a small table
     # Last, for it is the commit point: a reader believes a table only when its size and checksums are here.
     commit = {"num_bytes": num_bytes, "checksums": checksums, "key": key}
-    write_durably(folder / _COMMIT, _canonical(commit).encode())
+    write_durably(folder / COMMIT, _canonical(commit).encode())
 
 
 def _write_parts(path: Path, parts: Iterable[pa.Table]) -> tuple[int, list[int]]:
@@ -232,14 +245,25 @@ def _is_sound(folder: Path, blocks: Iterable[tuple[int, int]]) -> bool:
         return False
 
 
+def _is_intact(folder: Path, entry: CacheEntry) -> bool:
+    if not entry.files:
+        return _is_sound(folder, enumerate(entry.checksums))
+    try:
+        return all(sha256_of(folder / FILES / name) == each["sha256"] for name, each in entry.files.items())
+    except (OSError, KeyError, TypeError):
+        return False
+
+
 def _read_entry(folder: Path) -> CacheEntry | None:
     """Read an entry that is committed and has its full size; anything else counts as absent."""
     try:
-        commit = json.loads((folder / _COMMIT).read_bytes())
+        commit = json.loads((folder / COMMIT).read_bytes())
         num_bytes, key, checksums = int(commit["num_bytes"]), dict(commit["key"]), [*map(int, commit["checksums"])]
-        if (folder / _FEATURES).stat().st_size != num_bytes:
+        files = dict(commit.get("files", {}))
+        sizes = {FILES + "/" + name: each["bytes"] for name, each in files.items()} or {_FEATURES: num_bytes}
+        if any((folder / name).stat().st_size != size for name, size in sizes.items()):
             return None
-        return CacheEntry(folder.name, key, num_bytes, (folder / _COMMIT).stat().st_mtime, checksums)
+        return CacheEntry(folder.name, key, num_bytes, (folder / COMMIT).stat().st_mtime, checksums, files)
     except (OSError, ValueError, KeyError, TypeError, OverflowError):
         return None
 
@@ -248,7 +272,7 @@ def _remove(folder: Path) -> bool:
     """Remove an entry that nobody holds; tell whether it went."""
     try:
         with FolderLock(folder, alone=True):
-            (folder / _COMMIT).unlink(missing_ok=True)  # first: a half-removed entry must read as absent
+            (folder / COMMIT).unlink(missing_ok=True)  # first: a half-removed entry must read as absent
             shutil.rmtree(folder, ignore_errors=True)
     except OSError:
         return False

@@ -8,6 +8,7 @@ import pyarrow.ipc
 import pyarrow.parquet
 
 from burnish.data.files import Files
+from burnish.data.options import filter_columns
 from burnish.data.readers.encoding import NotUtf8, as_utf8, is_plain
 from burnish.data.readers.open_file import UTF8_MARK, first_bytes
 from burnish.data.readers.read import DELIMITERS, find_dialect, find_format, parse, read
@@ -97,7 +98,7 @@ def _named_columns(options: Files, option: str) -> dict[str, tuple[str, ...]]:
     """Name the columns that the options of the data name in the files of a set, by option."""
     by, is_train = options.split.by, option == "train"
     return {
-        "filter": tuple(options.filter),
+        "filter": filter_columns(options.filter),
         "split.by": (by,) if by is not None and is_train else (),
         "split.group": options.split.group if by is None or is_train else (),
     }

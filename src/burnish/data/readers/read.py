@@ -14,7 +14,7 @@ from burnish.data.files import LAYOUTS, SUFFIXES, Files, unknown_suffix
 from burnish.data.inspection.faults import BadRow, judge
 from burnish.data.readers.encoding import as_utf8
 from burnish.data.readers.open_file import hold_local, open_unpacked
-from burnish.data.readers.read_columnar import read_arrow, read_parquet, refuse_twins
+from burnish.data.readers.read_columnar import read_arrow, read_parquet, read_tfrecord, refuse_twins
 from burnish.data.readers.read_delimited import read_delimited
 from burnish.data.readers.read_json import read_json, read_json_lines
 from burnish.data.readers.read_text import read_conll, read_documents, read_folders, read_lines, text_files
@@ -111,6 +111,8 @@ def parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[R
         return read_parquet(buffer, name=name), []
     if kind == "arrow":
         return read_arrow(buffer, name=name), []
+    if kind == "tfrecord":
+        return read_tfrecord(buffer, name=name)
     buffer = as_utf8(buffer, stated=options.encoding, name=name)
     if kind in DELIMITERS:
         return read_delimited(buffer, name=name, dialect=find_dialect(kind, options))

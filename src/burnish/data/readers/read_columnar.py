@@ -1,11 +1,17 @@
-"""Reads Parquet and Arrow files, which bring their own types."""
+"""Reads Parquet, Arrow and TFRecord files as rows, exactly as they hold them."""
 
+import io
 from collections.abc import Sequence
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.ipc
 import pyarrow.parquet
 
+from burnish.data.codecs.example import Feature, WireError, parse_example
+from burnish.data.codecs.tfrecord import Record, read_records
+from burnish.data.inspection.faults import BadRow
 from burnish.data.rows import from_file
 from burnish.errors import DataError
 from burnish.spec.values import Rows
@@ -57,3 +63,48 @@ def refuse_twins(columns: Sequence[str], *, name: str) -> None:
     twins = [column for column in dict.fromkeys(columns) if columns.count(column) > 1]
     if twins:
         raise DataError(f"{name} names the column {twins[0][:_SHOWN]} more than once; give each column its own name")
+
+
+def read_tfrecord(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
+    """Read the examples of one file; a record that is damaged or no example is a bad row."""
+    found: list[dict[str, Feature]] = []
+    bad: list[BadRow] = []
+    for number, record in enumerate(read_records(io.BytesIO(buffer), name=name), start=1):
+        try:
+            found.append(_parse(record))
+        except ValueError as error:
+            bad.append(BadRow(f"{name} record {number}", None, str(error), ""))
+    names = dict.fromkeys(feature for example in found for feature in sorted(example))
+    table = pa.table({each: _column([example.get(each) for example in found], f"{name}: {each}") for each in names})
+    return from_file(table, name=name, first_line=0), bad
+
+
+def _parse(record: Record) -> dict[str, Feature]:
+    if not record.is_whole:
+        raise ValueError("its bytes are not those that were written: the checksum differs")
+    try:
+        features = parse_example(record.data)
+    except WireError as error:
+        raise ValueError(f"it is not a tf.train.Example: {error}") from error
+    return {name: _with_text(feature) for name, feature in features.items()}
+
+
+def _with_text(feature: Feature) -> Feature:
+    if feature.kind == "float":
+        # 32 bits hold 12.300000190734863 where the writer had 12.3: the shortest number that these bits stand for
+        return Feature("float", tuple(float(str(np.float32(value))) for value in feature.values))
+    if feature.kind != "bytes":
+        return feature
+    return Feature("bytes", tuple(bytes(value).decode() for value in feature.values))  # type: ignore[arg-type]  # text from here on
+
+
+def _column(features: list[Feature | None], place: str) -> pa.Array:
+    kinds = {each.kind for each in features if each is not None and each.kind is not None}
+    if len(kinds) > 1:
+        both = " and ".join(sorted(map(str, kinds)))
+        raise DataError(f"{place} holds {both}; a feature must be of one kind in all records")
+    given = [() if each is None else each.values for each in features]
+    if any(len(values) > 1 for values in given):
+        return pa.array([list(values) for values in given])
+    values: list[Any] = [values[0] if values else None for values in given]
+    return pa.array(values)

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -223,10 +224,10 @@ def _table(objects: list[dict[str, Any]]) -> pa.Table:
 
 def parse_json(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
     """Do as json.loads; a ValueError that is no JSONDecodeError says in words what no row may hold."""
-    if _is_deep(text.encode(errors="surrogatepass")):
+    if text.count("[") + text.count("{") > MAX_DEPTH and _is_deep(text.encode(errors="surrogatepass")):
         raise ValueError(f"is nested too deeply; at most {MAX_DEPTH} levels are read")
     try:
-        return json.loads(text, object_pairs_hook=pairs)
+        return _decoder(pairs).decode(text)
     except json.JSONDecodeError:
         raise
     except ValueError as error:
@@ -234,6 +235,11 @@ def parse_json(text: str, *, pairs: Callable[[list[tuple[str, Any]]], Any] | Non
             raise  # what `pairs` refused
         most = sys.get_int_max_str_digits()
         raise ValueError(f"has a number with too many digits; at most {most:,} are read") from error
+
+
+@cache
+def _decoder(pairs: Callable[[list[tuple[str, Any]]], Any] | None) -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=pairs)
 
 
 def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -148,6 +148,8 @@ def _filter(rows: Rows, options: Files, *, split: str) -> Rows:
         return rows
     kept = keep_matching(rows, options.filter)
     if len(kept) == 0:
+        if isinstance(options.filter, str):
+            raise DataError(f"data.filter: of none of the {len(rows):,} rows of {split} is {options.filter} true")
         asked = " and ".join(f"{' or '.join(values)} in {column}" for column, values in options.filter.items())
         raise DataError(f"data.filter: none of the {len(rows):,} rows of {split} holds {asked}")
     return kept

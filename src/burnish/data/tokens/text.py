@@ -76,15 +76,13 @@ class TextCodec:
         lists = {side: text.to_arrow() for side, text in zip(self._sides, texts, strict=True)}
         return pa.table({**lists, **numbers})
 
-    def collate(
-        self, features: pa.Table, indices: Array, draw: RandomKey, *, pad_to_multiple: int = 1
-    ) -> dict[str, Array]:
+    def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> dict[str, Array]:
         """Build one batch padded to its longest member; random policies draw here, by (seed, epoch, row, view)."""
         indices = np.asarray(indices, dtype=np.int64)
         texts = [gather(features[side], indices) for side in self._sides]
         if self.truncation.is_random:
             texts = self._drawn(texts, pick(features["row"], indices), draw)
-        return pad(texts, self.template, choose_padding(self.assets, multiple=pad_to_multiple))
+        return pad(texts, self.template, choose_padding(self.assets))
 
     def limits(self, features: pa.Table) -> Iterator[FeatureLimit]:
         """List the limits of token ids, and of how many of them there are."""
@@ -138,26 +136,28 @@ def id_limits(texts: Iterable[tuple[str, Ragged]], assets: TextAssets) -> Iterat
         yield FeatureLimit(name, text.values, 0, assets.num_ids - 1)
 
 
-def choose_padding(assets: TextAssets, *, multiple: int = 1) -> Padding:
+def choose_padding(assets: TextAssets) -> Padding:
     """Say how the batches of a model are filled up."""
     return Padding(
         assets.pad_id,
         segment=assets.pad_type_id if assets.uses_segments else None,
         side=assets.padding_side,
-        multiple=multiple,
+        multiple=assets.multiple,
         max_width=assets.max_positions,
     )
 
 
-def refuse_length(assets: TextAssets, template: Template, max_length: int, *, num_tokens: int) -> None:
+def refuse_length(
+    assets: TextAssets, template: Template, max_length: int, *, num_tokens: int, option: str = "max_length"
+) -> None:
     """Refuse a limit that leaves no room for so many tokens of text, or is more than the model can read."""
     least, most = template.num_special + num_tokens, assets.max_positions
     if max_length < least:
         reason = f"the tokenizer adds {template.num_special} special tokens"
-        raise ConfigError([Problem(f"task.max_length must be at least {least}, got {max_length}", (reason,))])
+        raise ConfigError([Problem(f"task.{option} must be at least {least}, got {max_length}", (reason,))])
     if most is not None and max_length > most:
         reason = "the model cannot read more positions"
-        raise ConfigError([Problem(f"task.max_length must be at most {most}, got {max_length}", (reason,))])
+        raise ConfigError([Problem(f"task.{option} must be at most {most}, got {max_length}", (reason,))])
 
 
 def drop_report(features: pa.Table) -> dict[str, float]:

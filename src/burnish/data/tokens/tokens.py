@@ -47,6 +47,8 @@ class TextAssets:
     uses_segments: bool
     files: Mapping[str, bytes] = field(repr=False)
     """All that rebuilds the tokenizer; `tokenizer.json` is among them."""
+    multiple: int = 1
+    """Batches are padded to a multiple of so many tokens; features are the same whatever it is."""
 
     def __post_init__(self) -> None:
         assert _TOKENIZER in self.files, f"the files of a tokenizer hold {_TOKENIZER}"
@@ -75,7 +77,7 @@ class TextAssets:
             path = directory / _plain_path(name, source=directory)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        description = {"format": 1, "files": sorted(self.files), **self._options()}
+        description = {"format": 1, "files": sorted(self.files), **self._options(), "multiple": self.multiple}
         (directory / DESCRIPTION).write_text(json.dumps(description, indent=2) + "\n", encoding="utf-8")
 
     @classmethod
@@ -87,6 +89,7 @@ class TextAssets:
             files = {str(name): (directory / name).read_bytes() for name in names}
             tokenizer = Tokenizer.from_buffer(files[_TOKENIZER])
             options = {name: described[name] for name in _OPTIONS}
+            options["multiple"] = int(described.get("multiple", 1))  # older artifacts do not tell
         except CheckpointError:
             raise
         except Exception as error:  # tokenizers raises bare Exception for a file that it cannot read

@@ -20,6 +20,7 @@ _COMPARED = ("binary", "multiclass", "multilabel", "regression")
 _OWN_COLUMNS = {
     "tags": ("tags", "true_tags"),
     "choice": ("choice", "true_choice"),
+    "generated": ("predicted", "truth"),
     "spans": ("predicted", "true_answers"),
 }
 """By kind, the columns of what was said and of what is true, where these are neither classes nor numbers."""
@@ -49,6 +50,7 @@ def read_outcome(directory: RunDirectory, split: str, *, task: str = ALONE) -> O
             decisions=_values(table["predicted"].to_pylist(), profile),
             truth=None if truth is None else _values(truth, profile),
             labels=profile.labels,
+            names=profile.names,
             weights=table["weight"].to_numpy() if "weight" in table.column_names else None,
         )
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:

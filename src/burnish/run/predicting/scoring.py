@@ -85,8 +85,9 @@ class Scorer:
             fitting=fitting,
             progress=progress,
         )
-        outcome = self.experiment.task.decode(outputs, self.prepared.profile, self.prepared.rows[split].table)
-        return replace(outcome, times=Times(predict_seconds=perf_counter() - began))
+        only = self.prepared.parts[ALONE]
+        outcome = self.experiment.task.decode(outputs, only.profile, only.rows[split].table)
+        return replace(only.encoder.put_into_words(outcome), times=Times(predict_seconds=perf_counter() - began))
 
     def scored(self, outcomes: Mapping[str, Outcome], *, intervals: bool = True) -> dict[str, Score]:
         """Score what was said of a split, task by task."""

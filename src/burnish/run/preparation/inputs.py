@@ -17,7 +17,7 @@ from burnish.spec.values import Profile, Splits
 from burnish.storage.checkpoints import Checkpoint
 
 PLAN, PROFILE, DATA = "plan.yaml", "profile.json", "data.json"
-_FREE = ("name", "description", "track", "train.max_minutes", "train.disk_wait", "train.keep")
+_FREE = ("name", "description", "track", "notify", "train.max_minutes", "train.disk_wait", "train.keep")
 """Options that change no bit of what is learned: they may be edited in the plan of a run."""
 
 

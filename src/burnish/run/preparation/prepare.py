@@ -114,6 +114,8 @@ class Preparation:
         with self.trained_on.reading():
             refuse_misfits(experiment, profile)
             task.head(profile)
+        _refuse_unknown_slices(experiment, splits)
+        mapped = _count_mapped(experiment, named_splits(splits))
         digests = digests_of(self.name, splits)
         record(profile, digests)
         assets = experiment.model.assets()
@@ -123,12 +125,13 @@ class Preparation:
         rows = settle_all(
             {split: partial(self._sound, encoder, part, split) for split, part in named_splits(splits).items()}
         )
-        facts = _sizes(rows, splits)
+        facts = {**_sizes(rows, splits), **({"mapped_labels": mapped} if mapped else {})}
         return PreparedTask(rows, {}, profile, assets, encoder, facts, digests=digests, fingerprint=splits.fingerprint)
 
     def encode(self, task: PreparedTask) -> PreparedTask:
         """Encode the rows of every split, or find what was encoded before."""
-        for note in task.profile.facts.get("notes", ()):
+        mapped = [f"task.label_map: {label}: {count}" for label, count in task.facts.get("mapped_labels", {}).items()]  # type: ignore[attr-defined]  # sentences by label
+        for note in (*task.profile.facts.get("notes", ()), *mapped):
             self.tell(note)
         stored = {split: self._features(task, split) for split in task.rows}
         features = {split: each.table for split, each in stored.items()}
@@ -238,6 +241,29 @@ def _record(directory: RunDirectory | None, profile: Profile, digests: Mapping[s
 
 def _tell_of(name: str, tell: Tell, sentence: str) -> None:
     tell(f"{name}: {sentence}")
+
+
+def _refuse_unknown_slices(experiment: Experiment, splits: Splits) -> None:
+    """Refuse columns that are not there now, and not when hours of training are over."""
+    there = (*splits.train.table.column_names, *getattr(experiment.task, "derived", ()))
+    unknown = [name for name in getattr(experiment.task, "slices", ()) if name not in there]
+    if unknown:
+        sentence = "task.slices: there is no column `{}`; there are {}"
+        raise ConfigError([Problem(sentence.format(name, ", ".join(there))) for name in unknown])
+
+
+def _count_mapped(experiment: Experiment, splits: Mapping[str, Rows]) -> dict[str, str]:
+    """Say of each label that is mapped to another how many rows hold it; refuse one that none holds."""
+    counts = {split: experiment.task.count_mapped(rows.table) for split, rows in splits.items()}
+    found = {
+        label: ", ".join(f"{each[label]:,} in {split}" for split, each in counts.items() if each[label])
+        for label in counts["train"]
+    }
+    sentence = "task.label_map.{}: no row has the label {!r}; write it as it is in the label column, or leave it out"
+    unknown = [Problem(sentence.format(label, label)) for label, told in found.items() if not told]
+    if unknown:
+        raise ConfigError(unknown)
+    return found
 
 
 def _sizes(rows: Mapping[str, Rows], splits: Splits) -> dict[str, object]:

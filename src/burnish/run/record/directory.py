@@ -3,15 +3,17 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
 from burnish import durable
-from burnish.durable import refuse_address, write_durably
+from burnish.artifact.locate import best_run
+from burnish.durable import write_durably
 from burnish.errors import CheckpointError
 from burnish.nearest import nearest
+from burnish.storage.address import read_address, refuse_address
 
 Status = Literal["new", "running", "finished", "preempted", "failed", "interrupted"]
 
@@ -151,11 +153,27 @@ def default_directory(experiment: str, *, root: Path = RUNS) -> Path:
     return root / name
 
 
-def find_run(run: Path | str, *, root: Path = RUNS) -> RunDirectory:
-    """Find a run by its path, or by its name below `runs/`."""
+def fill_directory(written: Path | str, *, experiment: str, now: Callable[[], float] = time.time) -> Path:
+    """Put the experiment's name and the time in UTC into a directory that has `{name}` or `{time}` in it."""
+    moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now()))
+    filled = str(written).replace("{name}", default_directory(experiment).name).replace("{time}", moment)
+    return Path(filled)
+
+
+def find_run(run: Path | str, *, root: Path = RUNS, is_whole: bool = False) -> RunDirectory:
+    """Find a run by its path, or by its name below `runs/`; of a study its best, of an address its small files."""
+    address = read_address(run)
+    if address is not None:
+        from burnish.storage.spool import view, view_root  # nobody whose runs are local waits for it
+
+        path = view(address, view_root(), is_whole=is_whole)
+        if not RunDirectory(path).exists():
+            raise CheckpointError(f"{address} is not a run: there is no plan.yaml in it")
+        return RunDirectory(path)
     for path in (Path(run), root / run):
-        if RunDirectory(path).exists():
-            return RunDirectory(path)
+        for found in (path, best_run(path)):
+            if found is not None and RunDirectory(found).exists():
+                return RunDirectory(found)
     known = [each.path.relative_to(root).as_posix() for each in find_runs(root)]
     close = nearest(str(run), known)
     hint = f"Did you mean `{close}`?" if close else "`burnish runs ls` lists those under runs/."
@@ -163,7 +181,12 @@ def find_run(run: Path | str, *, root: Path = RUNS) -> RunDirectory:
 
 
 def find_runs(root: Path) -> list[RunDirectory]:
-    """List the runs at or below a folder, by name; a run's own folders are not searched."""
+    """List the runs at or below a folder or an address, by name; a run's own folders are not searched."""
+    address = read_address(root)
+    if address is not None:
+        from burnish.storage.remote import Folder
+
+        return [find_run(f"{address}/{folder}".rstrip("/")) for folder in _folders_of_runs(Folder(address).listing())]
     return [RunDirectory(path) for path in sorted(_run_folders(root))]
 
 
@@ -189,6 +212,15 @@ def write_text(path: Path, text: str) -> None:
         write_durably(path, text.encode("utf-8", errors="backslashreplace"))
     except OSError as error:
         raise CheckpointError(f"{path} could not be written: {error.strerror or error}") from error
+
+
+def _folders_of_runs(names: Iterable[str]) -> list[str]:
+    """Find the folders with a plan among the names of objects; a checkpoint holds a copy of its run's."""
+    found: list[str] = []
+    for folder in sorted(name[: -len("plan.yaml")] for name in names if f"/{name}".endswith("/plan.yaml")):
+        if not any(folder.startswith(outer) for outer in found):
+            found.append(folder)
+    return found
 
 
 def _run_folders(root: Path) -> Iterator[Path]:

@@ -11,8 +11,9 @@ from io import RawIOBase
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from burnish.durable import read_whole_lines
 from burnish.errors import CheckpointError
-from burnish.run.record.directory import write_text
+from burnish.run.record.directory import RunDirectory, write_text
 from burnish.spec.events import Ended, Evaluated, Event, Saved, Stepped
 
 _KINDS: dict[str, type[Any]] = {kind.__name__.lower(): kind for kind in get_args(Event)}
@@ -66,7 +67,7 @@ class EventsFile:
     ) -> Iterator[EventRecord]:
         """Give the records in order; kinds to skip are passed over without being parsed."""
         prefixes = tuple(_prefix(kind) for kind in skip)
-        for number, line in enumerate(_whole_lines(self.path), start=1):
+        for number, line in enumerate(read_whole_lines(self.path), start=1):
             if not (prefixes and line.startswith(prefixes)):
                 try:
                     record = parse(line, where=f"{self.path}:{number}")
@@ -80,18 +81,26 @@ class EventsFile:
     def last(self, kind: type[Event]) -> EventRecord | None:
         """Give the newest record of a kind; cheap when it stands near the end."""
         prefix = _prefix(kind)
-        lines = _whole_lines(self.path)
+        lines = read_whole_lines(self.path)
         for number in range(len(lines), 0, -1):
             if lines[number - 1].startswith(prefix):
                 return parse(lines[number - 1], where=f"{self.path}:{number}")
         return None
+
+    def count_lost_seconds(self, step: int) -> float:
+        """Count the seconds of work between a step and the last one, which an attempt that resumes there does again."""
+        lines = [line for line in read_whole_lines(self.path) if line.startswith(_prefix(Stepped))]
+        kept = (line for line in reversed(lines) if (told := _REPLAYED_STEP.match(line)) and int(told[1]) <= step)
+        ends = [parse(line, where=str(self.path)) for line in (next(kept, lines[0]), lines[-1])] if lines else []
+        first, last = [each.time for each in ends if each is not None] or [0.0, 0.0]
+        return max(0.0, last - first)
 
     def rewind(self, step: int) -> int:
         """Forget what a resumed run will do again: steps, scores and checkpoints after `step`; tell how many lines."""
         self.close()
         kept: list[bytes] = []
         cut: list[bytes] = []
-        for number, line in enumerate(_whole_lines(self.path), start=1):
+        for number, line in enumerate(read_whole_lines(self.path), start=1):
             told = _REPLAYED_STEP.match(line) if line.isascii() else None  # as every line is that a run wrote
             if told is None:
                 parse(line, where=f"{self.path}:{number}")  # refuses what is no event
@@ -115,6 +124,13 @@ class EventsFile:
             file.truncate(_committed_size(self.path))  # or the next line would be glued to half of one
             self._file = file
         return self._file
+
+
+def read_evaluations(directory: RunDirectory) -> list[Evaluated]:
+    """List what a run scored on the way, in order."""
+    others = tuple(kind for kind in _KINDS.values() if kind is not Evaluated)
+    events = (record.event for record in EventsFile(directory.events).read(skip=others, faulty="skip"))
+    return [event for event in events if isinstance(event, Evaluated)]
 
 
 def to_dict(event: Event) -> dict[str, object]:
@@ -169,8 +185,10 @@ def _encode(value: object) -> object:
 
 
 def _decode(value: Any, annotation: object) -> Any:
-    if annotation is float or annotation == float | None:
-        return None if value is None else float(value)
+    if annotation == float | None and value is None:
+        return None
+    if annotation in (float, float | None):
+        return float(value)
     if annotation == Mapping[str, float]:
         return {name: float(score) for name, score in value.items()}
     if not isinstance(value, _PLAIN.get(annotation, object)):
@@ -182,16 +200,8 @@ def _prefix(kind: type[Event]) -> bytes:
     return f'{{"event": "{kind.__name__.lower()}"'.encode()
 
 
-def _whole_lines(path: Path) -> list[bytes]:
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        return []
-    return content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
-
-
 def _committed_size(path: Path) -> int:
-    return sum(map(len, _whole_lines(path)))
+    return sum(map(len, read_whole_lines(path)))
 
 
 def _write_whole(file: RawIOBase, line: bytes) -> None:

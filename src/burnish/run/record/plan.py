@@ -58,6 +58,25 @@ def settle_plan(directory: RunDirectory, resolved: Resolved) -> None:
     trust(directory.plan)
 
 
+def share_plan(directory: RunDirectory, resolved: Resolved) -> None:
+    """Record an experiment as the plan of a run that several nodes begin at once: one writes it, the others agree."""
+    refuse_unfit(directory)
+    text = render(resolved.experiment, origin=resolved.origin)
+    mine = directory.plan.with_name(f".plan.{os.urandom(8).hex()}.tmp")
+    write_text(mine, text)
+    try:
+        os.link(mine, directory.plan)  # fails where one is, and never shows half of it
+    except FileExistsError:
+        recorded = read_plan(directory)
+        if fingerprint(recorded) != fingerprint(resolved.experiment):
+            raise AnotherExperiment(directory, resolved, recorded) from None
+    except OSError as error:
+        raise CheckpointError(f"{directory.plan} could not be written: {error.strerror or error}") from error
+    finally:
+        mine.unlink(missing_ok=True)
+    trust(directory.plan)
+
+
 def refuse_unfit(directory: RunDirectory) -> None:
     """Refuse a folder with files of another kind, which a run must not be mixed with, and a name that is not UTF-8."""
     if "\ufffd" in os.fsencode(directory.path).decode("utf-8", "replace"):

@@ -32,6 +32,13 @@ class RunResult:
     seconds: float
     is_lower_better: bool = False
     """Whether the headline is an error or a loss."""
+    address: str | None = None
+    """Where the run is for others, if `directory` is the working copy of a run in a bucket."""
+
+    @property
+    def place(self) -> str:
+        """What to call the run in a command."""
+        return self.address or str(self.directory)
 
 
 @dataclass(frozen=True)

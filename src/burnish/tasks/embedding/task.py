@@ -9,7 +9,7 @@ from burnish.errors import DataError
 from burnish.spec.component import Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
 from burnish.spec.values import Array, BaselineRequest, HeadSpec, Objective, Outcome, Profile, RowFault, Rows
-from burnish.tasks.options import EMBEDDING, Pooling
+from burnish.tasks.options import EMBEDDING, TEXT_SPACE, Pooling
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +22,7 @@ class Retrieval(Task):
 
     heads: ClassVar[tuple[str, ...]] = ("embedding",)
     defaults = EMBEDDING
+    search_space = TEXT_SPACE
     kind: ClassVar[str] = "retrieval"
 
     query: str = "query"
@@ -61,7 +62,8 @@ class Retrieval(Task):
 
     def head(self, profile: Profile) -> HeadSpec:
         options = {"pooling": self.pooling, "normalise": self.normalise, "temperature": self.temperature}
-        return HeadSpec("embedding", 1, Objective("in_batch"), options={**options, "output": "embeddings"})
+        own = {"output": "embeddings", "max_length": self.max_length}
+        return HeadSpec("embedding", 1, Objective("in_batch"), options={**options, **own})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         from burnish.tasks.embedding.bi_encoder import BiEncoderFeatures
@@ -97,6 +99,7 @@ class Similarity(Task):
 
     heads: ClassVar[tuple[str, ...]] = ("embedding",)
     defaults = EMBEDDING
+    search_space = TEXT_SPACE
     kind: ClassVar[str] = "regression"
 
     text: str = "text"
@@ -141,7 +144,8 @@ class Similarity(Task):
 
     def head(self, profile: Profile) -> HeadSpec:
         options = {"pooling": self.pooling, "normalise": False, "output": "cosine", "scale": profile.facts["scale"]}
-        return HeadSpec("embedding", 1, Objective("mean_squared_error"), options=options)
+        own = {"max_length": self.max_length}
+        return HeadSpec("embedding", 1, Objective("mean_squared_error"), options={**options, **own})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         from burnish.tasks.embedding.bi_encoder import BiEncoderFeatures

@@ -119,7 +119,7 @@ class BlockTask(LanguageTask):
     pack: bool = True
     """Fill blocks with text after text; false takes each text by itself, cut where it is too long."""
     join: str = "\n"
-    """What stands after each text that is packed, if the tokenizer knows it."""
+    """What follows each text that is packed, if the tokenizer knows it."""
     best: PositiveInt = 5
     """How many guesses a prediction gives for each place."""
 

@@ -9,7 +9,7 @@ from burnish.errors import DataError
 from burnish.spec.component import Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
 from burnish.spec.values import Array, BaselineRequest, HeadSpec, Objective, Outcome, Profile, Rows
-from burnish.tasks.options import TEXT
+from burnish.tasks.options import TEXT, TEXT_SPACE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,6 +31,7 @@ class MultipleChoice(Task):
 
     heads: ClassVar[tuple[str, ...]] = ("multiple_choice",)
     defaults = TEXT
+    search_space = TEXT_SPACE
 
     context: Columns = ("context",)
     """The column that choices go with: a text, or a list of texts such as the turns of a talk; several are joined."""
@@ -47,6 +48,8 @@ class MultipleChoice(Task):
     max_length: PositiveInt = 128
     """The longest context with a choice in tokens, special tokens included."""
     truncation: Annotated[SkipValidation[Truncation], Slot("truncations", default="head")]
+    slices: tuple[str, ...] = ()
+    """Columns by whose values the report scores the rows apart; they need not be columns that are learned from."""
 
     @field_validator("context", "choices")
     @classmethod

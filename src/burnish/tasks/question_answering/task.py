@@ -8,7 +8,7 @@ from pydantic import NonNegativeInt, PositiveInt, model_validator
 
 from burnish.spec.protocols import Assets, Encoder, Metric, Task
 from burnish.spec.values import Array, HeadSpec, Objective, Outcome, Profile, Rows, Term
-from burnish.tasks.options import TEXT
+from burnish.tasks.options import TEXT, TEXT_SPACE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,6 +25,7 @@ class QuestionAnswering(Task):
 
     heads: ClassVar[tuple[str, ...]] = (_PLAIN, _BEAM)
     defaults = TEXT
+    search_space = TEXT_SPACE
 
     question: str = "question"
     """The column that holds the question."""
@@ -59,6 +60,8 @@ class QuestionAnswering(Task):
     """How many starts the beam follows."""
     end_n_top: PositiveInt = 5
     """How many ends the beam takes for each start."""
+    slices: tuple[str, ...] = ()
+    """Columns by whose values the report scores the rows apart; they need not be columns that are learned from."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "QuestionAnswering":

@@ -27,6 +27,7 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, *, pool: str, thres
         decisions=_decide(pooled, profile.kind, threshold),
         truth=truth,
         labels=profile.labels,
+        names=profile.names,
     )
 
 

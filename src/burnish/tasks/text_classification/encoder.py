@@ -29,6 +29,7 @@ class TextEncoder(SequenceEncoder):
             "kind": self.profile.kind,
             "label_columns": list(self.columns.names),
             "separator": self.columns.separator,
+            **({"label_map": dict(self.columns.label_map)} if self.columns.label_map else {}),
         }
 
     def faults(self, rows: Rows) -> list[RowFault]:

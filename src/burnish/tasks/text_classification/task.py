@@ -11,7 +11,16 @@ from burnish.metrics.regression import R2, Mae, Mse, Pearson, Rmse, Spearman
 from burnish.spec.component import Slot
 from burnish.spec.protocols import Assets, Encoder, Metric, Task, Truncation
 from burnish.spec.values import Array, BaselineRequest, HeadSpec, Objective, Outcome, Profile, Rows
-from burnish.tasks.options import CLASSES, Pooling, Weights, refuse_odd_classes, unknown_classes, weights_of
+from burnish.tasks.options import (
+    CLASSES,
+    TEXT_SPACE,
+    Pooling,
+    Weights,
+    name_facts,
+    refuse_odd_classes,
+    unknown_classes,
+    weights_of,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,6 +41,7 @@ class TextClassification(Task):
 
     heads: ClassVar[tuple[str, ...]] = ("sequence_classification", "pooled_classification")
     defaults = CLASSES
+    search_space = TEXT_SPACE
 
     text: Annotated[tuple[str, ...], Field(min_length=1)] = ("text",)
     """The column of the text; several are read as one, with the tokenizer's separator between them."""
@@ -44,6 +54,10 @@ class TextClassification(Task):
     kind: Kind = "auto"
     labels: tuple[str, ...] | None = None
     """The classes, in order; by default those found in the training rows."""
+    label_map: Mapping[str, str] = {}
+    """Labels of the data that count as another, like {-1: 0}; applied before `labels`."""
+    label_names: Mapping[str, str] = {}
+    """How people should read the classes, like {0: negative, 1: positive}; shown next to the labels themselves."""
     max_length: PositiveInt = 128
     """The longest input in tokens, special tokens included."""
     truncation: Annotated[SkipValidation[Truncation], Slot("truncations", default="head")]
@@ -57,6 +71,8 @@ class TextClassification(Task):
     """Above which probability a class counts as present, in multi-label tasks."""
     num_views: PositiveInt = 1
     """How many random views of a text a prediction averages, with a random truncation."""
+    slices: tuple[str, ...] = ()
+    """Columns by whose values the report scores the rows apart; they need not be columns that are learned from."""
 
     @field_validator("label", "text", mode="before")
     @classmethod
@@ -67,6 +83,10 @@ class TextClassification(Task):
     def _fits_together(self) -> "TextClassification":
         if self.kind in ("regression", "binary", "multiclass") and len(self.label) > 1:
             raise ValueError(f"has {len(self.label)} label columns, which means multilabel, and `kind` is {self.kind}")
+        if self.label_map and len(self.label) > 1:
+            raise ValueError(
+                f"has {len(self.label)} label columns of 0 and 1, and `label_map` is for a column of labels"
+            )
         if twice := sorted({name for name in self.text_columns if self.text_columns.count(name) > 1}):
             raise ValueError(f"names a column twice in `text` and `pair`: {', '.join(twice)}")
         if self.num_views > 1 and not self.truncation.is_random:
@@ -106,14 +126,15 @@ class TextClassification(Task):
             return Profile(kind, facts=self._number_facts(rows))
         classes = self.labels or columns.classes(rows.table)
         refuse_odd_classes(kind, classes, column=", ".join(self.label))
-        return Profile(kind, tuple(classes), {"label_counts": columns.counts(rows.table, classes)})
+        facts = {"label_counts": columns.counts(rows.table, classes), **name_facts(self.label_names, classes)}
+        return Profile(kind, tuple(classes), facts)
 
     def head(self, profile: Profile) -> HeadSpec:
         size = 1 if profile.kind == "regression" else max(2, len(profile.labels))
         size = len(profile.labels) if profile.kind == "multilabel" else size
         objective = self._objective(profile)
         if self.pooling is None:
-            return HeadSpec("sequence_classification", size, objective, profile.labels)
+            return HeadSpec("sequence_classification", size, objective, profile.names or profile.labels)
         return HeadSpec("pooled_classification", size, objective, profile.labels, options={"pooling": self.pooling})
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
@@ -128,6 +149,9 @@ class TextClassification(Task):
         from burnish.tasks.text_classification.decoder import decode
 
         return decode(outputs, profile, pool=getattr(self.truncation, "pool", "mean"), threshold=self.threshold)
+
+    def count_mapped(self, table: "pa.Table") -> Mapping[str, int]:
+        return self._label_columns().count_mapped(table) if self.label_map else {}
 
     def baselines(self, asked: BaselineRequest) -> Mapping[str, Outcome]:
         from burnish.tasks.text_classification.baselines import text_baselines
@@ -156,6 +180,8 @@ class TextClassification(Task):
             "class_weights": self.class_weights != "none",
             "label_smoothing": self.label_smoothing > 0,
             "labels": self.labels is not None,
+            "label_map": bool(self.label_map),
+            "label_names": bool(self.label_names),
         }
         idle = [f"`{name}`" for name, is_set in set_options.items() if is_set] if kind == "regression" else []
         if idle:
@@ -178,7 +204,7 @@ class TextClassification(Task):
     def _label_columns(self) -> "LabelColumns":
         from burnish.tasks.labels import LabelColumns
 
-        return LabelColumns(self.label, self.label_separator)
+        return LabelColumns(self.label, self.label_separator, self.label_map)
 
     def _objective(self, profile: Profile) -> Objective:
         if unused := self._unused(profile.kind):

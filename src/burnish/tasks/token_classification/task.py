@@ -7,7 +7,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, model_validator
 
 from burnish.spec.protocols import Assets, Encoder, Metric, Task
 from burnish.spec.values import Array, BaselineRequest, HeadSpec, Objective, Outcome, Profile, Rows
-from burnish.tasks.options import TEXT, Weights, weights_of
+from burnish.tasks.options import TEXT, TEXT_SPACE, Weights, weights_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +22,7 @@ class TokenClassification(Task):
 
     heads: ClassVar[tuple[str, ...]] = ("token_classification",)
     defaults = TEXT
+    search_space = TEXT_SPACE
 
     words: str = "words"
     """The column that holds a list of words in each row."""
@@ -43,6 +44,8 @@ class TokenClassification(Task):
     """Which tokens of a word learn its tag; the first one gives the answer."""
     class_weights: Weights = "none"
     label_smoothing: Annotated[float, Field(ge=0, lt=1)] = 0.0
+    slices: tuple[str, ...] = ()
+    """Columns by whose values the report scores the rows apart; they need not be columns that are learned from."""
 
     @model_validator(mode="after")
     def _fits_together(self) -> "TokenClassification":

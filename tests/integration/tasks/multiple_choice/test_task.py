@@ -24,6 +24,7 @@ def question(draw: random.Random, *, num_choices: int) -> dict[str, Any]:
 class TestMultipleChoice(TaskExam):
     """The choice that is as good or bad as the context is right; there are two or three."""
 
+    waits = ("_local_scalar_dense", "index")
     sections = """\
 task: {{type: multiple_choice, question: question, max_length: 20}}
 data: {{train: {root}/train.jsonl, validation: {root}/dev.jsonl}}

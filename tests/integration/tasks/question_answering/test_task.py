@@ -55,6 +55,7 @@ def golds(path: Path) -> dict[str, list[str]]:
 class TestQuestionAnswering(TaskExam):
     """The good word of a text is the answer; long texts are read in windows, and some have none."""
 
+    waits = ("_local_scalar_dense", "index")
     sections = f"task: {{{{{TASK}}}}}\ndata: {{{{train: {{root}}/train.json, validation: {{root}}/dev.json}}}}\n"
     refusals = (
         r"dev\.json row 2: question q63: the answer 'splendid' is not in it",
@@ -113,6 +114,7 @@ class TestQuestionAnswering(TaskExam):
 class TestBeam(TestQuestionAnswering):
     """A beam over starts and ends looks for the answer."""
 
+    waits = ("_local_scalar_dense", "index", "repeat_interleave")
     sections = TestQuestionAnswering.sections.replace("max_answer: 4", "max_answer: 4, search: beam")
 
     @staticmethod

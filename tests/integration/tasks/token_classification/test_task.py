@@ -35,6 +35,7 @@ def write_rows(path: Path, rows: list[dict[str, list[str]]]) -> None:
 class TestTokenClassification(TaskExam):
     """Words that tell good from bad are entities; long sentences are read in windows."""
 
+    waits = ("_local_scalar_dense", "index")
     sections = """\
 task: {{type: token_classification, max_length: 9, stride: 3}}
 data: {{train: {root}/train.jsonl, validation: {root}/dev.jsonl}}

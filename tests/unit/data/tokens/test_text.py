@@ -29,9 +29,9 @@ def codec(toy, *, truncation=None, pair=None, max_length=16, tokenizer=None, **o
     return TextCodec(assets, text=("first",), pair=pair, max_length=max_length, truncation=truncation or Head())
 
 
-def all_of(codec, table, draw=TRAIN, **options):
+def all_of(codec, table, draw=TRAIN):
     features = codec.encode(table)
-    return codec.collate(features, np.arange(features.num_rows), draw, **options)
+    return codec.collate(features, np.arange(features.num_rows), draw)
 
 
 def reference(tokenizer, table, *, pair, max_length, side):
@@ -76,7 +76,7 @@ def test_a_model_without_segments_gets_none(toy):
 
 @pytest.mark.parametrize(("multiple", "width"), [(1, 5), (4, 8), (8, 8), (64, 20)])
 def test_the_width_is_rounded_up_but_not_past_the_model(toy, multiple, width):
-    batch = all_of(codec(toy, max_positions=20), table_of(toy, [(3, 0)]), pad_to_multiple=multiple)
+    batch = all_of(codec(toy, max_positions=20, multiple=multiple), table_of(toy, [(3, 0)]))
     assert batch["input_ids"].shape == (1, width)
 
 

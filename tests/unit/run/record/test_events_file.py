@@ -151,6 +151,18 @@ def test_rewinding_drops_what_will_be_done_again_and_keeps_it_aside(tmp_path: Pa
     assert file.rewind(2) == 0
 
 
+@pytest.mark.parametrize(("step", "seconds"), [(0, 8.0), (2, 6.0), (5, 0.0), (9, 0.0)])
+def test_lost_is_the_time_from_the_step_that_is_resumed_to_the_last_one(
+    tmp_path: Path, step: int, seconds: float
+) -> None:
+    file = EventsFile(tmp_path / "events.jsonl")
+    assert file.count_lost_seconds(0) == 0.0
+    for number in range(1, 6):
+        file.append(stepped(number), time=2.0 * number, attempt=1)
+    file.append(Saved(2, "p"), time=50.0, attempt=1)
+    assert file.count_lost_seconds(step) == seconds
+
+
 @given(st.integers(1, 30), st.data())
 def test_after_interruptions_and_resumes_every_step_stands_there_once(
     tmp_path_factory: pytest.TempPathFactory, total: int, data: st.DataObject
@@ -204,6 +216,7 @@ def test_an_odd_value_is_refused_with_its_place(tmp_path: Path, line: str) -> No
     [
         ('"fraction": 0.5', '"fraction": NaN'),
         ('"fraction": 0.5', '"fraction": "inf"'),
+        ('"learning_rate": 0.1', '"learning_rate": null'),
         ('"time": 5.0', '"time": 1e308'),
         ('"time": 5.0', '"time": NaN'),
         ('"time": 5.0', '"time": -1e18'),
