@@ -16,6 +16,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 os.environ["MKL_NUM_THREADS"] = "1"
 os.environ["NO_COLOR"] = "1"
 os.environ["COLUMNS"] = "120"
+# Before any import of google.auth, which reads it once: credentials are looked for in no service of a machine.
+os.environ["NO_GCE_CHECK"] = "true"
+# Before any import of gcsfs: else it asks an emulator for the kind of a bucket over gRPC, and waits for minutes.
+os.environ["GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT"] = "false"
 
 from hypothesis import HealthCheck, settings  # after the variables above
 

@@ -67,6 +67,8 @@ def _write_pairs(root: Path, draw: random.Random) -> None:
         _csv(root / f"{name}.csv", rows)
     questions = [{"question": f"{a} {at}", "answer": f"{b} {at}"} for at, (a, b, _) in enumerate(_alike(draw, 80))]
     _csv(root / "questions.csv", questions)
+    articles = [{"article": f"{a} {b}", "headline": a} for a, b, _ in _alike(draw, 60)]
+    _csv(root / "articles.csv", articles)
     _jsonl(root / "quiz.jsonl", [_quiz(draw, at % 2) for at in range(80)])
     for name in ("train", "dev"):
         paragraphs = [_paragraph(draw, f"{name}{at}") for at in range(60)]

@@ -18,8 +18,11 @@ import yaml
 from burnish.commands.config import check
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+FIRST_PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+EXAMPLE_PAGES = sorted((ROOT / "examples").rglob("*.md"))
+PAGES = sorted([*FIRST_PAGES, *(ROOT / "docs").rglob("*.md")])
 SKIP = re.compile(r"^<!-- test: skip because \S.* -->$")
+LONG = re.compile(r"^<!-- test: make examples because \S.* -->$")
 TITLE = re.compile(r'title="([\w./-]+)"')
 NAMED = re.compile(r"^# ([\w./-]+\.ya?ml)\b")
 FILE = re.compile(r"^<!-- file: (\S+) -->$")
@@ -49,6 +52,11 @@ class Block:
     @property
     def is_skipped(self) -> bool:
         return SKIP.match(self.above) is not None
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it runs only where nothing is shrunk; on pages of examples."""
+        return LONG.match(self.above) is not None
 
     @property
     def file_name(self) -> str | None:
@@ -87,17 +95,25 @@ def with_snippets(text: str) -> str:
     return SNIPPET.sub(lambda match: (ROOT / match[1]).read_text().rstrip("\n"), text)
 
 
-def commands_of(text: str) -> Iterator[Command]:
+def typed_lines(text: str) -> Iterator[tuple[str, str]]:
+    """Give each line behind a `$` with what it is shown to print."""
     whole_lines = re.sub(r"\\\n\s*", " ", text)
-    for entry in re.split(r"^\$ ", whole_lines, flags=re.MULTILINE):
+    for entry in re.split(r"^\$ ", whole_lines, flags=re.MULTILINE)[1:]:
         line, _, answer = entry.partition("\n")
+        yield line, answer.strip()
+
+
+def commands_of(text: str) -> Iterator[Command]:
+    for line, answer in typed_lines(text):
         if line.startswith("burnish"):
-            yield Command(shlex.split(line)[1:], answer.strip())
+            yield Command(shlex.split(line)[1:], answer)
 
 
-ALL_BLOCKS = [block for page in PAGES for block in blocks_of(page)]
+ALL_BLOCKS = [block for page in (*PAGES, *EXAMPLE_PAGES) for block in blocks_of(page)]
 RUNNABLE = {"python", "console"}
-RUNNING_PAGES = sorted({block.page for block in ALL_BLOCKS if block.language in RUNNABLE and not block.is_skipped})
+RUNNING_PAGES = sorted(
+    {block.page for block in ALL_BLOCKS if block.language in RUNNABLE and not block.is_skipped} - {*EXAMPLE_PAGES}
+)
 
 
 def name_of(page: Path) -> str:
@@ -130,7 +146,7 @@ def test_what_a_page_shows_runs_from_top_to_bottom(page: Path, small_data: Path)
 
 def test_a_skipped_block_says_why() -> None:
     comments = [block for block in ALL_BLOCKS if block.above.startswith("<!-- test:")]
-    assert [block.place for block in comments if not block.is_skipped] == []
+    assert [block.place for block in comments if not (block.is_skipped or block.is_long)] == []
 
 
 SHOWN_FILES = [block for block in ALL_BLOCKS if block.above.startswith("<!-- file:")]
@@ -144,9 +160,9 @@ def test_a_file_is_shown_as_it_is(block: Block) -> None:
     assert block.text == (ROOT / match[1]).read_text().rstrip("\n")
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=name_of)
+@pytest.mark.parametrize("page", [*FIRST_PAGES, *EXAMPLE_PAGES], ids=name_of)
 def test_links_to_files_lead_somewhere(page: Path) -> None:
-    assert [target for target in LINK.findall(page.read_text()) if not (ROOT / target).exists()] == []
+    assert [target for target in LINK.findall(page.read_text()) if not (page.parent / target).exists()] == []
 
 
 def test_the_first_page_leads_to_all_others() -> None:
@@ -183,7 +199,7 @@ def small_data(tmp_path: Path) -> Path:
         writer = csv.writer(file)
         writer.writerow(["text", "label"])
         writer.writerows([f"{verdicts[label]} {number}.", label] for number in range(30) for label in verdicts)
-    shutil.copy(ROOT / "examples" / "own_task" / "tickets.csv", tmp_path)
+    shutil.copy(ROOT / "examples" / "plugin" / "tickets.csv", tmp_path)
     return tmp_path
 
 

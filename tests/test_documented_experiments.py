@@ -37,7 +37,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Give a folder with every file that an experiment names, and a tiny model for those of the hub."""
     root = tmp_path_factory.mktemp("documented")
     write_documented(root)
-    tiny_model(root / "words", positions=256, texts=(" ".join((*GOOD, *BAD, *PLAIN)),))
+    for family in ("bert", "t5"):
+        tiny_model(root / family, architecture=family, positions=256, texts=(" ".join((*GOOD, *BAD, *PLAIN)),))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(root)
         yield root
@@ -82,6 +83,7 @@ def train(block: Block, folder: Path, server: ForkServer, *overrides: str) -> Ru
 
 def _tiny_instead(path: Path) -> list[str]:
     """Put the tiny model into the place of what a hub or a package would give."""
-    model = check(str(path)).experiment.model
-    given = [option for option in ("name", "tokenizer") if getattr(model, option, None) is not None]
-    return [f"model.{option}=./words" for option in given]
+    experiment = check(str(path)).experiment
+    given = [option for option in ("name", "tokenizer") if getattr(experiment.model, option, None) is not None]
+    family = "t5" if "seq2seq_lm" in experiment.task.heads else "bert"
+    return [f"model.{option}=./{family}" for option in given]

@@ -1,10 +1,12 @@
 """Bugs to plant in a worker, each of which a comparison of runs must notice; a worker calls one before it begins."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 from burnish import durable
 from burnish.data.batching.batches import BatchStream, Cursor
+from burnish.engine import learner_torch
 from burnish.engine.feed import BatchFeeder
 from burnish.engine.learner_torch import Learner
 from burnish.engine.progress import Milestones
@@ -58,6 +60,10 @@ def the_patience_begins_anew() -> None:
     _restored_with(bad_evaluations=0)
 
 
+def the_schedule_begins_anew() -> None:
+    _restored_with(schedule={})
+
+
 def steps_done_again_are_told_twice() -> None:
     setattr(EventsFile, "rewind", lambda self, step: 0)  # noqa: B010  # as above
 
@@ -90,7 +96,8 @@ def no_checkpoint_is_verified() -> None:
 
 
 def dropout_remembers_what_it_drew() -> None:
-    setattr(Learner, "_seed_dropout", lambda self, step, micro: None)  # noqa: B010  # as above
+    setattr(Learner, "_seed_others", lambda self, step, micro: None)  # noqa: B010  # as above
+    setattr(learner_torch, "drawing", lambda noise: nullcontext())  # noqa: B010  # as above
 
 
 def the_position_is_that_of_the_batches_made_ahead() -> None:

@@ -133,5 +133,41 @@ def test_killed_with_some_patience_used_up_it_stops_early_at_the_same_step(stubb
     assert digests(forgetful) != stubborn.expected
 
 
+ADAPTIVE = [
+    "schedule={type: reduce_on_plateau, patience: 0, rate: 0.5}",
+    "optimizer={type: torch, name: NAdam, learning_rate: 1e-3}",
+    "train.select={score: accuracy, direction: min}",
+    "train.ema={decay: 0.9, start_step: 5, dynamic: true}",
+    "train.clip_value=0.01",
+    "train.patience=null",
+    "train.recompute=true",
+]
+
+
+@pytest.fixture(scope="module")
+def adaptive(scene: Scene) -> Scene:
+    """The same experiment with a rate that follows the scores, of which none improves as it is asked to."""
+    resolved = check(str(scene.undisturbed.plan), overrides=ADAPTIVE)
+    return undisturbed(scene.root / "adaptive", scene.server, resolved)
+
+
+def test_killed_after_a_plateau_it_goes_on_at_the_reduced_rate(adaptive: Scene, tally: Tally) -> None:
+    assert min(rates(adaptive.undisturbed)) <= 1e-3 / 4
+    run = adaptive.plan("cut")
+    tensors = [point for point in adaptive.points if point.kind == "tensors" and "building" in point.path]
+    middle = tensors[len(tensors) // 2]
+    adaptive.killed(run, Fault(middle.kind, middle.number), tally)
+    forgetful = copy_of(run, "forgetful")
+    adaptive.resume(run, tally)
+    adaptive.assert_same(run, tally)
+    change = mutants.address(mutants.the_schedule_begins_anew)
+    assert adaptive.start(forgetful, tally, change=change).wait() == 0
+    assert digests(forgetful) != adaptive.expected
+
+
+def rates(run: RunDirectory) -> list[float]:
+    return [json.loads(line)["learning_rate"] for line in run.events.read_text().splitlines() if '"stepped"' in line]
+
+
 def losses(run: RunDirectory) -> list[float]:
     return [json.loads(line)["loss"] for line in run.events.read_text().splitlines() if '"stepped"' in line]
