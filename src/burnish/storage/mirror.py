@@ -48,7 +48,9 @@ class Mirror:
         """Upload what changed, then delete what is gone; an error leaves the rest for the next time."""
         # The names first, then the files that grow, then checkpoints: the events of one are there before it is.
         there = self._scan()
-        changed = [name for name, stamp in there.items() if self.uploaded.get(name) != stamp]
+        changed = {name for name, stamp in there.items() if self.uploaded.get(name) != stamp}
+        # The manifest above a file is withdrawn before the file is replaced; it goes up again in the same pass.
+        changed |= {manifest for name in changed for manifest in self._manifests_above(name) if manifest in there}
         is_urgent = is_last or any(self._rank(name) for name in changed)
         for name in sorted(changed, key=lambda name: (self._rank(name), name)):
             if is_urgent or self.now() >= self._again_at.get(name, 0.0):
@@ -86,13 +88,15 @@ class Mirror:
 
     def _withdraw_manifest(self, name: str) -> None:
         """Before a file under a manifest is replaced, the manifest goes: nobody must take old and new for a whole."""
-        if not self._rank(name) or _is_manifest(name):
-            return
-        for parent in Path(name).parents:
-            manifest = (parent / MANIFEST).as_posix()
+        for manifest in self._manifests_above(name):
             if manifest in self.uploaded:
                 self.remote.delete([manifest])
                 self._note(manifest, None)
+
+    def _manifests_above(self, name: str) -> list[str]:
+        if not self._rank(name) or _is_manifest(name):
+            return []
+        return [(parent / MANIFEST).as_posix() for parent in Path(name).parents]
 
     def _note(self, name: str, stamp: Stamp | None) -> None:
         if stamp is None:

@@ -92,6 +92,17 @@ def test_a_manifest_is_withdrawn_before_a_file_under_it_changes(tmp_path: Path) 
     assert remote.asked[-1] == f"put checkpoints/step-1/{manifest.NAME}"
 
 
+def test_a_manifest_that_was_withdrawn_is_back_after_the_same_pass(tmp_path: Path) -> None:
+    mirror, remote = make(tmp_path)
+    folder = save(tmp_path, 1)
+    mirror.publish()
+    (folder / "weights").write_text("other")
+    mirror.publish(is_last=True)
+    assert remote.has(f"checkpoints/step-1/{manifest.NAME}")
+    assert remote.asked[-1] == f"put checkpoints/step-1/{manifest.NAME}"
+    assert mirror.pending() == 0
+
+
 def test_a_file_that_grows_is_uploaded_for_a_small_part_of_the_time_until_a_checkpoint_comes(tmp_path: Path) -> None:
     mirror, remote = make(tmp_path)
     clock = iter(range(10_000))
