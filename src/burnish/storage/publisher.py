@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 
@@ -30,6 +31,7 @@ class Publisher:
     is_lost: bool = False
     """Whether another writer took over."""
     _ending: threading.Event = field(default_factory=threading.Event)
+    _released: threading.Event = field(default_factory=threading.Event)
     _threads: list[threading.Thread] = field(default_factory=list)
 
     def __enter__(self) -> "Publisher":
@@ -42,6 +44,7 @@ class Publisher:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self._ending.set()
         if kind is not None and not issubclass(kind, BurnishError):
+            self._released.set()
             return  # like Ctrl-C, which wants the prompt back; the copy here is uploaded the next time
         self._threads[0].join()
         try:
@@ -50,14 +53,15 @@ class Publisher:
             if error is None:
                 raise
             self.tell(f"not all of it is uploaded: {self.fault}")
+        finally:
+            self._released.set()
 
     def finish(self) -> None:
         """Upload the rest, trying for as long as it may take; raise StorageError if some of it is left."""
         began = told = time.monotonic()
         while not self.is_lost:
             if self._publish(is_last=True):
-                if self.lease is not None:
-                    self.lease.beat(is_released=True)
+                self._release()
                 return
             now = time.monotonic()
             if now - began >= self.wait_seconds:
@@ -67,6 +71,14 @@ class Publisher:
                 self.tell(f"{self._pending():,} files are still to be uploaded ({self.fault}); trying again")
             time.sleep(min(_PASS_SECONDS, self.wait_seconds))
         raise StorageError(self.fault or "another writer took over")
+
+    def _release(self) -> None:
+        """Give the lease back; only when no beat is on its way, which would take it again."""
+        self._released.set()
+        if self.lease is not None:
+            self._threads[1].join()
+            with suppress(BurnishError, OSError):  # the next writer waits a minute instead
+                self.lease.beat(is_released=True)
 
     def _keep_publishing(self) -> None:
         wait = _PASS_SECONDS
@@ -93,14 +105,14 @@ class Publisher:
 
     def _keep_beating(self) -> None:
         assert self.lease is not None
-        while not self._ending.wait(BEAT_SECONDS):
+        while not self._released.wait(BEAT_SECONDS):  # also while the end of a run uploads what is left
             try:
                 self.is_lost = self.lease.is_lost()
                 if self.is_lost:
                     self._stop_run(f"another machine took {self.lease.folder.address} over")
                     return
                 self.lease.beat()
-                if self.lease.folder.has(STOP):
+                if not self._ending.is_set() and self.lease.folder.has(STOP):
                     self.lease.folder.delete([STOP])
                     self._stop_run("asked to stop")
             except (BurnishError, OSError):
