@@ -66,7 +66,7 @@ def compare(runs: Sequence[Path | str], *, split: str | None = None, trust_code:
         seeds=tuple(len(each.runs) for each in found),
         differences=tuple(_list_differences([each.runs[0] for each in found], trust_code=trust_code)),
         scores=tuple(_list_scores(sheets, splits)),
-        verdicts=tuple(judge(found, [sheet for each in sheets for sheet in each], splits)),
+        verdicts=tuple(judge(found, [sheet for each in sheets for sheet in each], splits, trust_code=trust_code)),
     )
 
 

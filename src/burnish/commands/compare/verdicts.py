@@ -35,12 +35,18 @@ class Verdict:
     """The recipe that is shown to be better; None where no difference is shown."""
 
 
-def judge(found: Sequence[RunRecipe], sheets: Sequence[ScoreSheet | None], splits: Sequence[str]) -> Iterator[Verdict]:
+def judge(
+    found: Sequence[RunRecipe],
+    sheets: Sequence[ScoreSheet | None],
+    splits: Sequence[str],
+    *,
+    trust_code: bool = False,
+) -> Iterator[Verdict]:
     """Test every two recipes on the first of the splits that all their runs predicted: task by task, after the mean."""
     for first, second in combinations(found, 2):
         profiles = [read_profiles(read_json(run.profile)) for run in (*first.runs, *second.runs)]
         tasks = [task for task in profiles[0] if all(task in others for others in profiles)]
-        contests = [Contest(first, second, split, task) for task in tasks for split in splits]
+        contests = [Contest(first, second, split, task, trust_code) for task in tasks for split in splits]
         known = {each.task: each for each in reversed(contests) if each.has_predictions()}
         read = {task: known[task].read(sheets) for task in tasks if task in known}
         whole = [each for each in read.values() if not isinstance(each, Verdict)]
@@ -60,6 +66,8 @@ class Contest:
     second: RunRecipe
     split: str
     task: str = ALONE
+    trust_code: bool = False
+    """Whether code that their plans name may run, such as a metric."""
 
     @property
     def names(self) -> tuple[str, str]:
@@ -145,10 +153,11 @@ class Contest:
 
     def _find_metric(self, score: str | None) -> tuple[Metric, str]:
         """Find the metric by which the runs themselves computed a score, or the first that judges."""
+        plans = {run: divide_tasks(read_plan(run, trust_code=self.trust_code))[self.task] for run in self.runs}
         own = [
             (run, metric)
-            for run in self.runs
-            for metric in metrics_of(divide_tasks(read_plan(run))[self.task], read_profile(run, task=self.task))
+            for run, plan in plans.items()
+            for metric in metrics_of(plan, read_profile(run, task=self.task))
         ]
         shown = score or main_metric([metric for _, metric in own]).names()[0]
         found = [(run, metric) for run, metric in own if shown in metric.names()]

@@ -6,8 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from burnish.commands.compare.comparison import compare
+from burnish.commands.gate import check
 from burnish.commands.runs import compare as public
-from burnish.errors import CheckpointError
+from burnish.errors import CheckpointError, UntrustedCode
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.record.result import ScoreSheet, sheet_to_json
 from burnish.spec.values import Score
@@ -265,3 +266,26 @@ def test_a_comparison_needs_two_runs(tmp_path: Path, names: list[str]) -> None:
 def test_runs_of_the_same_name_are_told_apart_by_their_path(tmp_path: Path) -> None:
     runs = [make_run(tmp_path / folder / "run").path for folder in "ab"]
     assert public(runs).names == tuple(path.as_posix() for path in runs)
+
+
+def test_runs_with_own_code_that_is_trusted_are_compared_and_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own_score.py").write_text(
+        "from burnish.metrics.classification import Accuracy\n\n\nclass Own(Accuracy):\n    pass\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("BURNISH_STATE", str(tmp_path / "state"))
+    truth = ["pos", "neg"] * 20
+    for name, predicted in (("good", truth), ("bad", ["neg"] * 40)):
+        run = make_run(tmp_path / name, rate=1e-5 if name == "good" else 2e-5)
+        run.plan.write_text(f"{run.plan.read_text()}metrics: [own_score:Own]\n")
+        finish(run)
+        predict(run, predicted, truth)
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    with pytest.raises(UntrustedCode, match="--trust-code"):
+        compare([good, bad])
+    [verdict] = compare([good, bad], trust_code=True).verdicts
+    assert verdict.better == "good"
+    assert check(good, no_worse_than=[bad], trust_code=True).is_passed
+    assert not check(bad, no_worse_than=[good], trust_code=True).is_passed
