@@ -19,6 +19,10 @@ _LOOK_SECONDS = 5.0
 _NAME = re.compile(r"\.burnish/lease-(\d{8})\.json")
 
 
+class _HalfWritten(StorageError):
+    """A lease on a file system, where a writer may be at it."""
+
+
 @dataclass(frozen=True)
 class Lease:
     """Who writes: a copy on one machine, until a higher number is there.
@@ -106,13 +110,25 @@ def _numbers(folder: Folder) -> list[int]:
 
 
 def _read(folder: Folder, number: int) -> dict[str, Any] | None:
+    """Read a lease; None where there is none. While the bucket is away it may be held, so that is an error."""
     if number == 0:
         return None
     try:
-        content = json.loads(keep_trying(lambda: folder.read(_name(number))))
-    except (StorageError, ValueError):
+        content = keep_trying(lambda: _parse(folder.read(_name(number))))
+    except _HalfWritten:
+        return None
+    except StorageError:
+        if keep_trying(lambda: folder.has(_name(number))):
+            raise
         return None
     return content if isinstance(content, dict) and isinstance(content.get("owner"), str) else None
+
+
+def _parse(content: bytes) -> object:
+    try:
+        return json.loads(content)
+    except ValueError as error:
+        raise _HalfWritten(str(error)) from error
 
 
 def _name(number: int) -> str:

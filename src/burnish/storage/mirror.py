@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from burnish.errors import StorageError
 from burnish.storage.manifest import NAME as MANIFEST
 from burnish.storage.remote import Folder
 
@@ -79,12 +80,15 @@ class Mirror:
 
     def _put_large(self, name: str) -> None:
         path = self.local / name
-        with suppress(FileNotFoundError):
+        try:
             if self._rank(name):
                 self.remote.put(name, path)
                 return
             with TemporaryDirectory(prefix=".burnish-", dir=self.local) as folder:  # a copy that grows no more
                 self.remote.put(name, Path(shutil.copyfile(path, Path(folder, "file"))))
+        except (FileNotFoundError, StorageError):
+            if path.exists():  # else it went while it was read, and the next pass deletes what came of it
+                raise
 
     def _withdraw_manifest(self, name: str) -> None:
         """Before a file under a manifest is replaced, the manifest goes: nobody must take old and new for a whole."""

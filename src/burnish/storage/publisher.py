@@ -60,7 +60,7 @@ class Publisher:
         """Upload the rest, trying for as long as it may take; raise StorageError if some of it is left."""
         began = told = time.monotonic()
         while not self.is_lost:
-            if self._publish(is_last=True):
+            if self._publish(is_last=True) and not self.is_lost:
                 self._release()
                 return
             now = time.monotonic()
@@ -95,6 +95,10 @@ class Publisher:
 
     def _publish(self, *, is_last: bool = False) -> bool:
         try:
+            # After a time without the bucket, what is there may be another machine's by now.
+            if self.fault is not None and self.lease is not None and self.lease.is_lost():
+                self.is_lost = True
+                return False
             for mirror in self.mirrors:
                 mirror.publish(is_last=is_last)
         except (BurnishError, OSError) as error:

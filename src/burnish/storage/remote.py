@@ -120,15 +120,18 @@ class Folder:
                 raise ConnectionError(f"{found.num_bytes:,} of {path.stat().st_size:,} bytes came")
 
     def get(self, name: str, path: Path, *, expected: RemoteFile) -> None:
-        """Fetch an object into a file, which has its old content or the new."""
+        """Fetch an object into a file, which has its old content or the new: that of now, if it changes meanwhile."""
         path.parent.mkdir(parents=True, exist_ok=True)
 
         def fetch(temporary: Path) -> None:
             with _told(self._at(name), "read"):
                 system, source = _open(self._at(name))
                 system.get_file(source, str(temporary))
-                if not is_same(temporary, expected, is_told=False):
-                    raise ConnectionError(f"{temporary.stat().st_size:,} of {expected.num_bytes:,} bytes came")
+                if is_same(temporary, expected, is_told=False):
+                    return
+                found = _describe(system.info(source))
+                if not is_same(temporary, found, is_told=False):
+                    raise ConnectionError(f"{temporary.stat().st_size:,} of {found.num_bytes:,} bytes came")
 
         replace_durably(path, lambda temporary: keep_trying(lambda: fetch(temporary)))
 
@@ -156,7 +159,8 @@ def match_files(address: str) -> list[str]:
     with _told(address, "read"):
         system, path = _open(address)
         if glob.has_magic(path):
-            return [str(system.unstrip_protocol(name)) for name in sorted(system.glob(path))]
+            found = system.glob(path, detail=True)
+            return [str(system.unstrip_protocol(name)) for name in sorted(found) if found[name]["type"] == "file"]
         if system.isfile(path):
             return [address]
     return [f"{address.rstrip('/')}/{name}" for name in Folder(address.rstrip("/")).listing()]

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from burnish.durable import read_json, write_durably
-from burnish.errors import CheckpointError
+from burnish.errors import CheckpointError, StorageError
 from burnish.storage.lease import PREFIX, Lease, newest_owner, take
 from burnish.storage.manifest import NAME as MANIFEST
 from burnish.storage.mirror import Stamp, scan
@@ -49,6 +49,7 @@ class Spool:
             index, before = self._read(), keep_trying(lambda: newest_owner(self.remote))
             is_ours = before is not None and index.get("owner") == before and (self.path / PLAN).is_file()
             lease = take(self.remote, index["owner"] if is_ours else uuid4().hex, tell=tell)
+            keep_trying(lambda: self.remote.delete([STOP]))  # it was for a run that has ended
             listing = keep_trying(self.remote.listing)
             if not is_ours:
                 self._bring_back(listing, lease.owner, is_known=bool(index), tell=tell)
@@ -143,8 +144,8 @@ def view(address: str, root: Path, *, is_whole: bool = False) -> Path:
     same = {name for name in names if seen.get(name) == listing[name].version and (path / name).is_file()}
     for name, _ in list(scan(path)) if path.is_dir() else []:
         if name not in names and not (is_whole is False and _is_large(name) and name in listing):
-            (path / name).unlink()
-    fetch(remote, path, {name: listing[name] for name in names if name not in same})
+            (path / name).unlink(missing_ok=True)
+    fetch(remote, path, {name: listing[name] for name in names if name not in same}, is_live=True)
     if names:
         write_durably(known, json.dumps({**seen, **{name: listing[name].version for name in names}}).encode())
     return path
@@ -155,11 +156,16 @@ def fetch(
     local: Path,
     files: Mapping[str, RemoteFile],
     *,
+    is_live: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> None:
-    """Fetch objects into a folder, manifests after the files they vouch for."""
+    """Fetch objects into a folder, manifests after the files they vouch for; those of a live run may be gone by now."""
     for done, name in enumerate(sorted(files, key=lambda name: (_is_manifest(name), name)), start=1):
-        remote.get(name, local / name, expected=files[name])
+        try:
+            remote.get(name, local / name, expected=files[name])
+        except StorageError:
+            if not is_live or remote.has(name):
+                raise
         progress(done, len(files))
 
 

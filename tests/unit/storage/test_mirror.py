@@ -1,8 +1,12 @@
 import os
 from pathlib import Path
+from shutil import rmtree
 from uuid import uuid4
 
+import pytest
+
 from burnish.storage import manifest
+from burnish.storage import mirror as mirror_module
 from burnish.storage.mirror import Mirror
 from burnish.storage.remote import Folder
 
@@ -125,3 +129,20 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
     (tmp_path / "run" / "link").symlink_to(tmp_path / "secret")
     mirror.publish()
     assert remote.asked == []
+
+
+def test_a_large_file_that_goes_while_it_is_read_holds_nothing_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mirror_module, "_SMALL_BYTES", 0)
+    mirror, remote = make(tmp_path)
+    save(tmp_path, 1)
+
+    def put(name: str, path: Path) -> None:
+        rmtree(path.parent)
+        Folder.put(remote, name, path)
+
+    object.__setattr__(remote, "put", put)
+    mirror.publish()
+    mirror.publish()
+    assert remote.listing() == {}

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import pytest
 
+from burnish.errors import StorageError
 from burnish.storage import lease, publisher
 from burnish.storage.mirror import Mirror
 from burnish.storage.publisher import Publisher
@@ -63,3 +64,15 @@ def test_the_lease_is_kept_while_the_end_of_a_run_is_uploaded(tmp_path: Path, mo
     with Publisher([Slow(tmp_path, folder)], lambda _sentence: None, lease=held):
         pass
     assert b'"is_released": true' in folder.read(lease._name(held.number))
+
+
+def test_after_a_time_without_the_bucket_nothing_is_written_over_another_writer_s_files(tmp_path: Path) -> None:
+    (tmp_path / "events.jsonl").write_text("mine")
+    folder = Folder(f"memory://{uuid4().hex}/run")
+    held = lease.take(folder, "one")
+    uploads = Publisher([Mirror(tmp_path, folder)], lambda _sentence: None, lease=held, fault="it was away")
+    lease.take(folder, "other", sleep=lambda _seconds: None)
+    with pytest.raises(StorageError):
+        uploads.finish()
+    assert uploads.is_lost
+    assert not folder.has("events.jsonl")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from burnish.errors import StorageError
 from burnish.storage.address import read_address
-from burnish.storage.remote import Folder, check_name, explain, keep_trying, writing_at
+from burnish.storage.remote import Folder, check_name, explain, keep_trying, match_files, writing_at
 
 
 def folder() -> Folder:
@@ -112,3 +112,10 @@ def test_a_file_is_written_here_and_put_at_its_address(tmp_path: Path) -> None:
     assert there.read("out.csv") == b"a\n"
     with writing_at(tmp_path / "here.csv") as path:
         assert path == tmp_path / "here.csv"
+
+
+def test_a_pattern_means_files_and_no_folders() -> None:
+    there = folder()
+    for name in ("a.csv", "b.csv", "more/c.csv"):
+        there.write(name, b"x")
+    assert [each.rpartition("/")[2] for each in match_files(f"{there.address}/*")] == ["a.csv", "b.csv"]

@@ -3,10 +3,10 @@ from uuid import uuid4
 
 import pytest
 
-from burnish.errors import CheckpointError
+from burnish.errors import CheckpointError, StorageError
 from burnish.storage import lease, manifest
 from burnish.storage.mirror import Mirror
-from burnish.storage.remote import Folder
+from burnish.storage.remote import Folder, RemoteFile
 from burnish.storage.spool import Spool, view
 
 
@@ -110,3 +110,46 @@ def test_looking_at_a_run_brings_its_small_files_once(tmp_path: Path, address: s
     assert (view(address, tmp_path / "views", is_whole=True) / "checkpoints/step-1/weights").read_bytes() == b"large"
     Folder(address).delete(["events.jsonl"])
     assert not (view(address, tmp_path / "views") / "events.jsonl").exists()
+
+
+def test_a_live_run_is_looked_at_while_its_files_change_and_go(tmp_path: Path, address: str) -> None:
+    work(spool(tmp_path / "a", address), "first")
+    Folder(address).write("lock.json", b"held")
+
+    class Busy(Folder):
+        """A folder whose writer goes on right after it was listed."""
+
+        def listing(self) -> dict[str, RemoteFile]:
+            found = super().listing()
+            self.write("events.jsonl", b"first and second")
+            self.delete(["lock.json"])
+            return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("burnish.storage.spool.Folder", Busy)
+        patch.setattr("burnish.storage.remote.time.sleep", lambda _seconds: pytest.fail("it waited"))
+        path = view(address, tmp_path / "views")
+    assert (path / "events.jsonl").read_text() == "first and second"
+    assert not (path / "lock.json").exists()
+
+
+def test_a_stop_that_was_meant_for_an_ended_run_does_not_stop_the_next(tmp_path: Path, address: str) -> None:
+    work(spool(tmp_path / "a", address), "first")
+    Folder(address).write("STOP", b"")
+    with spool(tmp_path / "b", address).held(tell=lambda _sentence: None):
+        assert not Folder(address).has("STOP")
+
+
+def test_a_lease_that_cannot_be_read_now_is_not_taken_for_nobodys(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease.take(Folder(address), "first")
+    monkeypatch.setattr("burnish.storage.remote.time.sleep", lambda _seconds: None)
+
+    class Away(Folder):
+        def read(self, name: str = "") -> bytes:
+            raise StorageError(f"{name} could not be read: 503")
+
+    with pytest.raises(StorageError, match="503"):
+        lease.take(Away(address), "second")
+    assert lease.newest_owner(Folder(address)) == "first"
