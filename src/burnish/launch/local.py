@@ -25,16 +25,17 @@ fetching the same pages again: some 15,000 page faults a step for a network of 2
 
 def run_worker(argv: Sequence[str], *, on_line: Callable[[str], None], env: Mapping[str, str] | None = None) -> int:
     """Run `python -m <argv…>`, give each line it prints to `on_line`, and return its exit code."""
-    process = start_worker(argv, env=env)
-    assert process.stdout is not None
-    try:
-        with _forwarding_to(process):
+    with _forwarding() as forward_to:
+        process = start_worker(argv, env=env)
+        assert process.stdout is not None
+        try:
+            forward_to(process)
             for line in process.stdout:
                 on_line(line)
             return process.wait()
-    finally:
-        # Whatever went wrong on this side, the worker's pipe closes, and it saves and stops by itself.
-        process.stdout.close()
+        finally:
+            # Whatever went wrong on this side, the worker's pipe closes, and it saves and stops by itself.
+            process.stdout.close()
 
 
 def start_worker(
@@ -48,27 +49,40 @@ def start_worker(
         stdout=subprocess.PIPE,
         text=True,
         encoding="utf-8",
+        errors="replace",  # a library may print what is no UTF-8
         env={**allocator_settings(asked), **openmp_settings(asked), **asked, **module_path(asked)},
         start_new_session=True,  # or Ctrl-C would reach it twice: from the terminal and from us
     )
 
 
 @contextmanager
-def _forwarding_to(process: subprocess.Popen[str]) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+def _forwarding() -> Iterator[Callable[[subprocess.Popen[str]], None]]:
+    """Pass signals on to a process, from before it is there: what comes too early is sent to it then."""
+    started: list[subprocess.Popen[str]] = []
+    early: list[int] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
-        if process.poll() is None:
-            process.send_signal(number)
+        for process in started:
+            process.send_signal(number)  # which one that has ended is spared
+        if not started:
+            early.append(number)
         asked = before[signal.Signals(number)]
         if callable(asked) and asked is not signal.default_int_handler:
             asked(number, frame)  # whoever listens here besides, such as a drill of several workers
 
-    before = {number: signal.signal(number, forward) for number in _FORWARDED}
+    def forward_to(process: subprocess.Popen[str]) -> None:
+        started.append(process)
+        for number in early:
+            process.send_signal(number)
+
+    before = {number: signal.getsignal(number) for number in _FORWARDED}
+    if threading.current_thread() is not threading.main_thread():
+        yield forward_to
+        return
     try:
-        yield
+        for number in _FORWARDED:
+            signal.signal(number, forward)
+        yield forward_to
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

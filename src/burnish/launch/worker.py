@@ -114,6 +114,8 @@ def attempt(
 ) -> tuple[int, int]:
     """Run a command, again if it died and was not asked to stop; returns its exit code and the number of starts."""
     for start in range(1, plan.max_restarts + 2):
+        if asked.is_set():  # while files were fetched, or the start was waited for
+            return os.EX_TEMPFAIL, start - 1
         code = run_worker(["burnish", *words], on_line=_pass_on)
         if asked.is_set() and is_worth_a_retry(code):
             return os.EX_TEMPFAIL, start  # it was ended while it saved; the newest checkpoint is there
@@ -124,8 +126,6 @@ def attempt(
         wait = seconds_before(start + 1)
         _pass_on(f"the command died with {code}; start {start + 1} of {plan.max_restarts + 1} in {wait:g} s\n")
         (sleep or asked.wait)(wait)
-        if asked.is_set():
-            return os.EX_TEMPFAIL, start
     raise AssertionError("the last start returns")
 
 

@@ -75,6 +75,17 @@ def test_a_request_that_comes_while_a_start_is_waited_for_ends_the_wait(monkeypa
     assert worker.attempt(["train"], plan, asked=asked, sleep=lambda seconds: asked.set()) == (75, 1)
 
 
+@pytest.mark.parametrize("max_restarts", [0, 3])
+def test_a_request_that_comes_before_the_command_starts_starts_nothing(
+    max_restarts: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, started = Event(), list[object]()
+    asked.set()
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: started.append(argv) or 0)
+    assert worker.attempt(["train"], JobPlan(("train",), max_restarts=max_restarts), asked=asked) == (75, 0)
+    assert started == []
+
+
 def test_on_several_nodes_the_command_itself_has_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: 6)
     words = ["train", "--rendezvous", "n1:29400"]
