@@ -64,6 +64,12 @@ class LaunchError(BurnishError):
     """Refuse a job that could not be started or did not end well."""
 
     exit_code = 6
+    is_final = False
+    """Whether to ask again would end the same: there is no such job, or no right to see it."""
+
+    def __init__(self, message: str, *, is_final: bool = False) -> None:
+        self.is_final = is_final
+        super().__init__(message)
 
 
 class ServeError(BurnishError):

@@ -1,13 +1,14 @@
 """Looks before a job is queued whether all is there: credentials, project, bucket, region and image."""
 
 import os
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from burnish.errors import LaunchError
 from burnish.launch.cluster import look
 from burnish.launch.transfer import try_folder
-from burnish.launch.vertex.client import ENDPOINT, connect, explained, find_credentials
+from burnish.launch.vertex.client import ENDPOINT, connect, explained, find_credentials, no_credentials
 from burnish.launch.vertex.logging import ask
 from burnish.spec.launcher import Check, JobSpec, find_unset
 
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _STORAGE = "https://storage.googleapis.com"
 _MULTI_REGIONS = {"us": "us", "eu": "europe", "asia": "asia"}
 _MANIFESTS = "manifests"
+_REGISTRIES = re.compile(r"([a-z0-9-]+\.)?gcr\.io|[a-z0-9-]+\.pkg\.dev")
+"""The hosts that may see this user's token: no other's business."""
 
 
 def check_job(launcher: "Vertex", job: JobSpec) -> Iterator[Check]:
@@ -59,19 +62,23 @@ def _try_bucket(launcher: "Vertex") -> str:
 
 
 def _location(bucket: str) -> str:
-    base = os.environ.get("STORAGE_EMULATOR_HOST") or _STORAGE
+    emulator = os.environ.get("STORAGE_EMULATOR_HOST")
+    base = emulator or _STORAGE
     base = base if "://" in base else f"http://{base}"
-    found = ask(base.rstrip("/"), "GET", f"/storage/v1/b/{bucket.removeprefix('gs://').partition('/')[0]}")
+    path = f"/storage/v1/b/{bucket.removeprefix('gs://').partition('/')[0]}"
+    found = ask(base.rstrip("/"), "GET", path, credentials=no_credentials() if emulator else None)
     return str(found.get("location", "")).lower()
 
 
 def _find_image(image: str) -> str:
     host, _, path = image.partition("/")
+    is_here = host.partition(":")[0] in ("127.0.0.1", "localhost")
+    if not is_here and not _REGISTRIES.fullmatch(host):
+        return f"{image} is in no registry of Google, so nobody has looked whether it is there"
     name, _, tag = path.partition("@") if "@" in path else path.rpartition(":")
     name, tag = (name, tag) if name else (path, "latest")
-    scheme = "http" if host.partition(":")[0] in ("127.0.0.1", "localhost") else "https"
     try:
-        ask(f"{scheme}://{host}", "HEAD", f"/v2/{name}/{_MANIFESTS}/{tag}")
+        ask(f"{'http' if is_here else 'https'}://{host}", "HEAD", f"/v2/{name}/{_MANIFESTS}/{tag}")
     except LaunchError as error:
         raise LaunchError(f"{image} cannot be read: {error}; `burnish image push` puts one there") from error
     return f"{image} is there"

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM"
 """Where the service is, if not at Google's own address; the same variable as that of gcloud."""
+FINAL_CODES = (400, 403, 404)
+"""Answers that will not change by asking again."""
 _CONSOLE = "https://console.cloud.google.com/vertex-ai"
 _KINDS = {"customJobs": "CustomJob", "hyperparameterTuningJobs": "HyperparameterTuningJob"}
 _METHODS = {"customJobs": "custom_job", "hyperparameterTuningJobs": "hyperparameter_tuning_job"}
@@ -73,7 +75,7 @@ def find_credentials(endpoint: str) -> Any:
     """Find the credentials of this user; a server that is asked without TLS is told none."""
     auth = require("google.auth", extra="vertex", why="to run on Vertex AI")
     if endpoint.startswith("http://"):
-        return require("google.auth.credentials", extra="vertex", why="as above").AnonymousCredentials()
+        return no_credentials()
     try:
         credentials, _ = auth.default(scopes=["https://www.googleapis.com/auth/cloud-platform"])
     except auth.exceptions.GoogleAuthError as error:
@@ -84,6 +86,11 @@ def find_credentials(endpoint: str) -> Any:
     return credentials
 
 
+def no_credentials() -> Any:
+    """Give what is told to a server that has no business with this user's."""
+    return require("google.auth.credentials", extra="vertex", why="to run on Vertex AI").AnonymousCredentials()
+
+
 @contextmanager
 def explained(what: str) -> Iterator[None]:
     """Turn an error of the client into a sentence that begins with what was asked."""
@@ -92,8 +99,12 @@ def explained(what: str) -> Iterator[None]:
     try:
         yield
     except core.GoogleAPICallError as error:
-        raise LaunchError(f"{what}: {error.message or type(error).__name__}") from error
-    except (auth.GoogleAuthError, core.RetryError, OSError) as error:
+        is_final = error.code in FINAL_CODES
+        raise LaunchError(f"{what}: {error.message or type(error).__name__}", is_final=is_final) from error
+    except auth.GoogleAuthError as error:
+        first = str(error.args[0] if error.args else type(error).__name__).partition("\n")[0]
+        raise LaunchError(f"{what}: {first}; `gcloud auth application-default login` logs in again") from error
+    except (core.RetryError, OSError) as error:
         first = str(error).strip().partition("\n")[0]
         raise LaunchError(f"{what}: {first or type(error).__name__}") from error
 

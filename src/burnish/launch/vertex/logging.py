@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from burnish.errors import LaunchError
 from burnish.extras import require
-from burnish.launch.vertex.client import find_credentials
+from burnish.launch.vertex.client import FINAL_CODES, explained, find_credentials
 from burnish.spec.launcher import LogLine
 
 if TYPE_CHECKING:
@@ -39,16 +39,17 @@ def read_logs(launcher: "Vertex", id: str, *, after: str) -> Iterator[LogLine]:
             return
 
 
-def ask(base: str, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Send one request to an API that answers in JSON; refuse any other answer than a success."""
+def ask(
+    base: str, method: str, path: str, body: dict[str, Any] | None = None, *, credentials: Any = None
+) -> dict[str, Any]:
+    """Send one request to an API of Google's that answers in JSON; refuse any other answer than a success."""
     requests = require("google.auth.transport.requests", extra="vertex", why="to run on Vertex AI")
-    session = requests.AuthorizedSession(find_credentials(base))
-    try:
+    session = requests.AuthorizedSession(credentials or find_credentials(base))
+    with explained(f"{base} could not be asked"):  # what requests raises for a connection is an OSError
         answer = session.request(method, f"{base}{path}", json=body, timeout=_SECONDS)
-    except OSError as error:  # what requests raises for a connection is one
-        raise LaunchError(f"{base} could not be reached: {type(error).__name__}") from error
     if answer.status_code >= 400:
-        raise LaunchError(f"{base}{path} answered {answer.status_code}: {answer.text[:200]}")
+        is_final = answer.status_code in FINAL_CODES
+        raise LaunchError(f"{base}{path} answered {answer.status_code}: {answer.text[:200]}", is_final=is_final)
     found = answer.json() if answer.content else {}
     return found if isinstance(found, dict) else {}
 

@@ -1,0 +1,105 @@
+"""What Google's services and registries are asked before and while a job runs: who gets a token, what is an answer."""
+
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+pytest.importorskip("google.auth", reason="the extra `vertex` brings it")
+
+import google.auth as auth
+from google.auth.transport import requests as transport
+
+from burnish.commands.elsewhere.jobs import examine
+from burnish.launch.options import read_launcher
+from burnish.launch.vertex.checks import check_job
+from burnish.spec.launcher import JobSpec
+
+JOB = JobSpec("train-reviews-20261118-120000", ("train", "experiment.yaml", "--dir", "outputs/run"))
+
+
+class Session:
+    """Answers as one of Google's does, and remembers what it was asked with which credentials."""
+
+    asked: list[tuple[str, str, object]]
+    fault: Exception | None = None
+    code = 200
+
+    def __init__(self, credentials: object) -> None:
+        self.credentials = credentials
+
+    def request(self, method: str, url: str, **_options: object) -> Any:
+        self.asked.append((method, url, self.credentials))
+        if self.fault is not None:
+            raise self.fault
+        return SimpleNamespace(status_code=self.code, content=b"", text="planted")
+
+
+@pytest.fixture
+def session(monkeypatch: pytest.MonkeyPatch) -> type[Session]:
+    kind = type("Fresh", (Session,), {"asked": []})
+    monkeypatch.setattr(transport, "AuthorizedSession", kind)
+    monkeypatch.setattr(auth, "default", lambda scopes: ("TOKEN", "p"))
+    return kind
+
+
+def look_for(image: str) -> Sequence[Any]:
+    return [each for each in check_job(read_launcher("vertex", [f"image={image}"]), JOB) if each.what == "image"]
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        *("ghcr.io/team/burnish:1", "registry.example/pkg.dev/burnish:1", "python:3.12", "team/burnish"),
+        *("evilgcr.io/a/b:1", "us-docker.pkg.dev.evil.com/a/b:1", "evil.com#.pkg.dev/a:1", "a@evil.com?gcr.io/b:1"),
+    ],
+)
+def test_only_registries_of_google_get_a_token(session: type[Session], image: str) -> None:
+    (found,) = look_for(image)
+    assert session.asked == []
+    assert found.is_met
+    assert f"{image} is in no registry of Google" in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("image", "url"),
+    [
+        ("us-docker.pkg.dev/p/r/burnish:1", "https://us-docker.pkg.dev/v2/p/r/burnish/manifests/1"),
+        ("eu.gcr.io/p/burnish", "https://eu.gcr.io/v2/p/burnish/manifests/latest"),
+        ("gcr.io/p/burnish@sha256:ab", "https://gcr.io/v2/p/burnish/manifests/sha256:ab"),
+    ],
+)
+def test_registries_of_google_are_asked_with_a_token(session: type[Session], image: str, url: str) -> None:
+    (found,) = look_for(image)
+    assert session.asked == [("HEAD", url, "TOKEN")]
+    assert found.is_met
+
+
+def test_a_registry_on_this_machine_is_asked_without_a_token(session: type[Session]) -> None:
+    look_for("127.0.0.1:5000/team/burnish:1")
+    ((_, url, credentials),) = session.asked
+    assert url == "http://127.0.0.1:5000/v2/team/burnish/manifests/1"
+    assert credentials != "TOKEN"
+
+
+def test_an_emulator_of_the_storage_gets_no_token(session: type[Session], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "https://storage.example")
+    monkeypatch.setattr("burnish.launch.vertex.checks.try_folder", lambda address: address)
+    list(check_job(read_launcher("vertex", ["bucket=b"]), JOB))
+    assert [(url, credentials != "TOKEN") for _, url, credentials in session.asked] == [
+        ("https://storage.example/storage/v1/b/b", True)
+    ]
+
+
+def test_the_doctor_lists_everything_also_where_the_login_has_expired(
+    session: type[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session.fault = auth.exceptions.RefreshError("invalid_grant: Token has been expired or revoked.", {"error": "x"})
+    monkeypatch.delenv("GOOGLE_CLOUD_PROJECT", raising=False)
+    monkeypatch.delenv("STORAGE_EMULATOR_HOST", raising=False)
+    found = {each.what: each for each in examine("vertex", ["bucket=b", "image=gcr.io/p/burnish:1"])}
+    assert [what for what, each in found.items() if not each.is_met] == ["project", "bucket", "image"]
+    for what in ("bucket", "image"):
+        assert "Token has been expired or revoked" in found[what].sentence
+        assert "gcloud auth application-default login" in found[what].sentence
