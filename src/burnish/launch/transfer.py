@@ -39,7 +39,7 @@ def download(address: str, folder: Path) -> int:
 
 
 def remove_remote(address: str) -> None:
-    """Delete all files below an address; of a path, the folders as well."""
+    """Delete the file at an address, or all below it; of a path, the folders as well."""
     path = Path(address)
     if "://" not in address and path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
@@ -47,7 +47,7 @@ def remove_remote(address: str) -> None:
         path.unlink(missing_ok=True)
     else:
         place = Folder(address)
-        keep_trying(lambda: place.delete(place.listing()))
+        keep_trying(lambda: place.delete([""] if place.file() else place.listing()))
 
 
 def try_folder(address: str) -> str:

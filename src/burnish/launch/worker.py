@@ -25,7 +25,7 @@ from burnish.launch.plan import (
     JobPlan,
     read_job_plan,
 )
-from burnish.launch.transfer import download, read_remote, write_remote
+from burnish.launch.transfer import download, read_remote, remove_remote, write_remote
 from burnish.storage.mirror import Mirror, scan
 from burnish.storage.publisher import Publisher
 from burnish.storage.remote import Folder
@@ -67,7 +67,11 @@ def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
     address, *trial = argv
     asked = asked or threading.Event()
     root = address.rpartition("/")[0]
+    # The trials of a search share one folder, and none of them is the job.
+    is_job = (os.environ.get(NODE_RANK) or "0") == "0" and _TRIAL not in os.environ
     try:
+        if is_job:
+            remove_remote(f"{root}/{RESULT}")  # of an earlier start: one that is killed must not pass for that
         content = read_remote(address)
         if content is None:
             raise LaunchError(f"there is no plan at {address}")
@@ -77,12 +81,12 @@ def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
         with _publishing(None if is_here else outputs, root=root) if node.rank == 0 else nullcontext():
             code, starts = attempt([*plan.words, *trial_words(trial), *node.words(plan)], plan, asked=asked)
         result = {"exit_code": code, "starts": starts}
-        if node.rank == 0:
+        if is_job:
             write_remote(f"{root}/{RESULT}", (json.dumps(result) + "\n").encode())
     except BurnishError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)  # noqa: T201  # whoever reads the job's log
         with suppress(BurnishError):
-            if os.environ.get(NODE_RANK, "0") == "0":
+            if is_job:
                 write_remote(f"{root}/{RESULT}", (json.dumps({"exit_code": error.exit_code}) + "\n").encode())
         return error.exit_code
     return code

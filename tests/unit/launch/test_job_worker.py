@@ -127,6 +127,35 @@ def test_a_job_on_a_path_works_in_its_folder_and_the_first_node_alone_says_how_i
     assert (tmp_path / "result.json").exists() is leaves
 
 
+def test_a_start_that_dies_leaves_no_result_of_an_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = f"file://{tmp_path}"
+    write_remote(f"{root}/job.json", JobPlan(("train", "x")).write())
+    write_remote(f"{root}/result.json", b'{"exit_code": 75}')
+    monkeypatch.chdir(tmp_path)
+
+    def die(argv: list[str], on_line: object) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(worker, "run_worker", die)
+    with pytest.raises(MemoryError):
+        worker.main([f"{root}/job.json"])
+    assert worker.read_result(root) is None
+
+
+@pytest.mark.parametrize("is_planned", [True, False])
+def test_a_trial_leaves_no_result_in_the_folder_that_all_of_them_share(
+    is_planned: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = f"file://{tmp_path}"
+    if is_planned:
+        write_remote(f"{root}/job.json", JobPlan(("train", "x")).write())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CLOUD_ML_TRIAL_ID", "1")
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: 4)
+    assert worker.main([f"{root}/job.json", "--train.batch=1"]) == (4 if is_planned else 6)
+    assert worker.read_result(root) is None
+
+
 def test_a_job_on_a_path_finds_modules_that_lie_beside_its_experiment(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -172,6 +201,9 @@ def test_a_file_travels_there_and_its_folder_back(tmp_path: Path) -> None:
     assert download(there, tmp_path / "b") == 2
     assert (tmp_path / "b" / "in" / "x").read_bytes() == b"1"
     assert read_remote(f"{there}/z") is None
+    remove_remote(f"{there}/y")
+    remove_remote(f"{there}/y")
+    assert list_remote(there) == ["in/x"]
     remove_remote(there)
     assert list_remote(there) == []
 
