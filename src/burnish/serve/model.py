@@ -3,6 +3,7 @@
 import asyncio
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -162,11 +163,11 @@ class ServedModel:
     def _answer(self, chunks: Sequence[Chunk], began: float) -> None:
         try:
             jobs = self.pipeline.compute(chunks)
-            computed = perf_counter()
-            self.pipeline.finish(jobs)
         except Exception:
             self._isolate(chunks, began)
             return
+        computed = perf_counter()
+        self._finish(jobs)
         self.metrics.observe_batch(chunks, num_rows=sum(job.num_rows for job in jobs), began=began, computed=computed)
         self.metrics.observe_stage("decide", perf_counter() - computed)
         self._deliver(jobs, is_counted=True)
@@ -175,12 +176,23 @@ class ServedModel:
     def _isolate(self, chunks: Sequence[Chunk], began: float) -> None:
         """Compute the requests of a batch that failed one by one, so that only the culprit is refused."""
         jobs = list(dict.fromkeys(chunk.job for chunk in chunks))
-        if len(jobs) == 1 or any(job.pieces for job in jobs):
+        if len(jobs) == 1:
             self._confess(jobs)
             self._deliver(jobs, is_counted=True)
             return
         for job in jobs:
             self._answer([chunk for chunk in chunks if chunk.job is job], began)
+
+    def _finish(self, jobs: Sequence[Job]) -> None:
+        """Decide for requests together; where that fails, one by one."""
+        try:
+            self.pipeline.finish(jobs)
+        except Exception:
+            if len(jobs) == 1:
+                self._confess(jobs)
+                return
+            for job in jobs:
+                self._finish([job])
 
     def _confess(self, jobs: Sequence[Job]) -> None:
         self._log(f"{self.name}: a request could not be answered because of a bug in burnish\n{format_exc()}")
@@ -201,8 +213,9 @@ class ServedModel:
 def _resolve(jobs: Sequence[Job]) -> None:
     for job in jobs:
         waiter: asyncio.Future[Any] = job.waiter
-        if not waiter.done():  # a client may be gone
-            waiter.set_result(job.reply)
+        if not waiter.done():  # a client may be gone, also while it is written to
+            with suppress(RuntimeError, OSError, ValueError):
+                waiter.set_result(job.reply)
 
 
 def golden_rows(path: Path, task: str) -> list[dict[str, Any]]:

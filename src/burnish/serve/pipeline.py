@@ -14,10 +14,11 @@ from burnish.artifact.tables import prediction_columns
 from burnish.data.batching.batches import evaluation_plan
 from burnish.data.codecs.answers import dump_json
 from burnish.data.codecs.columns import ColumnSpec, describe_columns
+from burnish.data.codecs.convert import MAY_BE_LISTS
 from burnish.data.codecs.decoded import Limits
 from burnish.data.codecs.json_rows import Json
 from burnish.engine.evaluate import infer_piece, join_pieces
-from burnish.errors import DataError
+from burnish.errors import DataError, MissingExtra
 from burnish.serve.jobs import Chunk, HttpReply, Job
 from burnish.serve.metrics import ModelMetrics
 from burnish.spec.values import Array
@@ -56,6 +57,7 @@ class Pipeline:
         features, indices = _batch_features(chunks)
         numbers = np.concatenate([chunk.indices for chunk in chunks]).astype(np.int64)
         starts = np.cumsum([0, *(len(chunk.indices) for chunk in chunks)])
+        found = []
         for draw in self._draws:
             with self._alone:  # encoders keep what they looked at last
                 batch = self.predictor.encoder.collate(features, indices, draw)
@@ -63,9 +65,11 @@ class Pipeline:
             bounds = np.searchsorted(piece["part"], starts).tolist()
             # Which orders windows and views within the request.
             piece["part"] = numbers[piece["part"]] + (draw.view << 32)
-            for chunk, low, high in zip(chunks, bounds[:-1], bounds[1:], strict=True):
-                chunk.job.pieces.append((piece, low, high))
-        with self._alone:
+            spans = zip(chunks, bounds[:-1], bounds[1:], strict=True)
+            found += [(chunk.job, (piece, low, high)) for chunk, low, high in spans]
+        with self._alone:  # all of it or nothing: what failed is computed again, request by request
+            for job, span in found:
+                job.pieces.append(span)
             return _count_down(chunks)
 
     def finish(self, jobs: Sequence[Job]) -> None:
@@ -141,12 +145,32 @@ def read_jobs(jobs: Sequence[Job], columns: Sequence[ColumnSpec], limits: Limits
                 parsed.append((job, job.codec.read(job.payload, columns, limits=limits)))
             else:
                 job.read_from(job.codec.decode(job.payload, columns, limits=limits))
+        except MissingExtra as error:
+            job.refuse(415, str(error))
         except DataError as error:
             job.refuse(413 if "only" in str(error) and "read at once" in str(error) else 400, str(error))
-    _gather(parsed, columns)
+    for group in _by_form(parsed, columns):
+        _gather(group, columns)
     for job in jobs:
         if job.reply is None and job.source is not None and job.source.errors and not job.is_partial:
             job.refuse_rows()
+
+
+def _by_form(
+    parsed: Sequence[tuple[Job, Sequence[Any]]], columns: Sequence[ColumnSpec]
+) -> list[list[tuple[Job, Sequence[Any]]]]:
+    """Keep texts apart from lists of words: in one column, the texts of other requests would be read as lists too."""
+    if not any(spec.kind in MAY_BE_LISTS for spec in columns):
+        return [list(parsed)]
+    groups: dict[frozenset[tuple[type, bool]], list[tuple[Job, Sequence[Any]]]] = {}
+    for job, rows in parsed:
+        groups.setdefault(frozenset(map(_form, rows)), []).append((job, rows))
+    return [*groups.values()]
+
+
+def _form(row: Any) -> tuple[type, bool]:
+    cells = row.values() if isinstance(row, dict) else row if isinstance(row, list) else ()
+    return type(row), any(isinstance(cell, list) for cell in cells)
 
 
 def _gather(parsed: Sequence[tuple[Job, Sequence[Any]]], columns: Sequence[ColumnSpec]) -> None:
@@ -161,6 +185,10 @@ def _gather(parsed: Sequence[tuple[Job, Sequence[Any]]], columns: Sequence[Colum
             return
         for one in parsed:
             _gather([one], columns)
+        return
+    except MissingExtra as error:
+        for job, _ in parsed:
+            job.refuse(415, str(error))
         return
     counts = [len(rows) for _, rows in parsed]
     if whole.errors:

@@ -110,7 +110,7 @@ class Direct:
 
     def done(self) -> bool:
         """Tell whether nobody waits any more."""
-        return self.disconnected or self.response_complete
+        return self.disconnected or self.response_complete or self._protocol.transport.is_closing()
 
     def set(self) -> None:
         """Nothing waits for events here."""

@@ -44,7 +44,7 @@ _RIGHT: Mapping[Kind, str] = {
     "words": 'expected text, or a list of words like ["a", "word"]',
     "texts": 'expected a list of texts like ["one", "two"]',
 }
-_LISTED: Mapping[Kind, Callable[[str], list[str]]] = {"words": WORD.findall, "texts": lambda text: [text]}
+MAY_BE_LISTS: Mapping[Kind, Callable[[str], list[str]]] = {"words": WORD.findall, "texts": lambda text: [text]}
 """Kinds that may be lists, and what a text becomes among lists."""
 _BLANK = " \t\r\n\f\v"
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity)"
@@ -72,7 +72,7 @@ def from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
 
 def _from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
     types = set(map(type, values)) - {type(None)}
-    if list in types and spec.kind in _LISTED:
+    if list in types and spec.kind in MAY_BE_LISTS:
         return _each(values, partial(_list, kind=spec.kind), pa.list_(pa.string()))
     if types == {str} and TYPES[spec.kind] != pa.string():
         try:
@@ -267,7 +267,7 @@ def _list(value: object, *, kind: Kind) -> list[str]:
             what = f"item {wrong[0]} of the list is {describe(value[wrong[0] - 1])}" if wrong else "an empty list"
             raise Unfit(f"{what}; {_RIGHT[kind]}")
         return [_text(each) for each in value]
-    return _LISTED[kind](_text(value))
+    return MAY_BE_LISTS[kind](_text(value))
 
 
 def _default(spec: ColumnSpec) -> pa.Scalar:

@@ -114,7 +114,7 @@ def looks_like(payload: bytes) -> FormatName | None:
     """Guess the format of bytes by how they begin; None if they tell nothing."""
     start = payload[:_LOOKED_AT].removeprefix(b"\xef\xbb\xbf")
     stripped = start.lstrip()
-    if is_tfrecord(start):
+    if _is_record(start):
         return "example"
     if stripped.startswith((b"{", b"[")):
         first, _, rest = stripped.partition(b"\n")

@@ -19,7 +19,7 @@ from burnish.data.codecs.decoded import DecodedRows, Limits
 from burnish.data.codecs.example import Feature, serialise_example
 from burnish.data.codecs.formats import CODECS, decode, encode, looks_like
 from burnish.data.codecs.tfrecord import write_records
-from burnish.errors import DataError
+from burnish.errors import DataError, MissingExtra
 
 Row = dict[str, Any]
 COLUMNS = (
@@ -364,3 +364,12 @@ def test_a_row_that_gives_none_of_the_columns_is_refused_though_all_have_default
     rows = decode(f'[{row}, {{"fare": null}}]'.encode(), columns, format="json")
     assert [str(each) for each in rows.errors] == ["row 1: none of the model's columns is given; they are fare, seats"]
     assert rows.table.num_rows == 1
+
+
+def test_a_typo_is_named_also_where_examples_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def miss(_start: bytes) -> bool:
+        raise MissingExtra("the extra `tfrecord`")
+
+    monkeypatch.setattr("burnish.data.codecs.formats.is_tfrecord", miss)
+    with pytest.raises(DataError, match="the payload is not JSON"):
+        decode(b'{"instances": [', [ColumnSpec("a")], format="json")
