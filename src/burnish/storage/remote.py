@@ -27,6 +27,8 @@ _LOGINS = {
 }
 _DENIED = re.compile(r"\b40[13]\b|forbidden|denied|anonymous|unauthorized|does not have|credentials", re.IGNORECASE)
 _EXISTS = re.compile(r"\b412\b|precondition|conditionnotmet", re.IGNORECASE)
+_LASTING = (NotADirectoryError, IsADirectoryError)
+"""What a folder of this machine says that will not change by waiting."""
 _TRIES, _FIRST_WAIT_SECONDS = 5, 1.0
 _WEB = ("http://", "https://")
 _TIMEOUT_SECONDS = 60.0
@@ -264,7 +266,7 @@ def explain(address: str, error: Exception, *, done: str = "read") -> StorageErr
                 is_final=True,
             )
         return StorageError(f"there is nothing at {address}", is_final=True)
-    return StorageError(f"{address} could not be {done}: {said}")
+    return StorageError(f"{address} could not be {done}: {said}", is_final=isinstance(error, _LASTING))
 
 
 def _describe(facts: Mapping[str, Any]) -> RemoteFile:
