@@ -199,6 +199,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         path = self.path.partition("?")[0].removeprefix("/v1/")
+        if self._is_refused("GET", path):
+            return
         found = self.cloud.jobs.get(path)
         if found is not None:
             self._answer(200, found.document())
@@ -219,9 +221,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or b"{}")
         path = self.path.partition("?")[0]
         self.cloud.requests.append(("POST", path, body))
-        fault = self.cloud.refuse("POST", path)
-        if fault is not None:
-            self._answer(fault, {"error": {"code": fault, "message": "planted"}})
+        if self._is_refused("POST", path):
             return
         try:
             answer = self._do(path.removeprefix("/v1/"), body)
@@ -229,6 +229,12 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer(400, {"error": {"code": 400, "message": f"{type(error).__name__}: {error}"}})
         else:
             self._answer(200, answer)
+
+    def _is_refused(self, method: str, path: str) -> bool:
+        fault = self.cloud.refuse(method, path)
+        if fault is not None:
+            self._answer(fault, {"error": {"code": fault, "message": "planted"}})
+        return fault is not None
 
     def _do(self, path: str, body: dict[str, Any]) -> dict[str, Any]:
         cloud = self.cloud

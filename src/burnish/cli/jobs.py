@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from burnish.cli.figures import moment
-from burnish.cli.launch import outcome_lines, watch
+from burnish.cli.launch import outcome_lines, tell, watch
 from burnish.cli.options import LOCAL, LaunchOption, Sure, argument, option
 from burnish.cli.tables import TextTable, shorten
 from burnish.cli.verb import Lines, Reply, group, verb
@@ -51,7 +51,7 @@ def logs(
     """Print what a job printed; --follow waits for more."""
     from burnish.commands.elsewhere.jobs import logs as command
 
-    return command(job, is_followed=follow)
+    return command(job, is_followed=follow, tell=tell)
 
 
 @verb("stop")
@@ -66,7 +66,7 @@ def stop(
     from burnish.commands.elsewhere.jobs import wait as wait_for
 
     record = command(job, is_at_once=is_at_once)
-    state = wait_for(record.name).status.state if waits else "asked to stop"
+    state = wait_for(record.name, tell=tell).status.state if waits else "asked to stop"
     return [f"{record.name}: {state}; `burnish jobs resume {record.name}` continues it"]
 
 
@@ -79,7 +79,7 @@ def wait(
     """Wait until a job ends: the exit code is that of its command."""
     from burnish.commands.elsewhere.jobs import wait as command
 
-    outcome = command(job, timeout_seconds=timeout)
+    outcome = command(job, timeout_seconds=timeout, tell=tell)
     return Reply(outcome, outcome_lines(outcome), code=outcome.exit_code)
 
 

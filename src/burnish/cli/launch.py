@@ -62,17 +62,23 @@ def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
 
 def watch(record: "JobRecord", launcher: "Launcher") -> int:
     """Stay with a job to its end, and pass on the exit code of its command; Ctrl-C leaves it running."""
-    from burnish.commands.elsewhere.launching import follow, read_outcome
+    from burnish.commands.elsewhere.jobs import wait
+    from burnish.commands.elsewhere.launching import follow
 
     try:
-        print_lines(follow(record, launcher))
-        outcome = read_outcome(record, launcher.status(record.id))
+        print_lines(follow(record, launcher, tell=tell))
+        outcome = wait(record.name, tell=tell)
     except KeyboardInterrupt:
         name = record.name
         ways = f"`burnish jobs logs -f {name}` follows it, `burnish jobs stop {name}` ends it"
         print(f"\n{name} goes on; {ways}", file=sys.stderr)
         return INTERRUPTED
     return print_reply(Reply(outcome, outcome_lines(outcome), code=outcome.exit_code), is_json=False)
+
+
+def tell(sentence: str) -> None:
+    """Say something beside what a job prints."""
+    print(f"note: {sentence}", file=sys.stderr, flush=True)
 
 
 def outcome_lines(outcome: "JobOutcome") -> Lines:

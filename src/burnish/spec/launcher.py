@@ -56,7 +56,7 @@ class JobStatus:
 
 @dataclass(frozen=True)
 class LogLine:
-    """A line that a job printed; `key` is unique and never smaller than that of an earlier line."""
+    """A line that a job printed; `key` is unique, and larger for a later line."""
 
     key: str
     text: str
@@ -114,7 +114,7 @@ class Launcher(Component):
 
     @abstractmethod
     def logs(self, id: str, *, after: str = "") -> Iterator[LogLine]:
-        """Read what a job has printed since the line of a key."""
+        """Read what a job has printed since the line of a key; a few lines from before it may come again, or late."""
 
     @abstractmethod
     def cancel(self, id: str) -> None:

@@ -79,6 +79,28 @@ def test_a_container_job_is_trained_and_followed(cloud: Cloud, capfd: pytest.Cap
 
 
 @pytest.mark.usefixtures("left")
+def test_a_service_that_is_away_for_a_while_ends_nobodys_following(
+    cloud: Cloud, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("burnish.commands.elsewhere.launching._FIRST_WAIT_SECONDS", 0.05)
+    asked: list[str] = []
+
+    def refuse(method: str, path: str) -> int | None:
+        asked.append(path)
+        first = [each for each in asked if each == path]
+        return 503 if len(first) <= 2 and ("entries:list" in path or "customJobs/" in path) else None
+
+    monkeypatch.setattr(cloud, "refuse", refuse)
+    name = next(job.body["displayName"] for job in cloud.jobs.values() if job.state == "JOB_STATE_SUCCEEDED")
+    assert run(["jobs", "logs", "-f", name]) == 0
+    said = capfd.readouterr()
+    assert said.out.count("burnish predict") == 1
+    assert said.err.count("asking again in") == 4
+    asked.clear()
+    assert run(["jobs", "wait", name]) == 0
+
+
+@pytest.mark.usefixtures("left")
 def test_a_job_publishes_where_the_service_asks_for_it(cloud: Cloud) -> None:
     (job,) = cloud.jobs.values()
     root = job.body["jobSpec"]["baseOutputDirectory"]["outputUriPrefix"]

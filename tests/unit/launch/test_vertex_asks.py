@@ -1,7 +1,7 @@
 """What Google's services and registries are asked before and while a job runs: who gets a token, what is an answer."""
 
-from collections.abc import Sequence
-from types import SimpleNamespace
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,8 +12,10 @@ import google.auth as auth
 from google.auth.transport import requests as transport
 
 from burnish.commands.elsewhere.jobs import examine
+from burnish.errors import LaunchError
 from burnish.launch.options import read_launcher
 from burnish.launch.vertex.checks import check_job
+from burnish.launch.vertex.logging import read_logs
 from burnish.spec.launcher import JobSpec
 
 JOB = JobSpec("train-reviews-20261118-120000", ("train", "experiment.yaml", "--dir", "outputs/run"))
@@ -23,22 +25,25 @@ class Session:
     """Answers as one of Google's does, and remembers what it was asked with which credentials."""
 
     asked: list[tuple[str, str, object]]
+    bodies: list[Any]
     fault: Exception | None = None
     code = 200
+    answer: Mapping[str, Any] = MappingProxyType({})
 
     def __init__(self, credentials: object) -> None:
         self.credentials = credentials
 
-    def request(self, method: str, url: str, **_options: object) -> Any:
+    def request(self, method: str, url: str, **options: Any) -> Any:
         self.asked.append((method, url, self.credentials))
+        self.bodies.append(options.get("json"))
         if self.fault is not None:
             raise self.fault
-        return SimpleNamespace(status_code=self.code, content=b"", text="planted")
+        return SimpleNamespace(status_code=self.code, content=b"{}", text="planted", json=lambda: dict(self.answer))
 
 
 @pytest.fixture
 def session(monkeypatch: pytest.MonkeyPatch) -> type[Session]:
-    kind = type("Fresh", (Session,), {"asked": []})
+    kind = type("Fresh", (Session,), {"asked": [], "bodies": []})
     monkeypatch.setattr(transport, "AuthorizedSession", kind)
     monkeypatch.setattr(auth, "default", lambda scopes: ("TOKEN", "p"))
     return kind
@@ -103,3 +108,23 @@ def test_the_doctor_lists_everything_also_where_the_login_has_expired(
     for what in ("bucket", "image"):
         assert "Token has been expired or revoked" in found[what].sentence
         assert "gcloud auth application-default login" in found[what].sentence
+
+
+def test_log_entries_are_keyed_by_their_time_and_asked_for_since_a_little_before(session: type[Session]) -> None:
+    stamps = ("2026-01-01T00:00:00.5Z", "2026-01-01T00:00:00Z", "2026-01-01T00:00:00.25Z")
+    entries = [{"timestamp": stamp, "insertId": "i", "textPayload": stamp} for stamp in stamps]
+    session.answer = {"entries": entries}
+    launcher = read_launcher("vertex", ["project=p"])
+    found = list(read_logs(launcher, "jobs/7", after=""))
+    assert [line.text[19:] for line in found] == ["Z", ".25Z", ".5Z"]
+    assert sorted(line.key for line in found) == [line.key for line in found]
+    assert len(list(read_logs(launcher, "jobs/7", after=found[-1].key))) == 3
+    assert 'timestamp>="2025-12-31T23:59:00Z"' in session.bodies[-1]["filter"]
+
+
+@pytest.mark.parametrize(("code", "is_final"), [(503, False), (429, False), (403, True), (404, True)])
+def test_an_answer_tells_whether_to_ask_again(session: type[Session], code: int, is_final: bool) -> None:
+    session.code = code
+    with pytest.raises(LaunchError) as refused:
+        list(read_logs(read_launcher("vertex", ["project=p"]), "jobs/7", after=""))
+    assert refused.value.is_final == is_final

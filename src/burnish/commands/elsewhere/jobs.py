@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from burnish.commands.elsewhere.launching import (
     JobOutcome,
+    Patience,
     fill_environment,
     find_addresses,
     follow,
@@ -44,12 +45,12 @@ def show(name: str) -> JobOutcome:
     return read_outcome(record, record.launcher().status(record.id))
 
 
-def logs(name: str, *, is_followed: bool = False) -> Iterator[str]:
+def logs(name: str, *, is_followed: bool = False, tell: Callable[[str], None] = lambda sentence: None) -> Iterator[str]:
     """Read what a job printed; until it has ended if it is followed."""
     record = find_record(name)
     launcher = record.launcher()
     if is_followed:
-        return follow(record, launcher)
+        return follow(record, launcher, tell=tell)
     return (line.text for line in launcher.logs(record.id))
 
 
@@ -72,18 +73,20 @@ def wait(
     name: str,
     *,
     timeout_seconds: float | None = None,
+    tell: Callable[[str], None] = lambda sentence: None,
     sleep: Callable[[float], None] = time.sleep,
     now: Callable[[], float] = time.monotonic,
 ) -> JobOutcome:
     """Return when a job has ended; raise if that takes longer than the timeout."""
     record = find_record(name)
-    launcher = record.launcher()
+    launcher, patience = record.launcher(), Patience(record, sleep, tell)
     pauses = turns(
         record.name, "jobs", timeout_seconds=timeout_seconds, sleep=sleep, now=now, pause_seconds=_POLL_SECONDS
     )
     for _ in pauses:
-        if (status := launcher.status(record.id)).has_ended:
-            return read_outcome(record, status)
+        with patience.bearing():
+            if (status := launcher.status(record.id)).has_ended:
+                return read_outcome(record, status)
     raise AssertionError("turns do not end")
 
 

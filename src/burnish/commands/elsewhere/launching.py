@@ -5,6 +5,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import glob
 from itertools import chain, takewhile
@@ -18,7 +19,7 @@ from burnish.commands.tune import prepare_search
 from burnish.config import Resolved, load, render
 from burnish.config.nodes import find, plain
 from burnish.config.render import document, leaves
-from burnish.errors import ConfigError, LaunchError, Problem
+from burnish.errors import ConfigError, LaunchError, Problem, StorageError
 from burnish.launch.package import expand, read_requirements, source_distribution
 from burnish.launch.plan import FILES, OUTPUTS, PLAN, JobPlan
 from burnish.launch.records import JobRecord, save_record
@@ -30,6 +31,8 @@ from burnish.storage.address import read_address
 
 EXPERIMENT, SEARCH = "experiment.yaml", "tune.yaml"
 _POLL_SECONDS = 5.0
+_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS, _MOST_FAILURES = 5.0, 60.0, 20
+_KEYS_KEPT = 100_000
 _NAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -162,16 +165,56 @@ def resubmit(record: JobRecord, launcher: Launcher, *, now: Callable[[], float] 
     return again
 
 
-def follow(record: JobRecord, launcher: Launcher, *, sleep: Callable[[float], None] = time.sleep) -> Iterator[str]:
-    """Give what a job prints until it has ended; a service may be some seconds late with the last lines."""
-    seen, has_ended = "", False
+@dataclass
+class Patience:
+    """Bears with a service that is away for a while; says how to come back when it stays away."""
+
+    record: JobRecord
+    sleep: Callable[[float], None]
+    tell: Callable[[str], None]
+    _failures: int = 0
+
+    @contextmanager
+    def bearing(self) -> Iterator[None]:
+        """Wait instead of failing, longer each time in a row; the caller then asks again."""
+        try:
+            yield
+            self._failures = 0
+        except (LaunchError, StorageError) as error:
+            self._failures += 1
+            name = self.record.name
+            if error.is_final:
+                raise
+            if self._failures > _MOST_FAILURES:
+                ways = f"`burnish jobs logs -f {name}` follows it, `burnish jobs show {name}` asks how it stands"
+                raise LaunchError(f"{error}; {name} may go on all the same: {ways}") from error
+            wait = min(_FIRST_WAIT_SECONDS * 2.0 ** (self._failures - 1), _LONGEST_WAIT_SECONDS)
+            self.tell(f"{error}; asking again in {wait:g} s")
+            self.sleep(wait)
+
+
+def follow(
+    record: JobRecord,
+    launcher: Launcher,
+    *,
+    sleep: Callable[[float], None] = time.sleep,
+    tell: Callable[[str], None] = lambda sentence: None,
+) -> Iterator[str]:
+    """Give what a job prints until it has ended; a service may be late with lines, and give some of them again."""
+    patience, after, has_ended = Patience(record, sleep, tell), "", False
+    seen: dict[str, None] = {}
     while True:
-        for line in launcher.logs(record.id, after=seen):
-            seen = line.key
-            yield line.text
-        if has_ended:
-            return
-        has_ended = launcher.status(record.id).has_ended
+        with patience.bearing():
+            for line in launcher.logs(record.id, after=after):
+                if line.key in seen:
+                    continue
+                seen[line.key], after = None, max(after, line.key)
+                if len(seen) > _KEYS_KEPT:
+                    del seen[next(iter(seen))]
+                yield line.text
+            if has_ended:
+                return
+            has_ended = launcher.status(record.id).has_ended
         sleep(_POLL_SECONDS)
 
 

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
 _SECONDS = 30.0
 _LATE_SECONDS = 60
-"""Logs are asked for since a time of this machine, whose clock may be another's."""
+"""Logs are asked for since a time of this machine, whose clock may be another's; and pods are read one by one."""
 _TAKEN, _GONE = 409, 404
+_FINAL = (400, 403, _GONE)
+"""Answers that will not change by asking again."""
 
 
 def check_job(launcher: "Kubernetes", job: JobSpec) -> Iterator[Check]:
@@ -114,7 +116,7 @@ def _hindrance(pod: Any) -> str:
 
 
 def read_logs(launcher: "Kubernetes", id: str, *, after: str) -> Iterator[LogLine]:
-    """Read what the pods of a Job have printed since a line, by time; a line of several nodes says whose it is."""
+    """Read what the pods of a Job have printed since a little before a line; one of several nodes says whose it is."""
     kube, api = _connect(launcher)
     core, options = kube.client.CoreV1Api(api), {}
     if after:
@@ -137,7 +139,7 @@ def read_logs(launcher: "Kubernetes", id: str, *, after: str) -> Iterator[LogLin
                     raise
                 continue  # it was taken away since
             lines += (_line(each, pod.metadata.name, mark) for each in text.splitlines())
-    yield from sorted((line for line in lines if line.key > after), key=lambda line: line.key)
+    yield from sorted(lines, key=lambda line: line.key)
 
 
 def _line(text: str, pod: str, mark: str) -> LogLine:
@@ -190,7 +192,8 @@ def _explained(kube: Any, what: str) -> Iterator[None]:
     try:
         yield
     except kube.client.ApiException as error:
-        raise LaunchError(f"{what}: {_message(error.body) or f'{error.status} {error.reason}'}") from error
+        said = _message(error.body) or f"{error.status} {error.reason}"
+        raise LaunchError(f"{what}: {said}", is_final=error.status in _FINAL) from error
     except ValidationError as error:  # the client knows the schemas
         wrong = [f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()]
         raise LaunchError(f"{what}: {'; '.join(wrong)}") from error

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from burnish.errors import LaunchError
@@ -16,12 +17,14 @@ ENDPOINT = "CLOUDSDK_API_ENDPOINT_OVERRIDES_LOGGING"
 _SERVICE = "https://logging.googleapis.com"
 _PAGE = 1000
 _SECONDS = 30.0
+_LATE_SECONDS = 60
+"""An entry may arrive so long after one that was written later."""
 
 
 def read_logs(launcher: "Vertex", id: str, *, after: str) -> Iterator[LogLine]:
-    """Ask for the entries of a job since the one of a key, in the order of their time."""
+    """Ask for the entries of a job since a little before the one of a key, in the order of their time."""
     base = os.environ.get(ENDPOINT, _SERVICE).rstrip("/")
-    since = f' AND timestamp>="{after.partition(" ")[0]}"' if after else ""
+    since = f' AND timestamp>="{_a_little_before(after)}"' if after else ""
     number = id.rpartition("/")[2]
     request = {
         "resourceNames": ["/".join(launcher.parent.split("/")[:2])],
@@ -33,8 +36,7 @@ def read_logs(launcher: "Vertex", id: str, *, after: str) -> Iterator[LogLine]:
     while True:
         token = page.get("nextPageToken")
         page = ask(base, "POST", "/v2/entries:list", {**request, **({"pageToken": token} if token else {})})
-        entries = sorted(map(_line, page.get("entries") or []), key=lambda line: line.key)
-        yield from (line for line in entries if line.key > after)
+        yield from sorted(map(_line, page.get("entries") or []), key=lambda line: line.key)
         if not page.get("nextPageToken"):
             return
 
@@ -57,4 +59,10 @@ def ask(
 def _line(entry: dict[str, Any]) -> LogLine:
     payload = entry.get("jsonPayload")
     text = entry.get("textPayload") or (payload.get("message", "") if isinstance(payload, dict) else "")
-    return LogLine(f"{entry.get('timestamp', '')} {entry.get('insertId', '')}", str(text).rstrip("\n"))
+    whole, _, fraction = str(entry.get("timestamp", "")).rstrip("Z").partition(".")
+    # In one width, so that keys are in the order of time: it has as many digits as are needed, or none.
+    return LogLine(f"{whole}.{fraction:0<9} {entry.get('insertId', '')}", str(text).rstrip("\n"))
+
+
+def _a_little_before(key: str) -> str:
+    return f"{datetime.fromisoformat(key[:19]) - timedelta(seconds=_LATE_SECONDS):%Y-%m-%dT%H:%M:%SZ}"
