@@ -23,6 +23,7 @@ from torch.distributed.elastic.multiprocessing.errors import ProcessFailure
 from torch.distributed.elastic.rendezvous import (
     RendezvousClosedError,
     RendezvousError,
+    RendezvousHandler,
     RendezvousParameters,
     registry,
 )
@@ -60,8 +61,7 @@ class Agent(LocalElasticAgent):
 
     def _start_workers(self, worker_group: WorkerGroup) -> dict[int, Any]:
         started: dict[int, Any] = super()._start_workers(worker_group)
-        for number in _ASKED:
-            signal.signal(number, _stop_once)
+        _listen()  # torch has taken the signals for itself
         return started
 
     def _shutdown(self, death_sig: signal.Signals = signal.SIGTERM, *_: object, **__: object) -> None:
@@ -99,12 +99,22 @@ def main(argv: Sequence[str]) -> int:
     """Run a module in several processes; take the exit code of the one that ended the run."""
     group, worker = Group(**json.loads(argv[0])), argv[1:]
     logging.disable(logging.ERROR)  # the agent's own account of a failure is long, and ours says it in a sentence
+    try:
+        return _keep_meeting(group, worker)
+    except SignalException:
+        return os.EX_TEMPFAIL  # asked to stop, as the workers were; exit.json says what became of it
+
+
+def _keep_meeting(group: Group, worker: Sequence[str]) -> int:
+    """Run the workers, again after the nodes have parted."""
     for start in count(2):
         try:
+            for number in _ASKED:  # while it connects it would hear of none for a minute, and has nothing to tidy up
+                signal.signal(number, signal.SIG_DFL)
+            handler = registry.get_rendezvous_handler(_meeting(group, worker))
+            _listen()
             with TemporaryDirectory(prefix="burnish-words-") as words:
-                return _run(group, worker, words=words)
-        except SignalException:
-            return os.EX_TEMPFAIL  # asked to stop, as the workers were; exit.json says what became of it
+                return _run(group, worker, handler, words=words)
         except (RendezvousError, DistError) as error:
             first = str(error).strip().partition("\n")[0] or type(error).__name__
             if isinstance(error, RendezvousClosedError) or start > group.max_restarts + 1:
@@ -112,14 +122,14 @@ def main(argv: Sequence[str]) -> int:
                     f"the nodes of this run did not meet at {group.rendezvous or 'this machine'}, or have parted "
                     f"({first}); start the same command on each, with the same --dir, --nodes and --rendezvous"
                 )
+            _listen()
             # The node where they meet may come back.
             _note(f"the nodes have parted ({first}); looking for them again in {seconds_before(start):g} s")
             time.sleep(seconds_before(start))
     raise AssertionError("numbers do not end")
 
 
-def _run(group: Group, worker: Sequence[str], *, words: str) -> int:
-    handler = registry.get_rendezvous_handler(_meeting(group, worker))
+def _run(group: Group, worker: Sequence[str], handler: RendezvousHandler, *, words: str) -> int:
     spec = WorkerSpec(
         role="worker",
         local_world_size=group.processes,
@@ -181,6 +191,11 @@ def _conclude(agent: Agent, result: RunResult) -> int:
         "checkpoint, on any number of processes"
     )
     return 128 - failure.exitcode
+
+
+def _listen() -> None:
+    for number in _ASKED:
+        signal.signal(number, _stop_once)
 
 
 def _stop_once(number: int, _frame: FrameType | None) -> None:
