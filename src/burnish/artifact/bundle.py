@@ -1,4 +1,4 @@
-"""Writes an artifact: weights, tokenizer, profile, experiment, signature and golden vectors, manifest last."""
+"""Writes an artifact (weights, tokenizer, profile, experiment, signature, golden vectors, manifest last); checks it."""
 
 import json
 import shutil
@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from burnish import __version__
-from burnish.artifact.foreign import foreign_code
+from burnish.artifact.foreign import foreign_code, missing_code
 from burnish.artifact.signature import Signature, write_signatures
-from burnish.config import render, trust
+from burnish.config import load, render, trust
 from burnish.durable import stage_folder
+from burnish.errors import CheckpointError, ConfigError
 from burnish.spec.experiment import Experiment
 from burnish.spec.protocols import Assets
 from burnish.spec.values import Profile
@@ -47,3 +48,24 @@ def write_artifact(
         manifest.commit(building, {**told, **facts})
         trust(building / EXPERIMENT)
         shutil.rmtree(path, ignore_errors=True)
+
+
+def verify(path: Path) -> None:
+    """Refuse an artifact with a file that was changed, or of a format that this version does not read."""
+    wrong = manifest.fault(path, needs=[EXPERIMENT, PROFILE, GOLDEN])
+    if wrong is not None:
+        raise CheckpointError(f"{path} cannot be trusted: {wrong}")
+    version = (manifest.read(path) or {}).get("format")
+    if version != FORMAT:
+        raise CheckpointError(f"{path} has artifact format {version!s:.40}; this version of Burnish reads {FORMAT}")
+
+
+def read_experiment(path: Path, *, trust_code: bool) -> Experiment:
+    """Read the experiment of an artifact; refuse code that is not trusted, or not there."""
+    try:
+        return load(str(path / EXPERIMENT), trust_code=trust_code).experiment
+    except ConfigError as error:
+        needed = (manifest.read(path) or {}).get("code")
+        if not needed or not isinstance(needed, list):
+            raise
+        raise missing_code(path, needed, why=error.problems[0].message) from error

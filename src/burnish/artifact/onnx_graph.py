@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Literal
 
 import numpy as np
@@ -38,7 +39,7 @@ class OnnxInference:
     @classmethod
     def load(cls, folder: Path, specs: Sequence[GraphSpec], head: HeadSpec, *, threads: int) -> "OnnxInference":
         """Open the graphs of a folder."""
-        runtime = require("onnxruntime", extra="onnx", why="to answer with an ONNX graph")
+        runtime = require_runtime()
         options = runtime.SessionOptions()
         options.intra_op_num_threads, options.log_severity_level = threads, 3
         # Threads that wait by spinning take the cores from whatever else runs here, their own work included.
@@ -58,6 +59,11 @@ class OnnxInference:
             taken[PLACES] = np.flatnonzero(batch["scored"])
         logits = run(taken)
         return _likelihood(logits, batch, head) if head.answer == "likelihood" else logits
+
+
+def require_runtime() -> ModuleType:
+    """Import what computes graphs, or say which extra brings it."""
+    return require("onnxruntime", extra="onnx", why="to answer with an ONNX graph")
 
 
 def _session(runtime: Any, path: Path, options: Any) -> Callable[[Batch], Array]:

@@ -1,9 +1,10 @@
 """Loads an artifact, makes it prove itself on its golden vectors, and predicts with it."""
 
 import textwrap
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from time import perf_counter
@@ -12,14 +13,21 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.artifact.bundle import EXPERIMENT, FORMAT, GOLDEN, MODEL, PROFILE, SIGNATURE
-from burnish.artifact.foreign import encoding_code, missing_code
-from burnish.artifact.locate import EngineChoice
+from burnish.artifact.bundle import GOLDEN, MODEL, PROFILE, SIGNATURE, read_experiment, verify
+from burnish.artifact.foreign import encoding_code
+from burnish.artifact.locate import Engine, EngineChoice
 from burnish.artifact.onnx_graph import OnnxInference
 from burnish.artifact.signature import Signature, describe, read_signature
-from burnish.artifact.tables import chosen_names, show_names, words
-from burnish.artifact.variants import TOLERANCES, TORCH, choose, folder_of, read_variant
-from burnish.config import load as load_experiment
+from burnish.artifact.tables import chosen_names, prediction_columns, show_names, words
+from burnish.artifact.variants import (
+    ANSWER_IN_NUMBERS,
+    TOLERANCES,
+    TORCH,
+    folder_of,
+    left_out,
+    rank_engines,
+    read_variant,
+)
 from burnish.data.batching.batches import evaluation_plan, evaluation_size
 from burnish.data.batching.mixture import Grouped
 from burnish.data.cache.spill import encode_aside
@@ -28,7 +36,7 @@ from burnish.data.tokens.tokens import DESCRIPTION, TextAssets
 from burnish.dist.world import World, available_cores
 from burnish.durable import read_json
 from burnish.engine.evaluate import Collate, Fitting, Infer, infer_all, plainly
-from burnish.errors import BurnishError, CheckpointError, ConfigError, DataError, ServeError
+from burnish.errors import BurnishError, CheckpointError, DataError, ServeError
 from burnish.nearest import nearest
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, divide_tasks, profile_from_json, take_profile
@@ -148,17 +156,13 @@ def load_all(
 ) -> dict[str, Predictor]:
     """Load an artifact with a predictor for each of its tasks by name, all of which prove themselves.
 
-    An ONNX graph is computed on so many `threads`, by default on those of the experiment or all cores.
+    An ONNX graph is computed on so many `threads`, by default on those of the experiment or all cores. With `auto`,
+    a variant that cannot be loaded or proven here is left out, with a warning that says why.
     """
     verify(path)
     experiment = read_experiment(path, trust_code=trust_code)
     if engine == "auto":
-        return load_all(
-            path,
-            trust_code=trust_code,
-            engine=choose(path, measure=lambda each: _golden_rows_per_second(path, each, trust_code=trust_code)),  # type: ignore[arg-type]  # one of the engines
-            threads=threads,
-        )
+        return _load_fastest(path, trust_code=trust_code, threads=threads)
     try:
         predictors = _assemble(path, experiment, engine, threads=threads)
         golden = read_json(path / GOLDEN)
@@ -177,6 +181,51 @@ def load_all(
         ) from error
 
 
+def _load_fastest(path: Path, *, trust_code: bool, threads: int | None) -> dict[str, Predictor]:
+    ranked = rank_here(path, trust_code=trust_code, tell=_warn)
+    for engine in ranked[: ranked.index(TORCH)]:
+        try:
+            return load_all(path, trust_code=trust_code, engine=engine, threads=threads)
+        except (CheckpointError, ServeError) as error:
+            _warn(left_out(path, engine, error))
+    return load_all(path, trust_code=trust_code, threads=threads)
+
+
+def rank_here(path: Path, *, trust_code: bool, tell: Callable[[str], None] = lambda note: None) -> list[Engine]:
+    """Name torch and the variants that `auto` may take on this machine, the fastest first."""
+    answer = cache(partial(_answer_golden_rows, path, trust_code=trust_code))
+
+    def measure(engine: Engine) -> float:
+        answers, speed = answer(engine)
+        if answers != answer(TORCH)[0]:
+            raise ServeError("on this machine it does not give the golden rows the answers that torch gives them")
+        return speed
+
+    return rank_engines(path, measure=measure, tell=tell)
+
+
+def _answer_golden_rows(path: Path, engine: Engine, *, trust_code: bool) -> tuple[list[Any], float]:
+    """Answer the golden rows of all tasks; give the answers, where they are not numbers, and the rows a second."""
+    predictors, golden = load_all(path, trust_code=trust_code, engine=engine), read_json(path / GOLDEN)
+    parts = [
+        (each, table_of((golden["tasks"][name] if name else golden)["rows"], each.task, profile=each.profile))
+        for name, each in predictors.items()
+    ]
+    seconds = []
+    for _ in range(_TIMED_ROUNDS):
+        began = perf_counter()
+        outcomes = [each.outcome(table) for each, table in parts]
+        seconds.append(perf_counter() - began)
+    told = [
+        prediction_columns(each)["predicted"].to_pylist() for each in outcomes if each.kind not in ANSWER_IN_NUMBERS
+    ]
+    return told, sum(table.num_rows for _, table in parts) / min(seconds)
+
+
+def _warn(note: str) -> None:
+    warnings.warn(note, RuntimeWarning, stacklevel=2)
+
+
 def _with_outputs(golden: Mapping[str, Any], outputs: Mapping[str, Any]) -> Mapping[str, Any]:
     """Put the answers of a variant next to the golden rows of its artifact."""
     if "tasks" not in golden:
@@ -184,19 +233,7 @@ def _with_outputs(golden: Mapping[str, Any], outputs: Mapping[str, Any]) -> Mapp
     return {"tasks": {name: {**each, "outputs": outputs[name]} for name, each in golden["tasks"].items()}}
 
 
-def _golden_rows_per_second(path: Path, engine: EngineChoice, *, trust_code: bool) -> float:
-    predictors, golden = load_all(path, trust_code=trust_code, engine=engine), read_json(path / GOLDEN)
-    (name, predictor), *_ = predictors.items()
-    rows = (golden["tasks"][name] if name else golden)["rows"]
-    table, seconds = table_of(rows, predictor.task, profile=predictor.profile), []
-    for _ in range(_TIMED_ROUNDS):
-        began = perf_counter()
-        predictor.outcome(table)
-        seconds.append(perf_counter() - began)
-    return len(rows) / min(seconds)
-
-
-def _proven(predictor: Predictor, golden: Mapping[str, Any], path: Path, *, name: str, engine: str) -> Predictor:
+def _proven(predictor: Predictor, golden: Mapping[str, Any], path: Path, *, name: str, engine: Engine) -> Predictor:
     """Replay the golden rows, and read the signature; one that no file holds is computed."""
     is_rounded = (manifest.read(path) or {}).get("precision") in ("bf16", "fp16")
     tolerance = _ROUNDED_TOLERANCE if is_rounded else _TOLERANCE
@@ -274,16 +311,6 @@ def _plain(value: object) -> object:
     return value if value is None or isinstance(value, str | int | float | bool | list | dict) else str(value)
 
 
-def verify(path: Path) -> None:
-    """Refuse an artifact with a file that was changed, or of a format that this version does not read."""
-    wrong = manifest.fault(path, needs=[EXPERIMENT, PROFILE, GOLDEN])
-    if wrong is not None:
-        raise CheckpointError(f"{path} cannot be trusted: {wrong}")
-    version = (manifest.read(path) or {}).get("format")
-    if version != FORMAT:
-        raise CheckpointError(f"{path} has artifact format {version!s:.40}; this version of Burnish reads {FORMAT}")
-
-
 def _assemble(path: Path, experiment: Experiment, engine: str, *, threads: int | None) -> dict[str, Predictor]:
     whole = profile_from_json(read_json(path / PROFILE))
     if engine == TORCH:
@@ -315,17 +342,6 @@ def _load_variant(path: Path, experiment: Experiment, profile: Profile, engine: 
     specs = [graphs[name] for name in divide_tasks(experiment)]
     threads = threads or experiment.runtime.threads or available_cores()
     return OnnxInference.load(folder_of(path, engine), specs, experiment.task.head(profile), threads=threads).infer
-
-
-def read_experiment(path: Path, *, trust_code: bool) -> Experiment:
-    """Read the experiment of an artifact; refuse code that is not trusted, or not there."""
-    try:
-        return load_experiment(str(path / EXPERIMENT), trust_code=trust_code).experiment
-    except ConfigError as error:
-        needed = (manifest.read(path) or {}).get("code")
-        if not needed or not isinstance(needed, list):
-            raise
-        raise missing_code(path, needed, why=error.problems[0].message) from error
 
 
 def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path, *, tolerance: float) -> Outcome:

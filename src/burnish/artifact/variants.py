@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -11,15 +12,17 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from burnish.artifact.locate import Engine
-from burnish.artifact.onnx_graph import GraphSpec
+from burnish.artifact.onnx_graph import GraphSpec, require_runtime
 from burnish.data.cache.features import cache_root
 from burnish.durable import read_json, write_durably
-from burnish.errors import CheckpointError, ServeError
+from burnish.errors import CheckpointError, MissingExtra, ServeError
 from burnish.storage import manifest
 
 TORCH: Engine = "torch"
 VARIANTS, FORMAT = "variants", 1
-TOLERANCES: Mapping[str, float] = {"onnx": 1e-3, "onnx-int8": 0.05}
+ANSWER_IN_NUMBERS = ("regression", "retrieval")
+"""Kinds whose answers are numbers, which are never quite the same."""
+TOLERANCES: Mapping[Engine, float] = {"onnx": 1e-3, "onnx-int8": 0.05}
 """How far the answers to golden rows may move between machines; products of 8-bit numbers differ more."""
 _PACKAGES = ("torch", "onnxruntime")
 
@@ -123,10 +126,11 @@ def read_variant(path: Path, engine: str) -> Variant:
     return found
 
 
-def found_variants(path: Path) -> list[str]:
+def found_variants(path: Path) -> list[Engine]:
     """Name the variants of an artifact."""
     folders = (path / VARIANTS).iterdir() if (path / VARIANTS).is_dir() else ()
-    return sorted(each.name for each in folders if each.name in TOLERANCES and (each / manifest.NAME).is_file())
+    there = {each.name for each in folders if (each / manifest.NAME).is_file()}
+    return sorted(engine for engine in TOLERANCES if engine in there)
 
 
 def digest_of(path: Path) -> str:
@@ -134,30 +138,37 @@ def digest_of(path: Path) -> str:
     return hashlib.sha256((path / manifest.NAME).read_bytes()).hexdigest()
 
 
-def choose(path: Path, *, measure: Callable[[str], float]) -> str:
-    """Choose the fastest of torch and the variants whose score is within their tolerance, on this machine.
+def rank_engines(path: Path, *, measure: Callable[[Engine], float], tell: Callable[[str], None]) -> list[Engine]:
+    """Name torch and the variants whose score is within their tolerance, the fastest on this machine first.
 
-    Speeds that another machine measured say nothing here: then `measure` gives the rows a second of each, once.
+    What another machine measured says nothing here: then `measure` gives the rows a second of each, once, and refuses
+    a variant that does not answer here as torch does. What is left out is told of.
     """
-    within = {engine: proof for engine, proof in _sound_proofs(path) if proof.is_within}
-    if not within:
-        return TORCH
+    within = {engine: proof for engine, proof in _sound_proofs(path, tell) if proof.is_within}
     here = machine()
     if all(proof.machine == here for proof in within.values()):
-        torch = max(proof.torch.rows_per_second for proof in within.values())
+        torch = max((proof.torch.rows_per_second for proof in within.values()), default=0.0)
         speeds = {TORCH: torch, **{engine: proof.own.rows_per_second for engine, proof in within.items()}}
     else:
-        speeds = _remembered(path, here, [TORCH, *within], measure)
-    return max(speeds, key=lambda engine: speeds[engine])
+        speeds = _measure_once(path, [TORCH, *within], measure, tell)
+    return sorted(speeds, key=lambda engine: -speeds[engine])
 
 
-def _sound_proofs(path: Path) -> Iterator[tuple[str, Proof]]:
-    """Pass over variants that were damaged or are of another artifact: torch answers without them."""
+def left_out(path: Path, engine: str, why: object) -> str:
+    """Say that `auto` passes a variant over."""
+    return f"{path}: --engine auto leaves out {engine}: {why}"
+
+
+def _sound_proofs(path: Path, tell: Callable[[str], None]) -> Iterator[tuple[Engine, Proof]]:
+    """Pass over variants that cannot run here, were damaged or are of another artifact: torch answers without them."""
     for engine in found_variants(path):
         try:
-            yield engine, read_variant(path, engine).proof
-        except CheckpointError:
-            continue
+            proof = read_variant(path, engine).proof
+            require_runtime()
+        except (CheckpointError, MissingExtra) as error:
+            tell(left_out(path, engine, error))
+        else:
+            yield engine, proof
 
 
 def machine() -> str:
@@ -185,11 +196,29 @@ def _version(package: str) -> str:
         return package
 
 
-def _remembered(path: Path, here: str, engines: list[str], measure: Callable[[str], float]) -> dict[str, float]:
-    file = cache_root() / "engines" / f"{digest_of(path)[:16]}-{here}.json"
-    known: dict[str, Any] = read_json(file) if file.is_file() else {}
-    if not {*engines} <= {*known}:
-        known = {engine: measure(engine) for engine in engines}
+def _measure_once(
+    path: Path, engines: list[Engine], measure: Callable[[Engine], float], tell: Callable[[str], None]
+) -> dict[Engine, float]:
+    """Measure what can answer here, and remember it for as long as variants, libraries and machine are the same."""
+    exports = [digest_of(path), *(digest_of(folder_of(path, engine)) for engine in engines if engine != TORCH)]
+    key = hashlib.sha256("\n".join([machine(), *exports]).encode()).hexdigest()[:32]
+    file = cache_root() / "engines" / f"{key}.json"
+    known: dict[Engine, Any] = {}
+    with suppress(OSError, ValueError):  # absent, or torn
+        known = read_json(file)
+    failed: dict[Engine, str] = {}
+    for engine in (each for each in engines if each not in known):
+        try:
+            known[engine] = measure(engine)
+        except (CheckpointError, ServeError) as error:
+            if engine == TORCH:
+                raise
+            # Other answers will be the same the next time; what could not be loaded may have lacked memory.
+            (known if isinstance(error, ServeError) else failed)[engine] = str(error)
+    with suppress(OSError):  # where nothing can be kept, it is measured again
         file.parent.mkdir(parents=True, exist_ok=True)
         write_durably(file, json.dumps(known).encode())
-    return {engine: float(known[engine]) for engine in engines}
+    for engine, found in {**known, **failed}.items():
+        if isinstance(found, str):
+            tell(left_out(path, engine, found))
+    return {engine: found for engine, found in known.items() if not isinstance(found, str)}

@@ -5,7 +5,10 @@ import io
 import os
 import shlex
 import sys
+import warnings
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -36,6 +39,7 @@ from burnish.launch.openmp import openmp_settings
 from burnish.launch.variables import mask_words
 from burnish.run.record.provenance import COMMAND
 
+_PACKAGE = Path(__file__).parents[1]
 INTERRUPTED = 130
 BUG = 70
 
@@ -96,6 +100,20 @@ def main() -> NoReturn:
 
 def run(argv: Sequence[str]) -> int:
     """Do what the arguments ask, and return the exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = partial(_show_warning, show=warnings.showwarning)
+        return _run(argv)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, *place: Any, show: Any) -> None:
+    """Show what Burnish warns of as a note, and the warnings of other packages as they are."""
+    if Path(filename).is_relative_to(_PACKAGE):
+        print(f"note: {message}", file=sys.stderr)
+    else:
+        show(message, category, filename, *place)
+
+
+def _run(argv: Sequence[str]) -> int:
     try:
         _refuse_broken_words(argv)
         is_shell = "_BURNISH_COMPLETE" in os.environ  # which asks for the options of whatever is typed

@@ -60,12 +60,12 @@ def export(
     """
     if data is not None:
         find(data, option="the input")  # refuses a file that is not there before the model is loaded
-    from burnish.artifact.predictor import load_all
-    from burnish.artifact.variants import choose, folder_of, processor
+    from burnish.artifact.predictor import load_all, rank_here
+    from burnish.artifact.variants import folder_of, processor
 
     folder = find_artifact(target)
     predictors = load_all(folder, trust_code=trust_code)
-    heldout, notes = _heldout(folder, predictors, data)
+    heldout, found = _heldout(folder, predictors, data)
     from burnish.export.write_torch import Exporter
 
     exporter, done = Exporter.load(folder, predictors, heldout), []
@@ -75,7 +75,8 @@ def export(
         proof = exporter.export(engine, tolerance=tolerance).proof
         place = folder_of(folder, engine)
         done.append(Exported(engine, place, proof.tasks, proof.torch, proof.own, proof.is_within))
-    chosen = choose(folder, measure=lambda _engine: 0.0)
+    notes = [*found]
+    chosen, *_ = rank_here(folder, trust_code=trust_code, tell=notes.append)
     return Exports(tuple(done), heldout.split, processor(), chosen, tuple(notes))
 
 

@@ -1,6 +1,7 @@
 """Measures an exported form against torch: the same answers, the same score, and at what speed."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from statistics import median
 from time import perf_counter
@@ -10,7 +11,7 @@ import pyarrow as pa
 
 from burnish.artifact.predictor import Predictor, relative_error
 from burnish.artifact.tables import prediction_columns
-from burnish.artifact.variants import EngineSpeed, TaskProof
+from burnish.artifact.variants import ANSWER_IN_NUMBERS, EngineSpeed, TaskProof
 from burnish.errors import BurnishError
 from burnish.metrics.compare import Comparison, compare
 from burnish.spec.protocols import Metric
@@ -18,14 +19,12 @@ from burnish.spec.values import Outcome
 
 MOST_ROWS = 5_000
 _TIMED_ROWS, _ROUNDS, _SINGLE_ROWS = 256, 3, 15
-_WITHOUT_ANSWERS_ALIKE = ("regression", "retrieval")
-"""Kinds whose answers are numbers, which are never quite the same."""
 
 
 def prove_task(torch: Outcome, other: Outcome, *, metric: Metric) -> TaskProof:
     """Compare two outcomes of the same rows, with 95% intervals."""
     agreement: dict[str, float] = {}
-    if torch.kind not in _WITHOUT_ANSWERS_ALIKE:
+    if torch.kind not in ANSWER_IN_NUMBERS:
         mine, theirs = (prediction_columns(each)["predicted"].to_pylist() for each in (torch, other))
         alike = sum(a == b for a, b in zip(mine, theirs, strict=True))
         low, high = _wilson(alike, len(mine))
@@ -57,16 +56,17 @@ def _compared(torch: Outcome, other: Outcome, metric: Metric) -> Comparison | No
         return None
 
 
-def measure_speed(predictor: Predictor, table: pa.Table, *, files: Path) -> EngineSpeed:
-    """Time single rows and batches, from rows to answers, and add up the files."""
-    some = table.slice(0, _TIMED_ROWS)
-    predictor.outcome(some)
-    singles = [_seconds(predictor, table.slice(at % len(table), 1)) for at in range(_SINGLE_ROWS)]
-    together = min(_seconds(predictor, some) for _ in range(_ROUNDS))
+def measure_speed(predictors: Mapping[str, Predictor], tables: Mapping[str, pa.Table], *, files: Path) -> EngineSpeed:
+    """Time single rows and batches of all tasks, from rows to answers, and add up the files."""
+    parts = [(each, tables[name].slice(0, _TIMED_ROWS)) for name, each in predictors.items()]
+    for predictor, some in parts:
+        predictor.outcome(some)
+    singles = [_seconds(each, some.slice(at % len(some), 1)) for at in range(_SINGLE_ROWS) for each, some in parts]
+    together = [min(_seconds(each, some) for _ in range(_ROUNDS)) for each, some in parts]
     paths = [files] if files.is_file() else [path for path in files.rglob("*") if path.is_file()]
     return EngineSpeed(
         one_row_seconds=median(singles),
-        rows_per_second=len(some) / together,
+        rows_per_second=sum(len(some) for _, some in parts) / sum(together),
         num_bytes=sum(path.stat().st_size for path in paths),
     )
 

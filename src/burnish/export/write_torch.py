@@ -12,10 +12,10 @@ import pyarrow as pa
 import torch
 from torch import nn
 
-from burnish.artifact.bundle import GOLDEN, MODEL, PROFILE
+from burnish.artifact.bundle import GOLDEN, MODEL, PROFILE, read_experiment
 from burnish.artifact.locate import Engine
 from burnish.artifact.onnx_graph import GraphSpec, OnnxInference
-from burnish.artifact.predictor import Predictor, read_experiment, table_of, views
+from burnish.artifact.predictor import Predictor, table_of, views
 from burnish.artifact.variants import FORMAT, EngineSpeed, Proof, Variant, digest_of, folder_of, machine, processor
 from burnish.dist.world import available_cores
 from burnish.durable import read_json, sync_folder
@@ -67,8 +67,7 @@ class Exporter:
         network = experiment.model.load(path / MODEL, head).eval()
         infer = Inference(network, Autocast(torch.device("cpu")), head).infer
         expected = {name: replace(each, infer=infer).outcome(heldout.tables[name]) for name, each in predictors.items()}
-        name = next(iter(predictors))
-        speed = measure_speed(predictors[name], heldout.tables[name], files=path / MODEL)
+        speed = measure_speed(predictors, heldout.tables, files=path / MODEL)
         threads = experiment.runtime.threads or available_cores()
         return cls(path, predictors, network, head, threads, heldout, expected, speed)
 
@@ -131,7 +130,6 @@ class Exporter:
             )
         answers = {name: each.outcome(self._golden_table(name)).outputs.tolist() for name, each in mine.items()}
         (folder / GOLDEN).write_text(json.dumps(answers), encoding="utf-8")
-        name = next(iter(mine))
         return Variant(
             variant_format=FORMAT,
             engine=engine,
@@ -142,7 +140,7 @@ class Exporter:
                 split=self.heldout.split,
                 tolerance=tolerance,
                 torch=self.speed,
-                own=measure_speed(mine[name], self.heldout.tables[name], files=folder),
+                own=measure_speed(mine, self.heldout.tables, files=folder),
                 machine=machine(),
                 processor=processor(),
             ),

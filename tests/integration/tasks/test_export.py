@@ -12,11 +12,14 @@ import numpy as np
 import onnx
 import pytest
 
-from burnish.artifact.predictor import Predictor, load_all
-from burnish.artifact.variants import choose, digest_of, read_variant
+from burnish.artifact import predictor as predictor_module
+from burnish.artifact.predictor import Predictor, load_all, rank_here, table_of
+from burnish.artifact.variants import digest_of, machine, rank_engines, read_variant
+from burnish.cli.main import run as burnish
 from burnish.commands.evaluate import evaluate
 from burnish.commands.export import export
 from burnish.errors import BurnishError, CheckpointError, ServeError
+from burnish.export.prove import measure_speed
 from burnish.storage import manifest
 from burnish.testing.exams import Examined
 from tests.harness.fork_server import ForkServer
@@ -123,7 +126,7 @@ def test_a_variant_that_is_not_there_is_refused_with_the_command_that_makes_it(t
     bare = shutil.copytree(table, tmp_path / "bare", ignore=shutil.ignore_patterns("variants"))
     with pytest.raises(ServeError, match=r"burnish export .* --to onnx --int8"):
         Predictor.load(bare, engine="onnx-int8")
-    assert choose(bare, measure=lambda _engine: 1.0) == "torch"
+    assert rank_engines(bare, measure=lambda _engine: 1.0, tell=pytest.fail) == ["torch"]
 
 
 def test_a_weight_changed_in_a_graph_is_refused_even_when_its_manifest_agrees(table: Path, tmp_path: Path) -> None:
@@ -161,11 +164,83 @@ def test_auto_takes_the_fastest_that_is_within_its_tolerance(
         asked.append(engine)
         return {"torch": 1.0, "onnx": 2.0, "onnx-int8": 9.0}[engine]
 
-    assert [choose(copy, measure=measure) for _ in range(2)] == ["onnx", "onnx"]
+    ranked = [rank_engines(copy, measure=measure, tell=pytest.fail) for _ in range(2)]
+    assert ranked == [["onnx", "torch"], ["onnx", "torch"]]
     assert asked == ["torch", "onnx"]  # once, and remembered; never what lost too much
     set_proof(copy / "variants" / "onnx-int8", loss=0.005)
-    assert choose(copy, measure=measure) == "onnx-int8"
+    assert rank_engines(copy, measure=measure, tell=pytest.fail) == ["onnx-int8", "onnx", "torch"]
     assert load_all(copy, engine="auto")
+
+
+@pytest.mark.parametrize("on", ["another", machine()])
+def test_auto_leaves_out_what_does_not_prove_itself_here(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], on: str
+) -> None:
+    monkeypatch.setenv("BURNISH_CACHE", str(tmp_path / "cache"))
+    copy = shutil.copytree(table, tmp_path / "copy")
+    for engine in ("onnx", "onnx-int8"):
+        folder = copy / "variants" / engine
+        outputs = json.loads((folder / "golden.json").read_text())
+        (folder / "golden.json").write_text(json.dumps({"": (np.array(outputs[""]) + 0.2).tolist()}))
+        set_proof(folder, loss=0.0, on=on, speed=1e9)
+    with pytest.warns(RuntimeWarning, match="--engine auto leaves out onnx.*golden rows differ by 0.2"):
+        found = load_all(copy, engine="auto")
+    golden = json.loads((copy / "golden.json").read_text())
+    assert found[""].predict(golden["rows"])  # by torch
+    assert burnish(["predict", str(copy), "--row", json.dumps(golden["rows"][0]), "--engine", "auto"]) == 0
+    assert f"note: {copy}: --engine auto leaves out onnx-int8: " in capsys.readouterr().err
+
+
+def test_auto_leaves_out_what_gives_a_golden_row_another_answer_here(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BURNISH_CACHE", str(tmp_path / "cache"))
+    copy = shutil.copytree(table, tmp_path / "copy")
+    for engine in ("onnx", "onnx-int8"):
+        set_proof(copy / "variants" / engine, loss=0.0)
+    told = predictor_module._answer_golden_rows
+
+    def turned(path: Path, engine: str, **options: bool) -> tuple[list[list[str]], float]:
+        ((first, *others),), _speed = told(path, engine, **options)
+        turned_over = "other" if engine == "onnx-int8" else first
+        return [[turned_over, *others]], {"torch": 1.0, "onnx": 2.0, "onnx-int8": 3.0}[engine]
+
+    monkeypatch.setattr(predictor_module, "_answer_golden_rows", turned)
+    notes: list[str] = []
+    assert rank_here(copy, trust_code=False, tell=notes.append) == ["onnx", "torch"]
+    assert "leaves out onnx-int8: on this machine it does not give the golden rows the answers" in notes[0]
+
+
+def test_an_export_does_not_pin_auto_while_another_variant_is_of_another_machine(
+    table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BURNISH_CACHE", str(tmp_path / "cache"))
+    copy = shutil.copytree(table, tmp_path / "copy")
+    set_proof(copy / "variants" / "onnx-int8", loss=0.0)
+    found = export(str(copy))
+    (file,) = (tmp_path / "cache" / "engines").iterdir()
+    speeds = json.loads(file.read_text())
+    assert min(speeds.values()) > 0
+    assert found.chosen == max(speeds, key=lambda engine: speeds[engine])
+
+
+def test_speeds_are_those_of_all_tasks(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
+    artifact = trained(multi, "TestMulti")
+    asked: list[object] = []
+    outcome = Predictor.outcome
+    monkeypatch.setattr(Predictor, "outcome", lambda self, *a, **k: asked.append(self.task) or outcome(self, *a, **k))
+    predictors = load_all(artifact)
+    golden = json.loads((artifact / "golden.json").read_text())
+    tables = {
+        name: table_of(golden["tasks"][name]["rows"], each.task, profile=each.profile)
+        for name, each in predictors.items()
+    }
+    asked.clear()
+    measure_speed(predictors, tables, files=artifact)
+    assert {id(each) for each in asked} == {id(each.task) for each in predictors.values()}
+    asked.clear()
+    predictor_module._answer_golden_rows(artifact, "torch", trust_code=False)
+    assert {type(each) for each in asked} == {type(each.task) for each in predictors.values()}
 
 
 def test_rows_that_are_gone_leave_the_golden_rows_to_prove_with(table: Path, tmp_path: Path) -> None:
@@ -174,7 +249,10 @@ def test_rows_that_are_gone_leave_the_golden_rows_to_prove_with(table: Path, tmp
     (copy / "experiment.yaml").write_text(text)
     sign_again(copy)
     found = export(str(copy))
-    assert (found.split, len(found.notes)) == ("golden rows", 1)
+    proved, stale = found.notes
+    assert (found.split, "golden rows alone" in proved) == ("golden rows", True)
+    assert "leaves out onnx-int8" in stale
+    assert "exported from another artifact" in stale
     with pytest.raises(BurnishError, match=r"nowhere\.csv"):
         export(str(copy), data="nowhere.csv")
 
@@ -186,8 +264,9 @@ def sign_again(folder: Path, **facts: object) -> None:
     manifest.commit(folder, {**known, **facts})
 
 
-def set_proof(folder: Path, *, loss: float) -> None:
+def set_proof(folder: Path, *, loss: float, on: str = "another", speed: float | None = None) -> None:
     """Say that a variant was proved on another machine, with such a loss."""
     proof = (manifest.read(folder) or {})["proof"]
     proof["tasks"][""]["loss"] = loss
-    sign_again(folder, proof={**proof, "machine": "another"})
+    proof["own"]["rows_per_second"] = speed or proof["own"]["rows_per_second"]
+    sign_again(folder, proof={**proof, "machine": on})
