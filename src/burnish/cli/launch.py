@@ -21,6 +21,7 @@ _RESOLVED = ("experiment", "configs", "overrides")
 """Words that are settled here, and travel as one file."""
 _OF_LAUNCHER = ("nodes", "rendezvous", "max_restarts")
 """Options of `train` that say where a job runs, and are those of its launcher."""
+_PATHS = ("FILE", "DIR")
 _HERE = (*Launching.__dataclass_fields__, *_OF_LAUNCHER, "context")
 
 
@@ -43,7 +44,13 @@ def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
     asked = {"configs": given.get("configs") or (), "overrides": overrides, "experiment": given.get("experiment")}
     words = _write_words(given, leaves=leaves)
     has_experiment = asked["experiment"] is not None
-    order = read_order(verb, words, asked=asked if has_experiment else None, study=getattr(launcher, "study", None))
+    order = read_order(
+        verb,
+        words,
+        asked=asked if has_experiment else None,
+        study=getattr(launcher, "study", None),
+        paths=_find_paths(given, leaves=leaves),
+    )
     job = make_job(order, launcher)
     for note in launcher.notes:
         print(f"note: {note}", file=sys.stderr)
@@ -92,8 +99,7 @@ def outcome_lines(outcome: "JobOutcome") -> Lines:
 def _write_words(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> list[str]:
     """Write a command again from what the parser made of it, with the places of a job's folder for what it leaves."""
     words: list[str] = []
-    parameters = [each for each in given["context"].command.params if each.name not in (*_RESOLVED, *_HERE)]
-    for each in parameters:
+    for each in _own_parameters(given):
         value, flag = given.get(each.name), max(each.opts, key=len)
         if flag in leaves:
             words += [flag, _place(leaves[flag], value)]
@@ -106,6 +112,19 @@ def _write_words(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> list
             texts = [find_target(str(one)) if each.name == "target" else str(one) for one in values]
             words += texts if not flag.startswith("-") else [word for text in texts for word in (flag, text)]
     return words
+
+
+def _own_parameters(given: Mapping[str, Any]) -> list[Any]:
+    """List the parameters of a verb that its job is told as words."""
+    return [each for each in given["context"].command.params if each.name not in (*_RESOLVED, *_HERE)]
+
+
+def _find_paths(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> list[str]:
+    """List the values of options that take a file or a folder of this machine, as their help pages say."""
+    taken = [each for each in _own_parameters(given) if each.metavar in _PATHS]
+    values = [given.get(each.name) for each in taken if max(each.opts, key=len) not in leaves]
+    listed = [value if isinstance(value, list | tuple) else [value] for value in values if value is not None]
+    return [str(one) for each in listed for one in each]
 
 
 def _place(usual: str, asked: object) -> str:

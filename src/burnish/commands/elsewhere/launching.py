@@ -19,6 +19,7 @@ from burnish.commands.tune import prepare_search
 from burnish.config import Resolved, load, render
 from burnish.config.nodes import find, plain
 from burnish.config.render import document, leaves
+from burnish.data.hub import Hub, Several
 from burnish.errors import ConfigError, LaunchError, Problem, StorageError
 from burnish.launch.package import expand, read_requirements, source_distribution
 from burnish.launch.plan import FILES, OUTPUTS, PLAN, JobPlan
@@ -33,6 +34,14 @@ EXPERIMENT, SEARCH = "experiment.yaml", "tune.yaml"
 _POLL_SECONDS = 5.0
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS, _MOST_FAILURES = 5.0, 60.0, 20
 _KEYS_KEPT = 100_000
+_OF_FILES = ("dir", "train", "validation", "test", "also")
+"""Options of data that name files."""
+_DEPTH_OF_A_SET = 3
+_IN_A_MODEL = (
+    *("config.json", "model/config.json", "artifact/model/config.json"),
+    *("tokenizer.json", "tokenizer_config.json", "plan.yaml"),
+)
+"""What a folder holds that may be named where a name on the hub may be."""
 _NAME = re.compile(r"[^a-z0-9]+")
 
 
@@ -46,6 +55,8 @@ class Order:
     """What the words begin with, if the verb takes an experiment; overrides and configs are in it already."""
     search: Mapping[str, Any] | None = None
     """The `tune:` section, if there is something to search."""
+    paths: Sequence[str] = ()
+    """Those of the words that are values of options that take a file or a folder."""
 
 
 @dataclass(frozen=True)
@@ -58,20 +69,27 @@ class JobOutcome:
     outputs: tuple[str, ...]
 
 
-def read_order(verb: str, words: Sequence[str], *, asked: Mapping[str, Any] | None, study: str | None = None) -> Order:
+def read_order(
+    verb: str,
+    words: Sequence[str],
+    *,
+    asked: Mapping[str, Any] | None,
+    study: str | None = None,
+    paths: Sequence[str] = (),
+) -> Order:
     """Settle what a command means before it travels: an experiment is resolved, and must be sound, as its search.
 
     `study` names the file of a search that the service does by itself.
     """
     if asked is None:
-        return Order(verb, words)
+        return Order(verb, words, paths=paths)
     resolved = check(asked["experiment"], configs=asked["configs"], overrides=asked["overrides"])
     if verb != "tune" and study is None:
-        return Order(verb, words, resolved)
+        return Order(verb, words, resolved, paths=paths)
     search = prepare_search(**{**asked, "configs": [*asked["configs"], *([study] if study else [])]})
     spaces = {name: find(search.section, ("space", *name.split("."))) for name in search.space.options}
     space = {name: plain(node) for name, node in spaces.items() if node is not None}
-    return Order(verb, words, resolved, {**cast(dict[str, Any], plain(search.section)), "space": space})
+    return Order(verb, words, resolved, {**cast(dict[str, Any], plain(search.section)), "space": space}, paths)
 
 
 def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = time.time) -> JobSpec:
@@ -87,7 +105,7 @@ def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = tim
     if order.search is not None and study is None:
         texts[SEARCH] = json.dumps({"tune": order.search}, indent=2)
         words[1:1] = ["-c", SEARCH]
-    files = [*launcher.files, *_local_inputs(order), *_local_words(order.words)]
+    files = [*launcher.files, *_local_inputs(order), *_local_words(order)]
     packages = tuple(name for name, _ in _make_packages(launcher))
     return JobSpec(
         name, (*order.verb.split(), *words), tuple(dict.fromkeys(files)), texts=texts, packages=packages, study=study
@@ -241,9 +259,8 @@ def _local_inputs(order: Order) -> Iterator[str]:
         return
     problems: list[Problem] = []
     for path, value in leaves(document(asked.experiment)):
-        if path[0] not in ("data", "model"):
-            continue
-        for each in chain.from_iterable(map(_matching, value if isinstance(value, list) else [value])):
+        named = [each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)]
+        for each in chain.from_iterable(_matching(name) for name in named if _is_path(path, name, asked)):
             if not Path(each).is_absolute():
                 yield each
                 continue
@@ -254,9 +271,25 @@ def _local_inputs(order: Order) -> Iterator[str]:
         raise ConfigError(problems)
 
 
-def _matching(written: object) -> list[str]:
-    if not isinstance(written, str) or written in ("", ".") or "://" in written:
+def _is_path(option: Sequence[str], written: str, asked: Resolved) -> bool:
+    """Tell a file or folder from a word that happens to be the name of one, such as that of a column or a model."""
+    if option[0] not in ("data", "model"):
+        return False
+    source = asked.experiment.data
+    if option[0] == "data" and isinstance(source, Several) and len(option) > _DEPTH_OF_A_SET:
+        source, option = source.sets[option[2]], ("data", *option[_DEPTH_OF_A_SET:])
+    if option[0] == "data" and isinstance(source, Hub):
+        return False
+    if option[0] == "data" and len(option) > 1 and option[1] in _OF_FILES:
+        return True
+    is_written_so = "/" in written or written.startswith((".", "~")) or "." in Path(written).name[1:]
+    return is_written_so or any(Path(written, name).exists() for name in _IN_A_MODEL)
+
+
+def _matching(written: str) -> list[str]:
+    if written in ("", ".") or "://" in written:
         return []
+    written = os.path.expanduser(written)
     return [written] if Path(written).exists() else glob(written, recursive=True)
 
 
@@ -267,11 +300,11 @@ def _read_evaluated(order: Order) -> Resolved | None:
     return load(str(run.plan), trust_code="--trust-code" in order.words) if is_own else None
 
 
-def _local_words(words: Sequence[str]) -> Iterator[str]:
+def _local_words(order: Order) -> Iterator[str]:
     """Find the files and folders here that the words of a command name; what it begins with must be there."""
-    files = [*takewhile(lambda word: not word.startswith("-"), words)]
+    files = [*takewhile(lambda word: not word.startswith("-"), order.words)]
     absent = [word for word in files if "://" not in word and not Path(word).exists()]
     if absent:
         sentence = "there is no {} here; name a file or a folder of this machine, or an address"
         raise ConfigError([Problem(sentence.format(each)) for each in absent], subject="the command line")
-    yield from (word for word in words if "://" not in word and not word.startswith("-") and Path(word).exists())
+    yield from (word for word in (*files, *order.paths) if "://" not in word and Path(word).exists())
