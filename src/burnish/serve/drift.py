@@ -3,13 +3,15 @@
 from collections.abc import Mapping
 from threading import Lock
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.artifact.signature import InputField, Signature
+from burnish.spec.values import Array, Outcome
 
 _ROWS_KEPT = 1000
-"""After so many rows, what came before counts for a third."""
+"""After so many rows, what came before counts for half."""
 _TEXTS = ("text", "texts", "words")
 Shares = Mapping[str, Mapping[str, float]]
 """By measure and column, or class."""
@@ -23,7 +25,7 @@ class Drift:
         self._classes = {label.value: label.share for label in signature.answer.classes}
         self._known = {name: _known_values(field) for name, field in self._inputs.items()}
         self._sums: dict[str, dict[str, float]] = {}
-        self._rows: dict[str, float] = {}
+        self._counted: dict[str, float] = {}
         self._alone = Lock()
 
     @property
@@ -43,7 +45,7 @@ class Drift:
         """The same of the rows that came."""
         with self._alone:
             return {
-                measure: {name: total / max(1e-9, self._rows[measure]) for name, total in sums.items()}
+                measure: {name: total / max(1e-9, self._counted[measure]) for name, total in sums.items()}
                 for measure, sums in self._sums.items()
             }
 
@@ -54,14 +56,15 @@ class Drift:
             if name in self._inputs:
                 for measure, total in self._measure(self._inputs[name], column):
                     found.setdefault(measure, {})[name] = total
-        self._add(found, rows=len(table))
+        self._add(found, rows=len(table), total=len(table))
 
-    def observe_answers(self, predicted: pa.ChunkedArray) -> None:
-        """Look at predicted classes."""
-        if self._classes:
-            counts = {each["values"]: each["counts"] for each in pc.value_counts(predicted).to_pylist()}
-            found = {name: float(counts.get(name, 0)) for name in self._classes}
-            self._add({"class_share": found}, rows=len(predicted))
+    def observe_answers(self, outcome: Outcome) -> None:
+        """Look at predicted classes, counted as those of the training rows were: labels by row, and tags by word."""
+        counts = _count_labels(outcome)
+        if counts is not None and self._classes:
+            found = dict(zip(outcome.labels, counts.tolist(), strict=True))
+            total = int(counts.sum()) if outcome.kind == "tags" else len(outcome.rows)
+            self._add({"class_share": found}, rows=len(outcome.rows), total=total)
 
     def _measure(self, field: InputField, column: pa.ChunkedArray) -> list[tuple[str, float]]:
         found = [("missing_share", float(column.null_count))]
@@ -76,14 +79,27 @@ class Drift:
             found.append(("outside_share", float(pc.sum(is_outside).as_py() or 0)))
         return found
 
-    def _add(self, found: Mapping[str, Mapping[str, float]], *, rows: int) -> None:
+    def _add(self, found: Mapping[str, Mapping[str, float]], *, rows: int, total: int) -> None:
         kept = 0.5 ** (rows / _ROWS_KEPT)
         with self._alone:
             for measure, totals in found.items():
                 sums = self._sums.setdefault(measure, {})
-                for name, total in totals.items():
-                    sums[name] = kept * sums.get(name, 0.0) + total
-                self._rows[measure] = kept * self._rows.get(measure, 0.0) + rows
+                for name, amount in totals.items():
+                    sums[name] = kept * sums.get(name, 0.0) + amount
+                self._counted[measure] = kept * self._counted.get(measure, 0.0) + total
+
+
+def _count_labels(outcome: Outcome) -> Array | None:
+    """Count each label; None where an answer is none."""
+    size = len(outcome.labels)
+    if outcome.kind in ("binary", "multiclass"):
+        return np.bincount(outcome.decisions.astype(np.int64), minlength=size)
+    if outcome.kind == "multilabel":
+        return np.asarray(outcome.decisions.sum(axis=0))
+    if outcome.kind == "tags" and outcome.answers is not None:
+        tags = pc.index_in(pc.list_flatten(outcome.answers["tags"]), value_set=pa.array(outcome.labels, pa.string()))
+        return np.bincount(tags.to_numpy(), minlength=size)
+    return None
 
 
 def _known_values(field: InputField) -> pa.Array | None:

@@ -76,7 +76,6 @@ class Pipeline:
         """Decide for complete requests and write their replies."""
         for group in _alike(jobs):
             answers = self._answers(group)
-            self._metrics.drift.observe_answers(answers["predicted"])
             rows: list[dict[str, Any]] = answers.to_pylist()
             start = 0
             for job in group:
@@ -85,8 +84,10 @@ class Pipeline:
                 start = end
 
     def _answers(self, jobs: Sequence[Job]) -> pa.Table:
-        outcome = self.predictor.task.decode(_join_outputs(jobs), self.predictor.profile, _join_rows(jobs))
-        return pa.table(prediction_columns(self.predictor.encoder.put_into_words(outcome)))
+        decoded = self.predictor.task.decode(_join_outputs(jobs), self.predictor.profile, _join_rows(jobs))
+        outcome = self.predictor.encoder.put_into_words(decoded)
+        self._metrics.drift.observe_answers(outcome)
+        return pa.table(prediction_columns(outcome))
 
     def _encoded(self, jobs: Sequence[Job]) -> Iterator[Chunk]:
         """Encode the rows of requests together; where that is refused, each on its own, to find whose fault it is."""
