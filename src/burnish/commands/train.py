@@ -13,11 +13,11 @@ from burnish.commands.workers.talk import ask
 from burnish.config import Given, Resolved, fingerprint, trust
 from burnish.config.nodes import Branch
 from burnish.engine.stop import REASON_OF_SIGNAL
-from burnish.errors import BurnishError, CheckpointError, ConfigError, Problem
+from burnish.errors import BurnishError, CheckpointError, ConfigError, LaunchError, Problem
 from burnish.launch.group import Group, run_workers
 from burnish.launch.local import run_worker
-from burnish.run.record.directory import RunDirectory, default_directory, fill_directory, read_json
-from burnish.run.record.ending import COMPLETE, PREEMPTED, died, record
+from burnish.run.record.directory import RunDirectory, default_directory, fill_directory, read_json, write_json
+from burnish.run.record.ending import COMPLETE, PREEMPTED, died, record, refusal
 from burnish.run.record.lock import Held, claimed, unclaimed
 from burnish.run.record.plan import (
     AnotherExperiment,
@@ -31,7 +31,7 @@ from burnish.run.record.plan import (
     share_plan,
 )
 from burnish.run.record.result import RunResult, ScoreSheet, read_sheet
-from burnish.spec.events import Event, Noted
+from burnish.spec.events import Event, Noted, Started
 from burnish.spec.experiment import Experiment
 from burnish.storage.address import read_address
 from burnish.storage.checkpoints import CheckpointStore
@@ -240,10 +240,23 @@ def work(
     """Start a worker on a planned run, in one process or several, and stay with it to the end."""
     group = Group.of(processes)
     launch = run_worker if group.is_one_process else partial(run_workers, group=group)
+    began, heard = time.time(), set[type[Event]]()
+
+    def hear(event: Event) -> None:
+        heard.add(type(event))
+        watch(event)
+
     from burnish.commands.bucket import publishing_for_job  # whoever is refused does not wait for it
 
     with publishing_for_job(run.path, os.environ, tell=lambda sentence: watch(Noted(0, sentence))):
-        code, _ = ask([_WORKER, str(run.path), *options], watch=watch, launch=launch)
+        try:
+            code, _ = ask([_WORKER, str(run.path), *options], watch=hear, launch=launch)
+        except BurnishError as error:
+            if Started in heard and not run.exit.exists():  # the run's first process was here, and has not told of it
+                if not isinstance(error, LaunchError):
+                    write_json(run.exit, {"reason": "failed", **refusal(error)})
+                _announce(run, error, began=began, watch=watch)
+            raise
     reason = REASON_OF_SIGNAL.get(-code)
     if reason is not None:
         # It came before the worker listened, so there is nothing new to save.
@@ -251,11 +264,15 @@ def work(
         record(run, reason, step=max(saved, default=0), seconds=0.0, memory_bytes=0)
     elif code not in (0, PREEMPTED):
         error = died(run, exit_code=code)
-        from burnish.run.announce import announce_failure
-
-        announce_failure(run, error, note=lambda sentence: watch(Noted(0, sentence)))
+        _announce(run, error, began=began, watch=watch)
         raise error
     return read_result(run)
+
+
+def _announce(run: RunDirectory, error: BurnishError, *, began: float, watch: Callable[[Event], None]) -> None:
+    from burnish.run.announce import announce_failure
+
+    announce_failure(run, error, began=began, note=lambda sentence: watch(Noted(0, sentence)))
 
 
 def read_result(run: RunDirectory) -> RunResult:

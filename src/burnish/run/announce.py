@@ -9,6 +9,7 @@ from threading import Thread
 from burnish.errors import BurnishError
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.ending import COMPLETE
+from burnish.run.record.events_file import EventsFile
 from burnish.run.record.plan import read_plan
 from burnish.run.record.result import read_sheet
 from burnish.spec.events import Ended, Evaluated, Started, Stepped, TrackedEvent
@@ -30,13 +31,15 @@ class Announcer:
         *,
         name: str,
         note: Callable[[str], None],
+        began: float | None = None,
+        step: int = 0,
         now: Callable[[], float] = time.monotonic,
         last_seconds: float = _LAST_SECONDS,
     ) -> None:
         self._run, self._name, self._note, self._now = run, name, note, now
         self._last_seconds = last_seconds
-        self._began = now()
-        self._step = 0
+        self._began = now() if began is None else began
+        self._step = step
         self._scores: Mapping[str, float] = {}
         self._ended: Ended | None = None
         self._posts = [_Post(each) for each in notifiers]
@@ -137,12 +140,29 @@ class _Post:
                 self.failure = type(error).__name__
 
 
-def announce_failure(run: RunDirectory, error: BurnishError, *, note: Callable[[str], None]) -> None:
+def announce_failure(
+    run: RunDirectory,
+    error: BurnishError,
+    *,
+    began: float,
+    note: Callable[[str], None],
+    now: Callable[[], float] = time.time,
+) -> None:
     """Tell the notifiers of a planned run that it ended with an error; nothing comes of one that cannot be read."""
     with suppress(BurnishError):
         experiment: Experiment = read_plan(run)
         if experiment.notify:
-            Announcer(experiment.notify, run, name=experiment.name, note=note).fail(str(error))
+            step = _read_step(run)
+            Announcer(experiment.notify, run, name=experiment.name, note=note, began=began, step=step, now=now).fail(
+                str(error)
+            )
+
+
+def _read_step(run: RunDirectory) -> int:
+    with suppress(BurnishError):
+        last = EventsFile(run.events).last(Stepped)
+        return last.event.step if last else 0
+    return 0
 
 
 def _read_scores(run: RunDirectory) -> dict[str, float]:

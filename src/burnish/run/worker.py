@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from burnish.dist.world import LostPeer, World, keep_to_own_cores, place_of, world_from_environment
 from burnish.engine.stop import StopRequest
-from burnish.errors import BurnishError, CheckpointError, ConfigError, Problem
+from burnish.errors import BurnishError, CheckpointError, ConfigError, LaunchError, Problem
 from burnish.launch.module_path import find_modules_here
 from burnish.run.announce import Announcer, announce_failure
 from burnish.run.contention import ContentionWatch
@@ -60,15 +60,22 @@ def _attempt(run: RunDirectory, options: Sequence[str], *, is_first: bool) -> in
     if is_first:
         run.exit.unlink(missing_ok=True)
         run.stop_file.unlink(missing_ok=True)
+    began = time.time()
     try:
         # Joined before signals are listened to: a process that waits for one that never comes must be easy to end.
         with closing(world_from_environment()) as world, _in_a_sentence(run):
             return _train(run, world, options)
     except BurnishError as error:
-        if is_first:
+        if is_first and not _is_tried_again(error):
             write_json(run.exit, {"reason": "failed", **refusal(error)})
-            announce_failure(run, error, note=_tell)
+            announce_failure(run, error, began=began, note=_tell)
         raise
+
+
+def _is_tried_again(error: BurnishError) -> bool:
+    """Tell whether the agent of several processes will start them again, as it does when one has lost the others."""
+    start, most = (int(os.environ.get(f"TORCHELASTIC_{name}", "0")) for name in ("RESTART_COUNT", "MAX_RESTARTS"))
+    return isinstance(error, LaunchError) and start < most
 
 
 @contextmanager

@@ -1,9 +1,12 @@
 """Two who train into one directory at the same time, and workers that end before they began."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +17,9 @@ from burnish.commands.config import check
 from burnish.commands.train import work
 from burnish.errors import BurnishError, CheckpointError, LaunchError
 from burnish.run.record.directory import RunDirectory
+from burnish.run.record.events_file import to_dict
 from burnish.run.record.plan import read_plan, settle_plan
+from burnish.spec.events import Started
 
 CONFIG = "task: {type: tabular, target: y}\ndata: rows.csv\nmodel: linear\n"
 FIRST = """
@@ -69,6 +74,33 @@ def test_a_worker_that_is_killed_is_no_request_to_stop(tmp_path: Path, monkeypat
     monkeypatch.setattr(module, "run_worker", lambda *_args, **_options: -signal.SIGKILL)
     with pytest.raises(LaunchError, match="died with signal 9"):
         work(RunDirectory(tmp_path), watch=lambda _event: None)
+
+
+def test_an_ending_that_no_process_of_the_run_could_tell_is_told_by_who_started_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, told = RunDirectory(tmp_path), list[str]()
+    monkeypatch.setattr("burnish.run.announce.announce_failure", lambda _run, error, **_: told.append(str(error)))
+
+    def refuse(_argv: list[str], *, on_line: Callable[[str], None], is_started: bool, kind: str) -> int:
+        if is_started:
+            on_line(json.dumps(to_dict(Started(0, 1, 10))))
+        on_line(json.dumps({"error": kind, "message": "the second process had enough"}))
+        return 4
+
+    def end(*, is_started: bool, kind: str) -> None:
+        monkeypatch.setattr(module, "run_worker", partial(refuse, is_started=is_started, kind=kind))
+        with pytest.raises(BurnishError, match="had enough"):
+            work(run, watch=lambda _event: None)
+
+    end(is_started=False, kind="CheckpointError")  # such as one that another process trains
+    end(is_started=True, kind="LaunchError")
+    assert not run.exit.exists()
+    end(is_started=True, kind="DataError")
+    assert run.status() == "failed"
+    assert len(told) == 2
+    end(is_started=True, kind="DataError")  # its first process has said so
+    assert len(told) == 2
 
 
 def test_a_worker_that_was_interrupted_twice_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

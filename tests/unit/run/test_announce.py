@@ -3,13 +3,16 @@
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from burnish.errors import BurnishError
-from burnish.run.announce import Announcer
+from burnish.run import announce as module
+from burnish.run.announce import Announcer, announce_failure
 from burnish.run.record.directory import RunDirectory
-from burnish.spec.events import Ended, Evaluated, Started
+from burnish.run.record.events_file import EventsFile
+from burnish.spec.events import Ended, Evaluated, Started, Stepped
 from burnish.spec.news import News, Notifier, Occasion
 
 EVERY: tuple[Occasion, ...] = ("start", "best", "end", "preemption", "failure")
@@ -104,3 +107,19 @@ def test_a_secret_that_is_missing_is_noted_at_the_start(tmp_path: Path, monkeypa
     announcer, notes = announce(tmp_path, Slack())
     announcer.emit(Started(0, 1, 10))
     assert "the environment has no variable SLACK_WEBHOOK_URL" in notes[0]
+
+
+@pytest.mark.parametrize(("written", "step"), [(None, 12), (b"{}\n", 0)])
+def test_a_failure_says_how_long_and_how_far_the_run_came(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: bytes | None, step: int
+) -> None:
+    run, listener = RunDirectory(tmp_path), Listener(heard=[])
+    monkeypatch.setattr(module, "read_plan", lambda _run: SimpleNamespace(notify=[listener], name="reviews"))
+    events = EventsFile(run.events)
+    for number in (11, 12):
+        events.append(Stepped(number, 1.0, 0.5, 0.1, 1.0, 8, 80, 0.5), time=1000.0, attempt=1)
+    if written is not None:
+        run.events.write_bytes(b'{"event": "stepped"' + written)  # what is no event delays no news
+    announce_failure(run, BurnishError("enough"), began=400.0, note=print, now=lambda: 1000.0)
+    (news,) = listener.heard
+    assert (news.minutes, news.step, news.message) == (10.0, step, "enough")
