@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from burnish.artifact.locate import find_artifact
 from burnish.commands.copy import cp
+from burnish.commands.elsewhere.launching import make_stamp
 from burnish.commands.gate import GateResult, check
 from burnish.errors import ConfigError, LaunchError, Problem
 from burnish.launch.options import read_launcher
@@ -81,5 +82,4 @@ def read_replicas(text: str) -> tuple[int, int]:
 
 
 def _name(path: "Path", *, now: Callable[[], float]) -> str:
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now()))
-    return f"{re.sub(r'[^a-z0-9]+', '-', path.absolute().name.lower()).strip('-')[:40]}-{stamp}"
+    return f"{re.sub(r'[^a-z0-9]+', '-', path.absolute().name.lower()).strip('-')[:40]}-{make_stamp(now)}"

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,6 +30,7 @@ from burnish.launch.worker import read_result
 from burnish.run.record.directory import RunDirectory
 from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher, find_unset
 from burnish.storage.address import read_address
+from burnish.storage.remote import Folder, keep_trying
 
 EXPERIMENT, SEARCH = "experiment.yaml", "tune.yaml"
 _POLL_SECONDS = 5.0
@@ -94,9 +96,8 @@ def read_order(
 
 def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = time.time) -> JobSpec:
     """Write a command as it runs elsewhere, with what it needs from here."""
-    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(now()))
     named = order.experiment.experiment.name if order.experiment else order.words[0]
-    name = "-".join([order.verb.split()[0], _NAME.sub("-", Path(named).stem.lower()).strip("-")[:40], stamp])
+    name = "-".join([order.verb.split()[0], _NAME.sub("-", Path(named).stem.lower()).strip("-")[:40], make_stamp(now)])
     texts, words = {}, [*order.words]
     if order.experiment is not None:
         texts[EXPERIMENT] = render(order.experiment.experiment, origin=order.experiment.origin)
@@ -117,6 +118,11 @@ def _make_packages(launcher: Launcher) -> list[tuple[str, bytes]]:
         return []
     listed = getattr(launcher, "requirements", None)
     return [source_distribution(read_requirements(Path(listed)) if listed else ())]
+
+
+def make_stamp(now: Callable[[], float], *, token: Callable[[], str] = lambda: secrets.token_hex(2)) -> str:
+    """Write the time, and letters by which two names of one second differ."""
+    return f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime(now()))}-{token()}"
 
 
 def fill_environment(launcher: Launcher, environment: Mapping[str, str] | None = None) -> Launcher:
@@ -151,13 +157,17 @@ def refuse_unready(launcher: Launcher, job: JobSpec) -> list[Check]:
 def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], float] = time.time) -> JobRecord:
     """Fill the folder of a job, send its request, and remember it."""
     root = launcher.root(job)
+    plan = JobPlan(job.words, max_restarts=launcher.max_restarts).write()
+    try:
+        keep_trying(lambda: Folder(root).write(PLAN, plan, is_new=True))  # first: whose it is, has the folder
+    except FileExistsError as error:
+        raise LaunchError(f"{root} is there already; submit it again, under another name") from error
     for name, text in job.texts.items():
         write_remote(f"{root}/{FILES}/{name}", text.encode())
     for name, path in expand(job.files):
         upload(path, f"{root}/{FILES}/{name}")
     for name, content in _make_packages(launcher):
         write_remote(f"{root}/packages/{name}", content)
-    write_remote(f"{root}/{PLAN}", JobPlan(job.words, max_restarts=launcher.max_restarts).write())
     accepted = launcher.submit(job)
     record = JobRecord(
         name=job.name,

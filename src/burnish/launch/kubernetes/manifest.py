@@ -20,7 +20,7 @@ PREEMPTED = 75
 _PORT = 29400
 _LONGEST_NAME = 54
 """A pod's host name is that of the job with its attempt and index, and has at most 63 letters."""
-_STAMP = len("-20261118-120000")
+_STAMP = len("-20261118-120000-1a2b")
 _ENDED_BY_SIGNALS = [134, 135, 136, 137, 139, 143]
 _SECONDS_TO_SAVE = 600
 _INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"

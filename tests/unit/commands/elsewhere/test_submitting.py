@@ -1,0 +1,64 @@
+"""A job is submitted once: its name and its folder are its own."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from burnish.commands.elsewhere.launching import Order, make_job, submit
+from burnish.errors import LaunchError
+from burnish.launch.transfer import read_remote, write_remote
+from burnish.spec.launcher import JobSpec, JobStatus, Launcher, LogLine, Submitted
+
+
+class Shelf(Launcher):
+    """Accepts every job and runs none."""
+
+    folder: str
+    state: Any = "queued"
+
+    def root(self, job: JobSpec) -> str:
+        return f"{self.folder}/{job.name}"
+
+    def render(self, job: JobSpec) -> dict[str, Any]:
+        return {}
+
+    def submit(self, job: JobSpec) -> Submitted:
+        return Submitted(job.name, "link")
+
+    def status(self, id: str) -> JobStatus:
+        return JobStatus(self.state)
+
+    def logs(self, id: str, *, after: str = "") -> "Any":
+        return iter([LogLine("1", "line")])
+
+    def cancel(self, id: str) -> None:
+        raise AssertionError(id)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BURNISH_STATE", str(tmp_path / "state"))
+    (tmp_path / "rides.csv").write_text("")
+    return Shelf(folder=f"file://{tmp_path}/jobs")
+
+
+def test_two_jobs_of_one_second_have_a_name_and_a_folder_each(shelf: Shelf) -> None:
+    order = Order("predict", ["rides.csv"])
+    first, second = (make_job(order, shelf, now=lambda: 0.0) for _ in range(2))
+    assert first.name != second.name
+    assert first.name.startswith("predict-rides-19700101-000000-")
+    records = [submit(shelf, job, where="shelf") for job in (first, second)]
+    assert len({record.root for record in records}) == 2
+
+
+@pytest.mark.parametrize("scheme", ["file://", ""])
+def test_a_folder_that_another_job_has_is_refused_and_left_alone(shelf: Shelf, scheme: str, tmp_path: Path) -> None:
+    own = Shelf(folder=f"{scheme}{tmp_path}/jobs")
+    job = make_job(Order("predict", ["rides.csv"]), own)
+    write_remote(f"{own.root(job)}/job.json", b"another's")
+    with pytest.raises(LaunchError, match="is there already; submit it again"):
+        submit(own, job, where="shelf")
+    assert read_remote(f"{own.root(job)}/job.json") == b"another's"
+    assert read_remote(f"{own.root(job)}/files/rides.csv") is None
