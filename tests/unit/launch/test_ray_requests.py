@@ -3,13 +3,16 @@
 import json
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from burnish.errors import ConfigError
 from burnish.launch.options import read_launcher
+from burnish.launch.ray import group
 from burnish.launch.ray.group import GroupPlan, actor_options
 from burnish.launch.ray.node import NodeWorker
 from burnish.spec.launcher import JobSpec, find_unset, reveal
@@ -102,3 +105,46 @@ def test_a_worker_passes_on_its_lines_and_its_exit_code(tmp_path: Path) -> None:
 def test_a_worker_that_a_signal_ended_says_so_as_a_shell_does(tmp_path: Path) -> None:
     (tmp_path / "words.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
     assert [*NodeWorker().run(["words"], {"PYTHONPATH": str(tmp_path)})] == [137]
+
+
+def test_a_worker_that_is_stopped_before_its_process_starts_starts_none(tmp_path: Path) -> None:
+    node = NodeWorker()
+    node.stop()
+    assert [*node.run(["words"], {"PYTHONPATH": str(tmp_path)})] == [75]
+
+
+def test_a_worker_that_is_stopped_before_its_process_listens_has_nothing_to_save(tmp_path: Path) -> None:
+    (tmp_path / "words.py").write_text("import time\nprint('here', flush=True)\ntime.sleep(3)\n")
+    node = NodeWorker()
+    said = node.run(["words"], {"PYTHONPATH": str(tmp_path)})
+    assert next(said) == "here\n"
+    node.stop()
+    assert [*said] == [75]
+
+
+class Unplaced:
+    """A place on nodes that never come; whoever waits for it is asked to stop."""
+
+    bundle_count = 1
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        self.stop, self.is_removed = stop, False
+
+    def wait(self, _seconds: float) -> bool:
+        self.stop()
+        return False
+
+
+def test_a_job_that_waits_for_nodes_stops_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    places: list[Unplaced] = []
+
+    def place(_bundles: object, *, strategy: str) -> Unplaced:
+        places.append(Unplaced(found.stop))
+        return places[-1]
+
+    ray = SimpleNamespace(nodes=list, exceptions=SimpleNamespace(RayTaskError=KeyError, RayError=OSError))
+    util = SimpleNamespace(placement_group=place, remove_placement_group=lambda each: setattr(each, "is_removed", True))
+    monkeypatch.setattr(group, "require", lambda name, **_: {"ray": ray, "ray.util": util}[name])
+    found = group.NodeGroup("gs://bucket/job.json", GroupPlan("1", {"CPU": 1}, 3))
+    assert found.run() == 75
+    assert [each.is_removed for each in places] == [True]

@@ -1,6 +1,7 @@
 """The driver of a job on Ray: places a worker on each node, passes on what they print, and replaces lost nodes."""
 
 import json
+import os
 import signal
 import sys
 import time
@@ -72,6 +73,8 @@ class NodeGroup:
         placed = self._place(util)
         workers: list[Any] = []
         try:
+            if self.is_stopping:
+                return os.EX_TEMPFAIL  # while nodes were waited for: nothing runs that would save
             make = self.ray.remote(NodeWorker)
             for rank in range(placed.bundle_count):
                 strategy = util.scheduling_strategies.PlacementGroupSchedulingStrategy(

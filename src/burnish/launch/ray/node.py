@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Lock
 
 from burnish.extras import require
 
@@ -19,7 +20,10 @@ _SET_DEATH_SIGNAL = 1
 class NodeWorker:
     """One process on a node; what it prints is a stream, at whose end is its exit code."""
 
-    _process: subprocess.Popen[str] | None = None
+    def __init__(self) -> None:
+        self._process: subprocess.Popen[str] | None = None
+        self._is_stopping = False
+        self._start_or_stop = Lock()  # Ray calls `stop` from another thread
 
     def free_address(self) -> str:
         """Name an address of this node at which workers may meet."""
@@ -35,30 +39,43 @@ class NodeWorker:
 
     def stop(self) -> None:
         """Ask the process to save and end."""
-        if self._process is not None:
-            self._process.send_signal(signal.SIGTERM)
+        with self._start_or_stop:
+            self._is_stopping = True
+            if self._process is not None:
+                self._process.send_signal(signal.SIGTERM)
 
     def lines(self, argv: Sequence[str], env: Mapping[str, str], folder: Path) -> Iterator[str | int]:
         """Run a process in a folder; it is killed if nobody listens to its end."""
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", *argv],
-            cwd=folder,
-            env={**os.environ, **env},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            preexec_fn=_death_signal(),  # noqa: PLW1509  # it only calls a function of C that is loaded already
-        )
-        assert self._process.stdout is not None
+        with self._start_or_stop:
+            process = self._process = None if self._is_stopping else _start(argv, env, folder)
+        if process is None:
+            yield os.EX_TEMPFAIL
+            return
+        assert process.stdout is not None
         try:
-            yield from (line for line in self._process.stdout)  # Ray sends into generators, and a file is none
-            yield code if (code := self._process.wait()) >= 0 else 128 - code
+            yield from (line for line in process.stdout)  # Ray sends into generators, and a file is none
+            code = process.wait()
+            if self._is_stopping and code == -signal.SIGTERM:
+                code = os.EX_TEMPFAIL  # it did not listen yet, and has nothing to save
+            yield code if code >= 0 else 128 - code
         finally:
-            if self._process.poll() is None:
-                self._process.kill()
-            self._process.wait()
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+
+
+def _start(argv: Sequence[str], env: Mapping[str, str], folder: Path) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        [sys.executable, "-m", *argv],
+        cwd=folder,
+        env={**os.environ, **env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        preexec_fn=_death_signal(),  # noqa: PLW1509  # it only calls a function of C that is loaded already
+    )
 
 
 def _death_signal() -> Callable[[], object] | None:
