@@ -32,6 +32,7 @@ _STATES: Mapping[str, JobState] = {
 """Every other state is a failure."""
 _SECONDS = 60
 _MOUNT = r"^/[^\s\"'`$\\,]*$"
+_UNTAKEN = re.compile(r"[\s\"'\\%#]")
 _OPTION = r"^--[a-z][a-z-]*(=.*)?$"
 Word = Annotated[str, StringConstraints(pattern=r"^[^\s\"'`$\\]+$")]
 
@@ -73,6 +74,8 @@ class Slurm(Cluster):
             raise ValueError(f"asks for `gpus` and `gres`; write the {self.gpus} GPUs in `gres`, like gpu:{self.gpus}")
         if self.mounts and not self.container:
             raise ValueError("has `mounts` and no `container` that would see them")
+        if _UNTAKEN.search(self.folder):
+            raise ValueError(f"needs a `folder` without spaces, quotes, \\, % and # for sbatch, not {self.folder}")
         if self.rendezvous and not is_place(self.rendezvous):
             raise ValueError(f"must meet at HOST:PORT, like n1:29400; `rendezvous` is {self.rendezvous}")
         return self
@@ -154,7 +157,7 @@ class Slurm(Cluster):
         yield from self.setup
         yield from self._meeting()
         yield f"rm -f {pause}"
-        yield f"trap 'touch {pause}' USR1  # time is nearly over: the run saves"
+        yield f"trap {shlex.quote(f'touch {pause}')} USR1  # time is nearly over: the run saves"
         yield f"srun {shlex.join(self._step())} bash -c {shlex.quote(task)} &"
         yield "step=$!"
         yield 'wait "$step"; code=$?'

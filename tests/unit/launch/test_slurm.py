@@ -51,6 +51,16 @@ def test_a_script_is_as_its_golden_and_bash_can_read_it(name: str) -> None:
     assert subprocess.run(["bash", "-n"], input=text, text=True, capture_output=True).stderr == ""
 
 
+def test_the_signal_before_the_time_limit_asks_for_a_pause_in_any_folder(tmp_path: Path) -> None:
+    root = tmp_path / "a;b&(c)$d" / TRAIN.name
+    root.mkdir(parents=True)
+    lines = read_launcher("slurm", [f"folder={root.parent}"]).render(TRAIN)["script"]
+    (trap,) = (line for line in lines if line.startswith("trap "))
+    ran = subprocess.run(["bash", "-c", f"{trap}\nkill -USR1 $$\n"], capture_output=True, text=True, cwd=tmp_path)
+    assert ran.stderr == ""
+    assert (root / "PAUSE").exists()
+
+
 @pytest.mark.parametrize(
     ("option", "said"),
     [
@@ -63,6 +73,9 @@ def test_a_script_is_as_its_golden_and_bash_can_read_it(name: str) -> None:
         ("gpus=-1", "launch.gpus"),
         ("sbatch=[exclusive]", "launch.sbatch"),
         ("folder=gs://bucket/x", "no address"),
+        ("folder=/my jobs", "needs a `folder` without"),
+        ("folder=/it's", "not /it's"),
+        ("folder=/100%", "# for sbatch"),
         ("rendezvous=n1", "HOST:PORT"),
         ("container_engine=docker", "srun, apptainer"),
         ("mounts=[/a]", "no `container`"),
