@@ -26,7 +26,7 @@ class PatientProtocol(HttpToolsProtocol):
     def connection_made(self, transport: Any) -> None:
         """Wait for headers."""
         super().connection_made(transport)
-        self._timer = self.loop.call_later(_HEADER_SECONDS, self._give_up)
+        self._await_headers()
 
     def data_received(self, data: bytes) -> None:
         """Take what came; a request that is not complete with it goes the ASGI way."""
@@ -36,6 +36,9 @@ class PatientProtocol(HttpToolsProtocol):
             super().on_headers_complete()
             if self._body:
                 super().on_body(self._body)
+        is_answered = self.cycle is None or self.cycle.response_complete
+        if is_answered and self._timer is None and self.timeout_keep_alive_task is None:
+            self._await_headers()  # any byte ends the time that a connection may be idle
 
     def on_headers_complete(self) -> None:
         """Stop waiting."""
@@ -86,6 +89,9 @@ class PatientProtocol(HttpToolsProtocol):
     @property
     def _api(self) -> Api:
         return self.config.app  # type: ignore[return-value]  # given by run_server
+
+    def _await_headers(self) -> None:
+        self._timer = self.loop.call_later(_HEADER_SECONDS, self._give_up)
 
     def _give_up(self) -> None:
         self._close_with(problem(408, f"no request arrived within {_HEADER_SECONDS:g} seconds"))

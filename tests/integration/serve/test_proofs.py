@@ -154,7 +154,7 @@ def test_hostile_bodies_get_a_reason(server: RunningServer) -> None:
 def test_slow_and_half_closed_clients_harm_nobody(server: RunningServer) -> None:
     body = json.dumps({"instances": ["a good film"]}).encode()
     head = f"POST /v1/models/texts:predict HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n".encode()
-    open_ones, half_closed = [], []
+    open_ones, half_closed, kept = [], [], []
     for number in range(SLOW):
         client = socket.create_connection(("127.0.0.1", server.port), 30)
         sent = [b"", b"POST", head, head + b"\r\n", head + b"\r\n" + body[:5], head + b"\r\n" + body][number % 6]
@@ -162,6 +162,8 @@ def test_slow_and_half_closed_clients_harm_nobody(server: RunningServer) -> None
         if number % 6 == 5:
             client.shutdown(socket.SHUT_WR)
             half_closed.append(client)
+            kept.append(socket.create_connection(("127.0.0.1", server.port), 30))
+            kept[-1].sendall(head + b"\r\n" + body)
         elif number % 2:
             client.close()
         else:
@@ -170,7 +172,10 @@ def test_slow_and_half_closed_clients_harm_nobody(server: RunningServer) -> None
         assert all(good.post("/v1/models/texts:predict", content=body).status_code == 200 for _ in range(20))
     for client in half_closed:
         assert client.recv(4096).startswith(b"HTTP/1.1 200")
-    for client in open_ones:  # they are shown the door within ten seconds
+    for client in kept:
+        assert client.recv(4096).startswith(b"HTTP/1.1 200")
+        client.sendall(b"POST")  # the next request, of which no more comes
+    for client in (*open_ones, *kept):  # they are shown the door within ten seconds
         answer = b""
         while part := client.recv(4096):
             answer += part
