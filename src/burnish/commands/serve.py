@@ -32,19 +32,17 @@ def serve(
     """Serve `ARTIFACT` or several `NAME=ARTIFACT` until SIGTERM or SIGINT; port 0 takes one that is free."""
     # One of them stands for the others, which the same extra brings.
     require("prometheus_client", extra="serve", why="for `burnish serve`")
-    # Every size of batch leaves a kernel in this cache: a thousand of them, as is usual, are half a gigabyte.
-    os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "64")
     artifacts = {name: find_artifact(target) for name, target in named_targets(targets).items()}
     from burnish.serve.requests import RowFormats
     from burnish.serve.server import build_api, listen, run_server
     from burnish.serve.settings import Routes, Settings
 
-    routes = Routes.from_environment(os.environ)
+    routes, limits = Routes.from_environment(os.environ), settings or Settings()
     chosen = DEFAULT_PORT if routes.port is None else routes.port
     listener = listen(host, chosen if port is None else port)
     api = build_api(
         artifacts,
-        settings=settings or Settings(),
+        settings=limits,
         routes=routes,
         formats=RowFormats.load(formats),
         engine=engine,
@@ -53,7 +51,7 @@ def serve(
         access=access,
     )
     log(f"serving {', '.join(api.models)} on http://{host}:{listener.getsockname()[1]} (Ctrl-C ends it)")
-    run_server(api, listener, log=log)
+    run_server(api, listener, drain_seconds=limits.drain_seconds, log=log)
 
 
 def named_targets(targets: Sequence[str]) -> Mapping[str, str]:

@@ -89,8 +89,8 @@ def listen(host: str, port: int) -> socket.socket:
         ) from error
 
 
-def run_server(api: Api, listener: socket.socket, *, log: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT."""
+def run_server(api: Api, listener: socket.socket, *, drain_seconds: int, log: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT, after which open requests have so long to be answered."""
     config = Config(
         api,
         http=PatientProtocol,
@@ -100,7 +100,7 @@ def run_server(api: Api, listener: socket.socket, *, log: Callable[[str], None])
         access_log=False,
         ws="none",
         timeout_keep_alive=75,
-        timeout_graceful_shutdown=30,
+        timeout_graceful_shutdown=drain_seconds,
         server_header=False,
         proxy_headers=False,
     )

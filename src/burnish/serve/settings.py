@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from burnish.errors import ServeError
 
 KEY_VARIABLE = "BURNISH_API_KEY"
+_LONGEST_ANSWER_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -23,10 +25,15 @@ class Settings:
     max_rows: int = 10_000
     max_queue_bytes: int = 256 << 20
     body_seconds: float = 10.0
-    """How long a client may take to send its request."""
+    """How long a client may take to send the body of its request; a large one takes longer."""
     keys: tuple[bytes, ...] = ()
     """Digests of the API keys; without any, everyone may ask."""
     should_log_rows: bool = False
+
+    @property
+    def drain_seconds(self) -> int:
+        """How long open requests have after the signal to stop: to wait for their turn, and to be computed."""
+        return math.ceil(self.deadline_seconds) + _LONGEST_ANSWER_SECONDS
 
     def allows(self, headers: list[tuple[bytes, bytes]]) -> bool:
         """Tell whether a request has one of the keys, in a time that does not depend on how much of it is right."""
