@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _SECONDS = 30.0
 _LATE_SECONDS = 60
 """Logs are asked for since a time of this machine, whose clock may be another's; and pods are read one by one."""
+_NO_TIME = "1970-01-01T00:00:00"
 _TAKEN, _GONE = 409, 404
 _FINAL = (400, 403, _GONE)
 """Answers that will not change by asking again."""
@@ -144,7 +145,11 @@ def read_logs(launcher: "Kubernetes", id: str, *, after: str) -> Iterator[LogLin
 
 def _line(text: str, pod: str, mark: str) -> LogLine:
     stamp, _, words = text.partition(" ")
-    return LogLine(f"{stamp} {pod}", f"{mark}{words}")
+    try:
+        moment = datetime.fromisoformat(stamp).astimezone(UTC)  # a node writes the time of its own zone
+    except ValueError:  # what a node says of a log that it cannot read
+        return LogLine(f"{_NO_TIME} {pod} {text}", f"{mark}{text}")
+    return LogLine(f"{moment:%Y-%m-%dT%H:%M:%S}{stamp[19:29]} {pod}", f"{mark}{words}")
 
 
 def cancel(launcher: "Kubernetes", id: str) -> None:
