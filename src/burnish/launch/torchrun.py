@@ -2,9 +2,10 @@
 
 import os
 import shlex
+import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,12 @@ from typing import Any
 from pydantic import model_validator
 
 from burnish.errors import LaunchError
-from burnish.launch.cluster import LOG, Cluster, read_log
+from burnish.launch.cluster import LOG, Cluster, look, read_log
 from burnish.launch.group import is_place
 from burnish.launch.plan import NODE_RANK
 from burnish.launch.transfer import read_remote, write_remote
 from burnish.launch.worker import read_result
-from burnish.spec.launcher import JobSpec, JobStatus, LogLine, Submitted, reveal
+from burnish.spec.launcher import Check, JobSpec, JobStatus, LogLine, Submitted, reveal
 
 _PROCESS = "process"
 """In the folder of a job: the number of its first process."""
@@ -38,19 +39,33 @@ class Torchrun(Cluster):
         told = self.worker_environment(self.rendezvous or "")
         return {"command": self.worker_command(job), "env": {**told, NODE_RANK: "0", **self.env}}
 
+    def check(self, job: JobSpec) -> Iterable[Check]:
+        yield from super().check(job)
+        if self.python:
+            yield look("python", self._find_python)
+
     def submit(self, job: JobSpec) -> Submitted:
         request, root = reveal(self.render(job)), self.root(job)
         with Path(root, LOG).open("ab") as log:
-            process = subprocess.Popen(
-                request["command"],
-                env={**os.environ, **request["env"]},
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # it stays when this terminal closes
-            )
+            try:
+                process = subprocess.Popen(
+                    request["command"],
+                    env={**os.environ, **request["env"]},
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,  # it stays when this terminal closes
+                )
+            except OSError as error:
+                raise LaunchError(f"{request['command'][0]} could not be started: {error.strerror}") from error
         write_remote(f"{root}/{_PROCESS}", str(process.pid).encode())
         return Submitted(root, self._way_to_join(job))
+
+    def _find_python(self) -> str:
+        found = shutil.which(self.python or "")
+        if found is None:
+            raise LaunchError(f"launch.python: there is no {self.python} here; name an interpreter that has Burnish")
+        return f"{found} is there"
 
     def _way_to_join(self, job: JobSpec) -> str:
         if self.most_nodes == 1:

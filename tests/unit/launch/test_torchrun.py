@@ -52,6 +52,25 @@ def test_a_folder_that_cannot_be_written_is_found_before(tmp_path: Path) -> None
     assert not found.is_met
 
 
+@pytest.mark.parametrize(("python", "is_there"), [("/typo/python", False), ("no-such-python", False), ("sh", True)])
+def test_an_interpreter_that_is_not_there_is_found_before_the_folder_is_filled(
+    tmp_path: Path, python: str, *, is_there: bool
+) -> None:
+    launcher = read_launcher("torchrun", [f"folder={tmp_path}", f"python={python}"])
+    found = {each.what: each for each in launcher.check(JOB)}
+    assert found["python"].is_met is is_there
+    assert is_there or f"launch.python: there is no {python} here" in found["python"].sentence
+
+
+def test_an_interpreter_that_cannot_be_started_is_told_in_a_sentence(tmp_path: Path) -> None:
+    python = tmp_path / "python"
+    python.write_text("no program")
+    python.chmod(0o755)
+    (tmp_path / JOB.name).mkdir()
+    with pytest.raises(LaunchError, match=f"{python} could not be started"):
+        read_launcher("torchrun", [f"folder={tmp_path}", f"python={python}"]).submit(JOB)
+
+
 def test_the_state_is_that_of_its_process_or_what_it_left(tmp_path: Path) -> None:
     root, launcher = str(tmp_path), Torchrun()
     process = subprocess.Popen([sys.executable, "-c", "import sys; sys.stdin.read()", root], stdin=subprocess.PIPE)
