@@ -202,7 +202,7 @@ def _confess(error: Exception) -> int:
     if os.environ.get("BURNISH_DEBUG") == "1":
         print_exception(error)
     with NamedTemporaryFile("w", encoding="utf-8", prefix="burnish-bug-", suffix=".txt", delete=False) as file:
-        file.write(f"burnish {__version__}, python {sys.version}\narguments: {sys.argv[1:]}\n\n")
+        file.write(f"burnish {__version__}, python {sys.version}\narguments: {mask_words(sys.argv[1:])}\n\n")
         file.writelines(format_exception(error))
     what = " ".join(f"{type(error).__name__}: {error}".split())
     print(f"this is a bug in burnish: {what}; the traceback is in {file.name}", file=sys.stderr)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-_SECRET = re.compile(r"((?:^|\s)(?:-l\s)?(?:launch\.)?env(?:\.[^=\s]+)?=).*", re.DOTALL)
+_SECRET = re.compile(r"((?:^|\s)(?:-l[\s=]?|--launch[\s=.])?(?:launch\.)?env(?:\.[^=\s]+)?=).*", re.DOTALL)
 
 
 def mask_words(words: Sequence[str]) -> list[str]:

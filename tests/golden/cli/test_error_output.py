@@ -167,6 +167,15 @@ def test_a_bug_is_told_in_one_line_and_its_traceback_written_down(
     assert "Traceback (most recent call last)" in path.read_text()
 
 
+def test_what_is_written_of_a_bug_holds_no_value_of_a_variable(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["burnish", "train", "x", "-l", "env.A=s3cret", "-lenv.B=s3cret", "--quiet"])
+    raising(monkeypatch, RuntimeError("why"))
+    assert run(["train", "x", "--quiet"]) == 70
+    [path] = tmp_path.glob("burnish-bug-*.txt")
+    assert "arguments: ['train', 'x', '-l', 'env.A=***', '-lenv.B=***', '--quiet']" in path.read_text()
+
+
 def test_the_traceback_of_a_bug_is_shown_on_request(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
