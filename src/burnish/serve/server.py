@@ -31,14 +31,15 @@ _SWITCH_SECONDS = 0.0005
 
 _MALLOC = {"M_ARENA_MAX": (-8, 2), "M_TRIM_THRESHOLD": (-1, 1 << 20)}
 """Settings of glibc's malloc by their numbers: by default every thread keeps what it freed to itself."""
-_CACHED_SHAPES = "256"
-"""For how many shapes of a product its compiled code is kept; by default 1,024, and a server sees every shape."""
+_CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "256"}
+"""For how many shapes of a product its compiled code is kept, and for how many what was prepared for it; by default
+1,024 each, which are half a gigabyte, and a server sees every shape."""
 
 
 def bound_memory(environment: MutableMapping[str, str]) -> None:
     """Keep allocators and caches from growing for as long as requests differ; before anything is computed."""
-    for name in ("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "LRU_CACHE_CAPACITY"):
-        environment.setdefault(name, _CACHED_SHAPES)
+    for name, shapes in _CACHES.items():
+        environment.setdefault(name, shapes)
     pa.set_memory_pool(pa.system_memory_pool())
     with suppress(OSError, AttributeError, TypeError):  # another system, or another C library
         libc = ctypes.CDLL(None)
