@@ -133,6 +133,11 @@ class LoopbackCluster:
         pod.is_disrupted = is_disrupted
         kill_tree(pod.process.pid)
 
+    def evict(self, pod: Pod, *, is_disrupted: bool) -> None:
+        """Ask a pod to end as a drained node does; who deletes it by hand announces no disruption."""
+        pod.is_disrupted = is_disrupted
+        pod.process.terminate()
+
     def _start(self, job: dict[str, Any], index: int) -> Pod:
         name = job["metadata"]["name"]
         container = job["spec"]["template"]["spec"]["containers"][0]

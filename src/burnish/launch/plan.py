@@ -20,6 +20,8 @@ NODES, RENDEZVOUS, NODE_RANK = "BURNISH_NODES", "BURNISH_RENDEZVOUS", "BURNISH_N
 """Variables of the worker on each node: how many nodes (`2`, `1:2`), HOST:PORT where they meet, number of this one."""
 MEETS_HERE = "BURNISH_MEETS_HERE"
 """Set for the node at which they meet, if that cannot be told from the name of its machine."""
+COMES_BACK = "BURNISH_COMES_BACK"
+"""Set where each node that is taken away is replaced: the others then begin again with the next one."""
 FORMAT = 1
 """Raised when an older worker would misread a plan; a newer worker reads every older format."""
 

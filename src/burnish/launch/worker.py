@@ -10,10 +10,12 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from burnish.durable import read_json
 from burnish.errors import BurnishError, LaunchError
 from burnish.launch.local import run_worker
 from burnish.launch.module_path import find_modules_here
 from burnish.launch.plan import (
+    COMES_BACK,
     FILES,
     NODE_RANK,
     NODES,
@@ -33,6 +35,7 @@ from burnish.storage.remote import Folder
 _LOOK_SECONDS = 5.0
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 5.0, 300.0
 _TRIAL = "CLOUD_ML_TRIAL_ID"
+_ENDED_BY_SIGNAL = 128 + signal.SIGTERM
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ class JobNode:
 def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
     """Do what the plan at an address says until it is done, or asked to stop; further words are options of a trial."""
     address, *trial = argv
-    asked = asked or threading.Event()
+    asked, comes_back = asked or threading.Event(), bool(os.environ.get(COMES_BACK))
     root = address.rpartition("/")[0]
     # The trials of a search share one folder, and none of them is the job.
     is_job = (os.environ.get(NODE_RANK) or "0") == "0" and _TRIAL not in os.environ
@@ -79,7 +82,8 @@ def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
         outputs = f"{root}/{OUTPUTS}" + (f"/{os.environ[_TRIAL]}" if _TRIAL in os.environ else "")
         is_here = _enter(root, outputs, node)
         with _publishing(None if is_here else outputs, root=root) if node.rank == 0 else nullcontext():
-            code, starts = attempt([*plan.words, *trial_words(trial), *node.words(plan)], plan, asked=asked)
+            words = [*plan.words, *trial_words(trial), *node.words(plan)]
+            code, starts = attempt(words, plan, asked=asked, comes_back=comes_back)
         result = {"exit_code": code, "starts": starts}
         if is_job:
             write_remote(f"{root}/{RESULT}", (json.dumps(result) + "\n").encode())
@@ -89,7 +93,8 @@ def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
             if is_job:
                 write_remote(f"{root}/{RESULT}", (json.dumps({"exit_code": error.exit_code}) + "\n").encode())
         return error.exit_code
-    return code
+    # Who replaces a node tells by that one that was asked to make room from one whose run was asked to stop.
+    return _ENDED_BY_SIGNAL if comes_back and asked.is_set() and code == os.EX_TEMPFAIL else code
 
 
 def _enter(root: str, outputs: str, node: JobNode) -> bool:
@@ -114,23 +119,44 @@ def _enter(root: str, outputs: str, node: JobNode) -> bool:
 
 
 def attempt(
-    words: Sequence[str], plan: JobPlan, *, asked: threading.Event, sleep: Callable[[float], object] | None = None
+    words: Sequence[str],
+    plan: JobPlan,
+    *,
+    asked: threading.Event,
+    sleep: Callable[[float], object] | None = None,
+    comes_back: bool = False,
 ) -> tuple[int, int]:
-    """Run a command, again if it died and was not asked to stop; returns its exit code and the number of starts."""
-    for start in range(1, plan.max_restarts + 2):
+    """Run a command, again if it died and was not asked to stop; returns its exit code and the number of starts.
+
+    Where a node `comes_back`, one that stopped because another was taken away begins again, and that is not counted.
+    """
+    start, awaits_a_peer = 1, False
+    while True:
         if asked.is_set():  # while files were fetched, or the start was waited for
             return os.EX_TEMPFAIL, start - 1
         code = run_worker(["burnish", *words], on_line=_pass_on)
         if asked.is_set() and is_worth_a_retry(code):
             return os.EX_TEMPFAIL, start  # it was ended while it saved; the newest checkpoint is there
+        if comes_back and not asked.is_set() and code == os.EX_TEMPFAIL and _was_preempted():
+            awaits_a_peer = True
+            _pass_on("another node was taken away; beginning again with the one that replaces it\n")
+            (sleep or asked.wait)(_FIRST_WAIT_SECONDS)
+            continue
         # On several nodes the command has tried as often itself, together with the others.
-        is_settled = code == LaunchError.exit_code and "--rendezvous" in words
+        is_settled = code == LaunchError.exit_code and "--rendezvous" in words and not awaits_a_peer
         if is_settled or not is_worth_a_retry(code) or start > plan.max_restarts:
             return (code if code >= 0 else 128 - code), start
         wait = seconds_before(start + 1)
         _pass_on(f"the command died with {code}; start {start + 1} of {plan.max_restarts + 1} in {wait:g} s\n")
         (sleep or asked.wait)(wait)
-    raise AssertionError("the last start returns")
+        start += 1
+
+
+def _was_preempted() -> bool:
+    """Tell whether the run stopped because some node of it was asked to make room, and not at a user's wish."""
+    endings = sorted(Path(OUTPUTS).glob("*/exit.json"), key=lambda path: path.stat().st_mtime)
+    found = read_json(endings[-1]) if endings else None
+    return isinstance(found, Mapping) and found.get("reason") == "preempted"
 
 
 def seconds_before(start: int) -> float:

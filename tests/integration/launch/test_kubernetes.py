@@ -14,6 +14,7 @@ pytest.importorskip("kubernetes_validate", reason="the official schemas; `make c
 
 from burnish.cli.main import run
 from tests.harness.kubernetes import LoopbackCluster, loopback_kubernetes
+from tests.harness.places import await_that, last_step, sizes_of
 from tests.harness.server import TABLE, write_rides
 
 OPTIONS = ["--on", "kubernetes", "-l", "launch.yaml"]
@@ -127,6 +128,26 @@ def test_a_pod_that_is_killed_comes_back_and_one_that_is_evicted_is_not_counted(
             time.sleep(0.1)
     wait_for_steps(cluster, name)
     assert run(["jobs", "stop", name, "--now", "--wait"]) == 0
+
+
+@pytest.mark.parametrize(("index", "is_disrupted"), [(0, True), (1, False)])
+def test_a_group_of_pods_goes_on_when_one_is_drained(cluster: LoopbackCluster, index: int, is_disrupted: bool) -> None:
+    folder = Path.cwd() / "several"
+    options = [*OPTIONS, "-l", f"folder={folder}", "-l", "nodes=2"]
+    words = ["train", "rides.yaml", f"name=drained-{index}-{is_disrupted}", "train.length=1000000 steps"]
+    assert run([*words, "train.patience=null", *options, "--yes", "--detach"]) == 0
+    name = [*cluster.jobs][-1]
+    there = folder / name / "outputs" / "run"
+    await_that(lambda: last_step(there) > 20, what="steps of two pods")
+    assert sizes_of(there) == [2]
+    pod = next(each for each in cluster.running(name) if each.index == index)
+    cluster.evict(pod, is_disrupted=is_disrupted)
+    await_that(lambda: len(sizes_of(there)) == 2 or "conditions" in cluster.jobs[name]["status"], what="a second start")
+    assert "conditions" not in cluster.jobs[name]["status"]
+    assert sizes_of(there) == [2, 2]
+    assert {each.index for each in cluster.running(name)} == {0, 1}
+    assert run(["jobs", "stop", name, "--wait"]) == 0
+    assert run(["jobs", "wait", name]) == 75
 
 
 def test_the_doctor_asks_the_cluster_to_judge_a_job(

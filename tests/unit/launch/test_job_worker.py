@@ -86,6 +86,51 @@ def test_a_request_that_comes_before_the_command_starts_starts_nothing(
     assert started == []
 
 
+def ends(reason: str) -> None:
+    Path("outputs/run").mkdir(parents=True, exist_ok=True)
+    Path("outputs/run/exit.json").write_text(json.dumps({"reason": reason}))
+
+
+@pytest.mark.parametrize(
+    ("reason", "comes_back", "ended"),
+    [("preempted", True, (0, 1)), ("preempted", False, (75, 1)), ("stop_file", True, (75, 1)), ("", True, (75, 1))],
+)
+def test_a_node_whose_peer_was_taken_away_begins_again_where_that_is_replaced(
+    reason: str, comes_back: bool, ended: tuple[int, int], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    codes = [75] * 9 + [0]
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: ends(reason) or codes.pop(0))
+    plan, words = JobPlan(("train",), max_restarts=3), ["train", "--rendezvous", "n1:29400"]
+    found = worker.attempt(words, plan, asked=Event(), sleep=lambda seconds: None, comes_back=comes_back)
+    assert found == ended
+
+
+def test_a_peer_that_is_late_to_come_back_is_waited_for_as_often_as_a_command_is_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    codes = [75, 6, 6, 6, 6]
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: ends("preempted") or codes.pop(0))
+    plan, words = JobPlan(("train",), max_restarts=3), ["train", "--rendezvous", "n1:29400"]
+    found = worker.attempt(words, plan, asked=Event(), sleep=lambda seconds: None, comes_back=True)
+    assert found == (6, 4)
+    assert codes == []
+
+
+@pytest.mark.parametrize(("told", "code"), [("1", 143), ("", 75)])
+def test_a_worker_that_is_replaced_ends_as_one_that_a_signal_ended(
+    told: str, code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.json").write_bytes(JobPlan(("train", "x")).write())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BURNISH_COMES_BACK", told)
+    asked = Event()
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: asked.set() or 75)
+    assert worker.main([f"{tmp_path}/job.json"], asked=asked) == code
+    assert worker.read_result(str(tmp_path)) == 75
+
+
 def test_on_several_nodes_the_command_itself_has_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: 6)
     words = ["train", "--rendezvous", "n1:29400"]

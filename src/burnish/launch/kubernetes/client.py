@@ -92,7 +92,8 @@ def read_status(launcher: "Kubernetes", id: str) -> JobStatus:
     if "Complete" in conditions:
         return JobStatus("finished")
     if "Failed" in conditions:
-        was_preempted = any(PREEMPTED in _exit_codes(pod) for pod in pods)
+        is_over = any(each.reason == "DeadlineExceeded" for each in found.status.conditions)
+        was_preempted = is_over or any(PREEMPTED in _exit_codes(pod) for pod in pods)
         return JobStatus("stopped" if was_preempted else "failed", conditions["Failed"])
     if found.spec.suspend:  # its pods go when they have saved
         is_over = "Suspended" in conditions and not any(pod.status.phase == "Running" for pod in pods)

@@ -9,7 +9,7 @@ import yaml
 
 from burnish.errors import ConfigError, Problem
 from burnish.launch.limits import timeout_seconds
-from burnish.launch.plan import NODE_RANK, NODES, PLAN, RENDEZVOUS, WORKER
+from burnish.launch.plan import COMES_BACK, NODE_RANK, NODES, PLAN, RENDEZVOUS, WORKER
 from burnish.spec.launcher import JobSpec
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _job(launcher: "Kubernetes", job: JobSpec, metadata: Mapping[str, Any]) -> d
     rules = [
         # A node that is drained or taken away is nobody's fault, and is not counted.
         {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-        # The worker decides what is tried again: only one that was killed itself comes back.
+        # The worker decides what is tried again: only one that was killed, or asked to make room, comes back.
         {
             "action": "FailJob",
             "onExitCodes": {"containerName": CONTAINER, "operator": "NotIn", "values": _ENDED_BY_SIGNALS},
@@ -145,6 +145,7 @@ def _rendezvous(launcher: "Kubernetes", name: str) -> list[dict[str, Any]]:
         {"name": NODES, "value": launcher.nodes},
         {"name": RENDEZVOUS, "value": f"{name}-0.{name}:{_PORT}"},
         {"name": NODE_RANK, "valueFrom": {"fieldRef": {"fieldPath": _INDEX}}},
+        {"name": COMES_BACK, "value": "1"},
     ]
 
 
