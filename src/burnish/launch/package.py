@@ -1,10 +1,11 @@
 """What must travel with a job: Burnish, the user's files, and the versions of what they need, as distributions."""
 
 import io
+import os
 import re
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
@@ -22,7 +23,7 @@ _EPOCH = (2020, 1, 1, 0, 0, 0)
 def burnish_wheel() -> tuple[str, bytes]:
     """Make the wheel of the Burnish that runs here, of the very files that run."""
     folder = f"burnish-{__version__}.dist-info"
-    files = {f"burnish/{each.relative_to(_SOURCE).as_posix()}": each.read_bytes() for each in _files(_SOURCE)}
+    files = dict(_own_files())
     files[f"{folder}/METADATA"] = _metadata().encode()
     files[f"{folder}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: burnish\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     files[f"{folder}/entry_points.txt"] = b"[console_scripts]\nburnish = burnish.cli.main:main\n"
@@ -46,8 +47,8 @@ entry_points={{'console_scripts': ['burnish = burnish.cli.main:main']}})\n"
     with tarfile.open(fileobj=stream, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
         _add(archive, f"{top}/setup.py", setup.encode())
         _add(archive, f"{top}/PKG-INFO", f"Metadata-Version: 2.1\nName: burnish\nVersion: {__version__}\n".encode())
-        for each in _files(_SOURCE):
-            _add(archive, f"{top}/burnish/{each.relative_to(_SOURCE).as_posix()}", each.read_bytes())
+        for name, content in _own_files():
+            _add(archive, f"{top}/{name}", content)
     return f"{top}.tar.gz", stream.getvalue()
 
 
@@ -69,29 +70,47 @@ def read_requirements(path: Path) -> list[str]:
     return [line for line in lines if line]
 
 
-def expand(names: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Give each file below files and folders, by the place that it has below this folder; refuse all that has none."""
-    here, problems, size = Path.cwd(), [], 0
+def expand(names: Iterable[str]) -> list[tuple[str, Path]]:
+    """List each file below files and folders, by the place that it has below this folder; refuse all that has none."""
+    here, problems, found = Path.cwd(), [], dict[str, Path]()
     for name in names:
-        path = Path(name)
-        if not path.exists():
+        if not Path(name).exists():
             problems.append(f"there is no {name}")
-        elif not path.resolve().is_relative_to(here.resolve()):
-            problems.append(f"{name} is outside of {here}, and has no place on the job's machine; copy it here")
-        else:
-            for each in [path] if path.is_file() else _files(path):
-                size += each.stat().st_size
-                yield each.resolve().relative_to(here.resolve()).as_posix(), each
+            continue
+        for each in _files(Path(name), top=here):
+            real = _real(each)
+            if real.is_relative_to(here):
+                named = Path(os.path.abspath(each))  # a link keeps its name: what the job reads is named by it
+                found[(named if named.is_relative_to(here) else real).relative_to(here).as_posix()] = each
+            else:
+                sentence = f"{each} is {real}, outside of {here}, and has no place on the job's machine"
+                problems.append(f"{sentence}; copy it here")
+    size = sum(each.stat().st_size for each in found.values())
     if size > _MOST_BYTES:
         problems.append(f"the files have {size >> 20:,} MB; put what is larger than {_MOST_BYTES >> 20} MB on a bucket")
     if problems:
         raise LaunchError("launch.files: " + "; ".join(problems))
+    return list(found.items())
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    for each in sorted(folder.rglob("*")):
-        if each.is_file() and not set(_SKIPPED) & set(each.relative_to(folder).parts) and not each.is_symlink():
-            yield each
+def _own_files() -> Iterator[tuple[str, bytes]]:
+    for each in _files(_SOURCE, top=_real(_SOURCE)):
+        yield f"burnish/{each.relative_to(_SOURCE).as_posix()}", each.read_bytes()
+
+
+def _files(path: Path, *, top: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+    """Give a file, or those below a folder, also behind links; what lies outside of `top` is given and not entered."""
+    real = _real(path)
+    if path.is_file() or not real.is_relative_to(top):
+        yield path
+    elif path.is_dir() and real not in above:  # or a link to a folder that it lies in would have no end
+        for each in sorted(path.iterdir()):
+            if each.name not in _SKIPPED:
+                yield from _files(each, top=top, above=(*above, real))
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))  # unlike `resolve`, it bears a link that leads to itself
 
 
 def _requires() -> list[str]:
