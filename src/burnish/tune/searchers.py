@@ -2,14 +2,15 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from statistics import median
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from burnish.extras import require
-from burnish.spec.search import Coordinates, Leg, Searcher, SearchState
-from burnish.tune.space import ChoiceParameter, Parameter
+from burnish.spec.search import Coordinates, Leg, LegEnd, Searcher, SearchState
+from burnish.tune.space import ChoiceParameter, Parameter, count_points
 
 _WHY = "to search by a model of the scores"
 _FEW_TRIALS = 10
@@ -18,6 +19,9 @@ _FEWEST_OTHERS = 4
 """A median of fewer trials stops nobody."""
 _REDUCTION = 3
 """One of so many goes on, where Hyperband judges."""
+_MOST_POINTS = 10_000
+"""More combinations than anybody trains are a slip in a space."""
+_COUNT_WANTED = "needs `count`, the number of points that a grid takes from it"
 _WORST = 1e12
 """What stands for a failed trial where infinity cannot be reckoned with."""
 
@@ -92,18 +96,26 @@ class Grid(SamplingSearcher):
     takes_starts: ClassVar[bool] = False
 
     def sample(self, state: SearchState, number: int) -> Coordinates:
-        point: Coordinates = state.space.grid()[number]
+        point: Coordinates = state.space.grid_point(number)
         return point
 
     def count_trials(self, state: SearchState) -> int:
-        return len(state.space.grid())
+        size: int = state.space.grid_size
+        return size
 
     def legs(self, state: SearchState) -> Sequence[Leg]:
         return [Leg(number, None) for number in range(self.count_trials(state))]
 
     def problems(self, space: Any) -> Mapping[str, str]:
-        wanted = "needs `count`, the number of points that a grid takes from it"
-        return {each.name: wanted for each in space.parameters() if not each.grid()}
+        sizes = {each.name: count_points(each) for each in space.parameters()}
+        lacking = {name: _COUNT_WANTED for name, size in sizes.items() if not size}
+        if lacking or space.grid_size <= _MOST_POINTS:
+            return lacking
+        most = max(sizes, key=lambda name: sizes[name])
+        return {
+            most: f"has {sizes[most]:,} points, and the whole grid {space.grid_size:,}; a grid may have "
+            f"{_MOST_POINTS:,}: take fewer with `count`, or another searcher"
+        }
 
 
 class Random(SamplingSearcher):
@@ -188,6 +200,14 @@ class CmaEs(SamplingSearcher):
         coordinates = dict(zip(names, place.tolist(), strict=True))
         point: Coordinates = state.space.settle(lambda parameter: _within(parameter, coordinates)).point
         return point
+
+
+def rehearse(searcher: Searcher, state: SearchState) -> list[Leg]:
+    """Run a searcher on results that are as good as random, and list the legs it would train."""
+    ends: list[LegEnd] = []
+    while len(ends) < len(legs := searcher.legs(replace(state, ends=ends))):
+        ends += [LegEnd(leg, float(leg.trial * 2654435761 % 2**32)) for leg in legs[len(ends) :]]
+    return [end.leg for end in ends]
 
 
 def seed_of(seed: int, number: int) -> int:

@@ -1,9 +1,11 @@
 """The space of a search: ranges and choices over the options of an experiment, each with its origin."""
 
+import json
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from math import prod
 
 from burnish.config.nodes import Branch, Items, Leaf, Node, brief, plain, spread
 from burnish.config.origins import Origin
@@ -57,16 +59,17 @@ class RangeParameter:
         place = math.log(mirrored / self.low) / math.log(self.high / self.low)
         return 1 - place if self.kind == "reverse_log" else place
 
-    def grid(self) -> list[float]:
-        """List the places of a grid: `count` of them from end to end, or every step."""
+    @property
+    def grid_size(self) -> int:
+        """How many places a grid takes: `count`, or every step; 0 where neither says."""
         size = self._num_steps()
-        if self.count is None:
-            return [(number + 0.5) / size for number in range(size or 0)] if size else []
-        if size is None:
-            return [0.5] if self.count == 1 else [number / (self.count - 1) for number in range(self.count)]
-        count = min(self.count, size)
-        steps = [(size - 1) / 2] if count == 1 else [number * (size - 1) / (count - 1) for number in range(count)]
-        return [(math.floor(each + 0.5) + 0.5) / size for each in steps]
+        return (size or 0) if self.count is None else min(self.count, size or self.count)
+
+    def grid_place(self, number: int) -> float:
+        """Give a place of the grid, which goes from end to end; a single one is the middle."""
+        size, gaps = self._num_steps(), self.grid_size - 1
+        number, gaps = (number, gaps) if gaps else (1, 2)
+        return number / gaps if size is None else (math.floor(number * (size - 1) / gaps + 0.5) + 0.5) / size
 
     def ends(self) -> tuple[float, ...]:
         """The places that a check looks at."""
@@ -92,13 +95,9 @@ class ChoiceParameter:
     origin: Origin
     within: tuple[tuple[str, int], ...] = ()
 
-    def grid(self) -> list[float]:
-        """List every option."""
-        return [float(number) for number in range(len(self.options))]
-
     def ends(self) -> tuple[float, ...]:
         """Every option is looked at."""
-        return tuple(self.grid())
+        return tuple(map(float, range(len(self.options))))
 
 
 @dataclass(frozen=True)
@@ -150,9 +149,14 @@ class Space:
         """List every parameter, also those under choices."""
         return [each for node in self.options.values() for each in _parameters(node)]
 
-    def grid(self) -> list[Coordinates]:
-        """List the whole product, the last parameter changing fastest; a choice is followed by what stands under it."""
-        return [dict(point) for point in product_of(list(self.options.values()))]
+    @property
+    def grid_size(self) -> int:
+        """How many points the whole product has."""
+        return prod(map(count_points, self.options.values()))
+
+    def grid_point(self, number: int) -> Coordinates:
+        """Give a point of the product: the last parameter changes fastest, after a choice what stands under it."""
+        return _point_of(tuple(self.options.values()), number)
 
     def probes(self) -> Iterator[Settled]:
         """Give points that have between them both ends of every range and every option of every choice."""
@@ -219,9 +223,10 @@ class _SpaceReader:
     def _choice(self, node: Items, name: str, within: tuple[tuple[str, int], ...]) -> SpaceNode:
         if not node.nodes:
             self._refuse(node, f"tune.space.{name} is an empty list; a choice needs at least one value")
-        shown = [brief(each) for each in node.nodes]
-        for text in dict.fromkeys(each for each in shown if shown.count(each) > 1):
-            self._refuse(node, f"tune.space.{name} lists {text} twice; keep one")
+        written = [json.dumps(plain(each), sort_keys=True) for each in node.nodes]  # `brief` cuts what is long
+        nodes = dict(zip(written, node.nodes, strict=True))
+        for text in (text for text, times in Counter(written).items() if times > 1):
+            self._refuse(node, f"tune.space.{name} lists {brief(nodes[text])} twice; keep one")
         options = (
             each if isinstance(each, Items) else self.read(each, f"{name}[{at}]", (*within, (name, at)))
             for at, each in enumerate(node.nodes)
@@ -299,22 +304,33 @@ def _parameters(node: SpaceNode) -> Iterator[Parameter]:
         yield from _parameters(each)
 
 
-def product_of(nodes: list[SpaceNode]) -> Iterator[Coordinates]:
-    """Combine every point of each node with every point of the others."""
-    for parts in product(*(list(_points(node)) for node in nodes)):
-        yield {name: place for part in parts for name, place in part.items()}
-
-
-def _points(node: SpaceNode) -> Iterator[Coordinates]:
+def count_points(node: SpaceNode) -> int:
+    """Count the points that a grid takes from a part of a space."""
     if isinstance(node, RangeParameter):
-        yield from ({node.name: place} for place in node.grid())
-    elif isinstance(node, ChoiceParameter):
-        for number, option in enumerate(node.options):
-            yield from ({node.name: float(number), **below} for below in _points(option))
-    elif isinstance(node, Section):
-        yield from product_of(list(node.nodes.values()))
-    else:
-        yield {}
+        return node.grid_size
+    if isinstance(node, ChoiceParameter):
+        return sum(map(count_points, node.options))
+    return prod(map(count_points, node.nodes.values())) if isinstance(node, Section) else 1
+
+
+def _point_of(nodes: Sequence[SpaceNode], number: int) -> dict[str, float]:
+    point: dict[str, float] = {}
+    for node in reversed(nodes):
+        number, at = divmod(number, count_points(node))
+        point = {**_place_in(node, at), **point}
+    return point
+
+
+def _place_in(node: SpaceNode, number: int) -> dict[str, float]:
+    if isinstance(node, RangeParameter):
+        return {node.name: node.grid_place(number)}
+    if isinstance(node, Section):
+        return _point_of(tuple(node.nodes.values()), number)
+    for at, option in enumerate(node.options if isinstance(node, ChoiceParameter) else ()):
+        if number < (size := count_points(option)):
+            return {node.name: float(at), **_place_in(option, number)}  # type: ignore[union-attr]  # it is a choice
+        number -= size
+    return {}
 
 
 def _locate(node: SpaceNode, value: object, point: dict[str, float]) -> bool:
@@ -348,13 +364,14 @@ def _json(node: Node) -> object:
     """Give what was written as JSON values: numbers and truth where the text is one."""
     value = plain(node)
     if isinstance(node, Leaf):
-        return _scalar(node.value)
+        return read_scalar(node.value)
     if isinstance(node, Items):
         return [_json(each) for each in node.nodes]
     return {key: _json(each) for key, each in node.nodes.items()} if isinstance(node, Branch) else value
 
 
-def _scalar(text: str | None) -> object:
+def read_scalar(text: str | None) -> object:
+    """Give a scalar as a JSON value: a number or truth where the text is one."""
     if text is None or text in ("true", "false"):
         return None if text is None else text == "true"
     for kind in (int, float):

@@ -7,7 +7,7 @@ import pytest
 from burnish.spec.search import Leg, LegEnd, Searcher, SearchState
 from burnish.tune.searchers import CmaEs, Gp, Grid, Random, Single, Tpe
 from tests.unit.tune.test_asha import loss_after, toy_space
-from tests.unit.tune.test_space import SPACE, space_of
+from tests.unit.tune.test_space import SPACE, grid_of, space_of
 
 MODELLED = [Tpe(first_random=5), Gp(first_random=5), CmaEs()]
 QUICK = [MODELLED[0], MODELLED[2]]  # a Gaussian process takes seconds to fit
@@ -54,9 +54,21 @@ def test_choices_and_what_stands_under_them_are_sampled(searcher: Searcher) -> N
 def test_a_grid_takes_its_points_in_order_and_no_others() -> None:
     state = SearchState(space_of(SPACE), 0, 3, 1)
     assert [leg.trial for leg in Grid().legs(state)] == list(range(18))
-    assert [Grid().sample(state, number) for number in range(18)] == state.space.grid()
+    assert [Grid().sample(state, number) for number in range(18)] == grid_of(state.space)
     assert Grid().problems(toy_space()) != {}
     assert len(Single().legs(state)) == 1
+
+
+def test_a_grid_of_more_points_than_anybody_trains_is_refused_at_once() -> None:
+    space = space_of("a: {type: int, min: 0, max: 1_000_000_000}\nb: [1, 2]".replace("_", ""))
+    assert Grid().problems(space) == {
+        "a": "has 1,000,000,001 points, and the whole grid 2,000,000,002; a grid may have 10,000: take fewer with "
+        "`count`, or another searcher"
+    }
+    wide = space_of("\n".join(f"option{number}: [1, 2, 3, 4]" for number in range(40)))
+    assert [*Grid().problems(wide)] == ["option0"]
+    point = Grid().sample(SearchState(wide, 0, 3, 1), 4**40 - 2)
+    assert [*point.values()] == [3.0] * 39 + [2.0]
 
 
 @pytest.mark.parametrize("stopper", ["median", "hyperband"])

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from burnish.config.nodes import Branch
 from burnish.config.reader import read_text
+from burnish.spec.search import Coordinates
 from burnish.tune.space import RangeParameter, Space, read_space
 
 SPACE = """
@@ -28,9 +29,25 @@ def space_of(text: str) -> Space:
     return space
 
 
+def grid_of(space: Space) -> list[Coordinates]:
+    return [space.grid_point(number) for number in range(space.grid_size)]
+
+
+def test_long_options_that_are_alike_at_first_are_two() -> None:
+    long = "a text that is so long that no message would ever show the whole of it, ending in "
+    space = space_of(f"task.prompt:\n  - {long} one\n  - {long} two")
+    assert len(grid_of(space)) == 2
+    node = read_text("a: [{type: x, y: 1}, 3, {y: 1, type: x}, 3, 3]", source="space.yaml")
+    assert isinstance(node, Branch)
+    assert [problem.message for problem in read_space(node)[1]] == [
+        "tune.space.a lists {y: 1, type: x} twice; keep one",
+        "tune.space.a lists 3 twice; keep one",
+    ]
+
+
 def test_a_grid_is_exactly_the_product_with_what_stands_under_a_choice() -> None:
     space = space_of(SPACE)
-    found = [tuple(map(str, space.at(point).values.values())) for point in space.grid()]
+    found = [tuple(map(str, space.at(point).values.values())) for point in grid_of(space)]
     rates, batches = ("1e-05", "0.0001", "0.001"), ("16", "32")
     cuts = ["head", *(str({"type": "head_tail", "head": head, "tail": 192}) for head in (32, 64))]
     assert found == [(rate, batch, cut) for rate in rates for batch in batches for cut in cuts]
@@ -72,7 +89,7 @@ def test_whole_numbers_are_uniform_over_their_steps_and_both_ends_are_reached(
     low: int, width: int, step: int | None, place: float
 ) -> None:
     each = RangeParameter("x", "int", low, low + width, None, step=step)  # type: ignore[arg-type]
-    values = [int(each.text_at(at)) for at in each.grid()]
+    values = [int(each.text_at(at)) for at in map(each.grid_place, range(each.grid_size))]
     assert values == list(range(low, low + width + 1, step or 1))
     assert int(each.text_at(place)) in values
 
@@ -80,7 +97,7 @@ def test_whole_numbers_are_uniform_over_their_steps_and_both_ends_are_reached(
 def test_points_of_an_int_grid_are_rounded_and_a_count_of_one_is_the_middle() -> None:
     def points(count: int) -> list[str]:
         each = RangeParameter("x", "int", 0, 10, None, count=count)  # type: ignore[arg-type]
-        return [each.text_at(place) for place in each.grid()]
+        return [each.text_at(place) for place in map(each.grid_place, range(each.grid_size))]
 
     assert points(3) == ["0", "5", "10"]
     assert points(4) == ["0", "3", "7", "10"]
@@ -98,7 +115,7 @@ def test_a_reverse_log_scale_is_fine_near_its_top() -> None:
 
 def test_values_of_another_run_are_found_in_a_space() -> None:
     space = space_of(SPACE)
-    for point in space.grid():
+    for point in grid_of(space):
         values = space.at(point).values
         found = space.find(values)
         assert found is not None
