@@ -6,13 +6,15 @@ from typing import Literal
 from burnish.errors import ConfigError, Problem
 from burnish.registry import default_registry
 from burnish.spec.experiment import Experiment, Select
+from burnish.spec.parts import ALONE, divide_tasks
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Profile
 
 LOSS = "loss"
 """Selects by what training minimises, as far as a score tells it."""
 AUTO = "auto"
-_OF_CLASSES = "log_loss"
+_OF_CLASSES, _OF_TOKENS = "log_loss", "perplexity"
+_OF_LOSSES, _OF_SQUARES = ("poisson_deviance", "gamma_deviance", "pinball"), ("mse", "rmse")
 _FEW_ROWS = 1000
 """An accuracy over fewer validation rows than this moves in coarse steps, and mostly by chance."""
 
@@ -80,6 +82,22 @@ def judging(select: Select, metrics: Sequence[Metric]) -> str:
 def headline(metrics: Sequence[Metric]) -> str | None:
     """Name the score that selects if none is named: the first that judges; None when all of them only count."""
     return next((metric.names()[0] for metric in metrics if not is_count(metric)), None)
+
+
+def loss_scores(experiment: Experiment) -> tuple[str, ...]:
+    """Name the scores that tell what training minimises, the best teller first; several tasks together have none.
+
+    Which of them a run has depends on the kind of its labels. The error of a root or the exponential of a loss tells
+    the same order.
+    """
+    parts = divide_tasks(experiment)
+    if ALONE not in parts:
+        return ()
+    own = experiment.task.metrics(None)
+    usual = {name for metric in own for name in metric.names()}
+    scored = {name for metric in (own if experiment.metrics is None else experiment.metrics) for name in metric.names()}
+    of_numbers = [name for name in _OF_LOSSES if name in usual] or _OF_SQUARES
+    return tuple(name for name in (_OF_CLASSES, *of_numbers, _OF_TOKENS) if name in scored)
 
 
 def is_count(metric: Metric) -> bool:

@@ -23,6 +23,7 @@ from burnish.run.record.events_file import EventsFile, to_dict
 from burnish.run.record.lock import held
 from burnish.run.record.plan import read_plan
 from burnish.run.record.result import write_sheet
+from burnish.run.selection import loss_scores
 from burnish.run.sinks import EventDispatcher, PauseAfter, silent
 from burnish.spec.events import Event, Noted, Started
 from burnish.spec.experiment import Experiment
@@ -171,7 +172,8 @@ def _sinks(run: RunDirectory, experiment: Experiment, request: StopRequest, opti
         announcer = Announcer(experiment.notify, run, name=experiment.name, note=sinks.note)
         sinks.watchers = [*sinks.watchers, announcer]
     pauses = [PauseAfter(run, int(each.removeprefix(UNTIL))) for each in options if each.startswith(UNTIL)]
-    reports = [report_trial(os.environ)] if any(map(os.environ.get, SAYS_TRIAL)) else []
+    is_told = any(map(os.environ.get, SAYS_TRIAL))
+    reports = [report_trial(os.environ, losses=loss_scores(experiment))] if is_told else []
     sinks.watchers = [*sinks.watchers, ContentionWatch(sinks.note), *reports, *pauses]
     return sinks
 

@@ -32,13 +32,15 @@ class SearchState:
     """All that a searcher may know."""
 
     space: Any
-    """Its `settle(pick)` walks the parameters that a point has, and its `grid()` lists points."""
+    """Its `settle(pick)` walks the parameters that a point has; `grid_point(n)` is one of `grid_size` points."""
     seed: int
     num_trials: int
     """How many are wanted, those that replace failed ones not counted."""
     num_evaluations: int
     """Of a whole trial."""
     max_failed: int = 0
+    num_trials_at_first: int | None = None
+    """How many were wanted when the study began: what depends on it stays as it is when more are asked for."""
     points: Mapping[int, Coordinates] = field(default_factory=dict)
     """Where each trial that has begun stands, by number."""
     ends: Sequence[LegEnd] = ()

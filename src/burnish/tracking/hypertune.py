@@ -4,7 +4,7 @@ import json
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from burnish.spec.events import Evaluated, Stepped, TrackedEvent
@@ -13,18 +13,21 @@ SAYS_TRIAL = TRIAL, METRIC_FILE = "CLOUD_ML_TRIAL_ID", "CLOUD_ML_HP_METRIC_FILE"
 _DEFAULT_FILE = Path("/tmp/hypertune/output.metrics")  # noqa: S108  # the service looks there
 _KEPT_LINES = 100
 """As many as the service's own client keeps."""
-_LOSS, _LOG_LOSS = "loss", "log_loss"
+_LOSS, _LOSSES = "loss", ("log_loss",)
 
 
 class TrialReport:
-    """Writes each validation score as a line of its own, under its name; `loss` is log_loss if no score is so called.
+    """Writes each validation score as a line of its own, under its name; `loss` tells what training minimises.
 
     `train_loss` is the mean of the losses since the evaluation before.
     """
 
-    def __init__(self, path: Path, *, trial: str, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, path: Path, *, trial: str, losses: Sequence[str] = _LOSSES, now: Callable[[], float] = time.time
+    ) -> None:
         self._path = path
         self._trial = trial
+        self._tellers = losses
         self._now = now
         self._lines: deque[str] = deque(maxlen=_KEPT_LINES)
         self._losses: list[float] = []
@@ -48,8 +51,9 @@ class TrialReport:
 
     def _tags(self, scores: Mapping[str, float]) -> Iterator[tuple[str, float]]:
         yield from scores.items()
-        if _LOSS not in scores and _LOG_LOSS in scores:
-            yield _LOSS, scores[_LOG_LOSS]
+        teller = next((name for name in (_LOSS, *self._tellers) if name in scores), _LOSS)
+        if teller != _LOSS:
+            yield _LOSS, scores[teller]
         if self._losses:
             yield "train_loss", math.fsum(self._losses) / len(self._losses)
 
@@ -58,7 +62,10 @@ class TrialReport:
         return json.dumps({**told, "checkpoint_path": ""}, sort_keys=True) + "\n"
 
 
-def report_trial(environment: Mapping[str, str]) -> TrialReport:
-    """Make the report of a run that is a trial, for the environment has one of `SAYS_TRIAL`."""
+def report_trial(environment: Mapping[str, str], *, losses: Sequence[str] = _LOSSES) -> TrialReport:
+    """Make the report of a run that is a trial, for the environment has one of `SAYS_TRIAL`.
+
+    `losses` are the scores that tell its loss, the best teller first.
+    """
     path = Path(environment.get(METRIC_FILE) or _DEFAULT_FILE)
-    return TrialReport(path, trial=environment.get(TRIAL) or "0")
+    return TrialReport(path, trial=environment.get(TRIAL) or "0", losses=losses)

@@ -81,7 +81,7 @@ class Bracket:
 
     def _insert(self, rung: int, trial: int, loss: float) -> int:
         told = self.rungs[rung]
-        place = bisect_right([each for each, _ in told], loss)
+        place = bisect_right(told, loss, key=lambda each: each[0])
         told.insert(place, (loss, trial))
         return place
 
@@ -101,6 +101,8 @@ def run_brackets(brackets: Sequence[Bracket], ends: Sequence[LegEnd], *, max_fai
         for _ in range(bracket.num_initial):
             create(bracket)
     for end in ends:
+        while end.leg.trial not in homes:
+            create(brackets[0])  # fewer trials are asked for now than when it began
         trial, home = end.leg.trial, homes[end.leg.trial]
         if end.is_failed and max_failed:
             home.max_trials, max_failed = home.max_trials + 1, max_failed - 1
@@ -158,8 +160,8 @@ class Halving(Searcher):
         return [self.usable_rungs(state)]
 
     def usable_rungs(self, state: SearchState) -> int:
-        """The rungs that the length of a trial and the number of trials have room for."""
-        sizes = (state.num_evaluations, self.max_trials or state.num_trials)
+        """The rungs that the length of a trial and the number of trials have room for when the study begins."""
+        sizes = (state.num_evaluations, self.max_trials or state.num_trials_at_first or state.num_trials)
         return min(self.max_rungs, *(_floor_log(size, self.divisor) + 1 for size in sizes))
 
 

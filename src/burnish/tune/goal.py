@@ -8,13 +8,12 @@ from burnish.nearest import nearest
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.events_file import EventsFile, read_evaluations
 from burnish.run.record.result import read_sheet
-from burnish.run.selection import LOSS
+from burnish.run.selection import LOSS, loss_scores
 from burnish.spec.events import Started
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, MEAN, divide_tasks, prefix
 from burnish.spec.values import Score
 
-_LOG_LOSS = "log_loss"
 _VALIDATION = "validation"
 
 
@@ -27,6 +26,8 @@ class Goal:
     falling: frozenset[str]
     """The scores that are better when they are lower."""
     direction: str = "auto"
+    losses: tuple[str, ...] = ()
+    """What `loss` means: the first of these that a run has."""
 
     @property
     def name(self) -> str:
@@ -46,23 +47,19 @@ class Goal:
 
     def name_in(self, scores: Mapping[str, float], run: RunDirectory) -> str:
         """Name the score among those of a run."""
-        if self.score == LOSS and _LOG_LOSS in scores:
-            return _LOG_LOSS
-        if self.score is not None and self.score != LOSS:
+        if self.losses:
+            return next((name for name in self.losses if name in scores), "")
+        if self.score is not None:
             return self.score
         started = EventsFile(run.events).last(Started)
         return str(started.event.facts.get("select", "")) if started and isinstance(started.event, Started) else ""
 
-    def full_name(self, run: RunDirectory) -> str:
-        """Name split and score as a run has them."""
-        return f"{self.split}/{self.name_in({_LOG_LOSS: 0.0} if _LOG_LOSS in self.falling else {}, run)}"
-
-    def is_lower_better(self, run: RunDirectory) -> bool:
-        """Tell which way is better, once a trial has said by which score it selects."""
-        if self.direction != "auto" and self.score is None:
-            return self.direction == "min"
+    def settle(self, run: RunDirectory) -> tuple[str, bool] | None:
+        """Name split and score, and tell whether lower is better; None if a run ended before it could say so."""
         found = read_evaluations(run)
-        return self.name_in(found[0].scores if found else {}, run) in self.falling
+        name = self.name_in(found[0].scores if found else {}, run)
+        is_lower_better = name in self.falling if self.direction == "auto" else self.direction == "min"
+        return (f"{self.split}/{name}", is_lower_better) if name else None
 
 
 def read_goal(metric: str | None, experiment: Experiment) -> tuple[Goal, str | None]:
@@ -75,14 +72,17 @@ def read_goal(metric: str | None, experiment: Experiment) -> tuple[Goal, str | N
     split, slash, score = metric.partition("/")
     if not slash or (split not in splits and metric in known):
         split, score = _VALIDATION, metric
+    losses = loss_scores(experiment) if LOSS not in known else ()
     problem = None
     if split not in splits:
         problem = f"tune.metric must begin with one of {', '.join(splits)}, like validation/loss, got {metric!r}"
-    elif score not in (*known, LOSS):
-        close = nearest(score, [*known, LOSS])
+    elif score not in (*known, *([LOSS] if losses else [])):
+        close = nearest(score, known)
         hint = f" Did you mean `{split}/{close}`?" if close else ""
-        problem = f"tune.metric must be one of {', '.join(known)} or loss, on {split}, got {score!r}.{hint}"
-    return Goal(split, score, falling), problem
+        hint = " None of these tells the loss." if score == LOSS else hint
+        or_loss = " or loss" if losses else ""
+        problem = f"tune.metric must be one of {', '.join(known)}{or_loss}, on {split}, got {score!r}.{hint}"
+    return Goal(split, score, falling, losses=losses if score == LOSS else ()), problem
 
 
 def _known_scores(experiment: Experiment) -> dict[str, bool]:

@@ -105,7 +105,7 @@ class StudyRecord:
 
     def loss(self, score: float | None) -> float:
         """Turn a score into what a searcher minimises; what is no score is the worst."""
-        if score is None or math.isnan(score):
+        if score is None or not math.isfinite(score):
             return math.inf
         return score if self.is_lower_better else -score
 

@@ -94,7 +94,8 @@ class Study:
             int(record.about["seed"]),
             self.limits.num_trials,
             int(record.about["evaluations"]),
-            max_failed=self.limits.max_failed,
+            max_failed=max(self.limits.max_failed, sum(end.state == "failed" for end in record.ends)),
+            num_trials_at_first=record.about.get("trials"),
             points={number: trial.point for number, trial in record.trials.items() if trial.point},
             ends=record.leg_ends(),
             curves={number: [*map(record.loss, end.curve)] for number, end in record.last.items()},
@@ -146,13 +147,23 @@ class Study:
         return None
 
     def _sample(self, number: int) -> Coordinates:
-        return self.searcher.sample(self.state(), number)
+        point = self.searcher.sample(self.state(), number)
+        try:
+            self.space.at(point)
+        except (KeyError, IndexError) as error:
+            raise BurnishError(
+                f"tune.searcher: {type(self.searcher).__name__} gave trial {number} the point {dict(point)}, which is "
+                f"none of this space ({error}); a point has 0 to 1 for a range, the number of the option for a choice"
+            ) from error
+        return point
 
     def _take(self, ended: EndedLeg | None, *, at: float) -> None:
         if ended is None:
             return  # it was asked to stop, and is taken up by the next attempt
         run = self.record.run_of(ended.trial)
-        self.record.score_name, self.record.is_lower_better = self.goal.full_name(run), self.goal.is_lower_better(run)
+        settled = self.goal.settle(run)
+        if settled is not None:
+            self.record.score_name, self.record.is_lower_better = settled
         self.record.add_end(replace(ended, at=round(at, 3)))
         self.record.write_table()
         self.tell(ended)

@@ -92,9 +92,9 @@ class LegRunner:
         if reason not in COMPLETE:
             return None
         score, test = self.goal.final(run), self.goal.final(run, split="test")
-        if score is None or math.isnan(score.value):
-            return replace(_failed(leg, f"{self.goal.name} is no number"), curve=_finite(curve))
-        held_out = None if test is None or math.isnan(test.value) else test.value
+        if score is None or not math.isfinite(score.value):
+            return replace(_failed(leg, f"{self.goal.name} is no finite number"), curve=_finite(curve))
+        held_out = None if test is None or not math.isfinite(test.value) else test.value
         return EndedLeg(
             *leg, "finished", score.value, low=score.low, high=score.high, test=held_out, curve=_finite(curve)
         )
@@ -117,8 +117,8 @@ class LegRunner:
 
 def _scored(leg: Leg, curve: Sequence[float], state: str) -> EndedLeg:
     score = curve[-1]
-    if math.isnan(score):
-        return replace(_failed(leg, "its score is no number"), curve=_finite(curve))
+    if not math.isfinite(score):
+        return replace(_failed(leg, "its score is no finite number"), curve=_finite(curve))
     return EndedLeg(*leg, state, score, curve=_finite(curve))  # type: ignore[arg-type]  # paused or pruned
 
 

@@ -43,6 +43,13 @@ def test_every_score_has_its_own_tag_and_the_losses_theirs(tmp_path: Path) -> No
     assert {line["global_step"] for line in lines} == {"2"}
 
 
+def test_the_loss_of_a_task_without_a_log_loss_is_the_score_that_tells_it(tmp_path: Path) -> None:
+    report = report_trial({METRIC_FILE: str(tmp_path / "metrics")}, losses=("mse", "rmse"))
+    report.emit(evaluated(1, r2=0.5, rmse=2.0, mse=4.0))
+    lines = [json.loads(line) for line in (tmp_path / "metrics").read_text().splitlines()]
+    assert [line["loss"] for line in lines if "loss" in line] == ["4.0"]
+
+
 COMMON = ("timestamp", "trial", "global_step", "checkpoint_path")
 
 

@@ -1,5 +1,9 @@
 """ASHA against tables computed by hand, and against random search on a toy objective."""
 
+from dataclasses import replace
+
+import pytest
+
 from burnish.config.nodes import Branch
 from burnish.config.reader import read_text
 from burnish.spec.search import Leg, LegEnd, Searcher, SearchState
@@ -91,6 +95,24 @@ def test_trials_of_all_brackets_have_numbers_of_their_own() -> None:
     _, legs, _ = simulate(searcher, seed=0, num_trials=30)
     assert {leg.trial for leg in legs} == set(range(30))
     assert len(set(legs)) == len(legs)
+
+
+def end_all(searcher: Searcher, state: SearchState) -> SearchState:
+    """End every leg that is called for, the later trials being the better."""
+    while legs := [leg for leg in searcher.legs(state) if leg not in {end.leg for end in state.ends}]:
+        state = replace(state, ends=[*state.ends, LegEnd(legs[0], -float(legs[0].trial))])
+    return state
+
+
+@pytest.mark.parametrize(("first", "later"), [(12, 20), (10_000, 40), (12, 4), (3, 400)])
+def test_a_study_that_is_extended_keeps_its_rungs_and_what_it_knows(first: int, later: int) -> None:
+    searcher = Asha(divisor=4)
+    begun = SearchState(None, 0, min(first, 12), 64, num_trials_at_first=first)
+    done = end_all(searcher, begun)
+    extended = end_all(searcher, replace(done, num_trials=later))
+    assert extended.ends[: len(done.ends)] == done.ends
+    assert {end.leg.until for end in extended.ends} <= {*searcher.brackets(begun)[0].lengths}
+    assert len({end.leg.trial for end in extended.ends}) == max(later, min(first, 12))
 
 
 def loss_after(point: dict[str, float], evaluations: int) -> float:

@@ -1,0 +1,50 @@
+"""What `tune.metric: validation/loss` means for each task, and what is refused."""
+
+from pathlib import Path
+
+import pytest
+
+from burnish.config import load
+from burnish.tune.goal import read_goal
+
+TABLE = "model: linear\ntask: {type: tabular, target: y, kind: "
+TEXT = "model: none\ntask: {type: "
+TELLS = {
+    "classes": (f"{TABLE}binary}}", "log_loss"),
+    "numbers": (f"{TABLE}regression}}", "rmse"),
+    "counts": (f"{TABLE}regression, loss: poisson}}", "poisson_deviance"),
+    "metrics of one's own": (f"{TABLE}regression}}\nmetrics: [r2, poisson_deviance, mse]", "mse"),
+    "numbers of texts": (f"{TEXT}text_classification, kind: regression}}", "mse"),
+    "label sets": (f"{TEXT}text_classification, kind: multilabel}}", "log_loss"),
+    "translations": (f"{TEXT}seq2seq}}", "perplexity"),
+    "language models": (f"{TEXT}causal_lm}}", "perplexity"),
+}
+TELLS_NOT = {
+    "tags": (f"{TEXT}token_classification}}", "f1, precision, recall, token_accuracy"),
+    "answers": (f"{TEXT}question_answering}}", "f1, exact_match"),
+    "metrics of one's own": (f"{TABLE}binary}}\nmetrics: [accuracy]", "accuracy"),
+    "an error that is not minimised": (f"{TABLE}regression, loss: gamma}}\nmetrics: [rmse]", "rmse"),
+}
+
+
+@pytest.mark.parametrize("name", TELLS)
+def test_the_loss_is_the_score_that_tells_what_training_minimises(tmp_path: Path, name: str) -> None:
+    text, score = TELLS[name]
+    (tmp_path / "experiment.yaml").write_text(f"data: data.csv\n{text}\n")
+    # By which score its checkpoints are selected is another matter.
+    experiment = load(str(tmp_path / "experiment.yaml")).experiment
+    goal, problem = read_goal("validation/loss", experiment)
+    assert problem is None
+    others = dict.fromkeys(("accuracy", "f1", "r2", "mae", "bleu", "guess_accuracy"), 1.0)
+    assert goal.name_in({**others, score: 0.5}, None) == score  # type: ignore[arg-type]  # no run is looked at
+    assert score in goal.falling
+
+
+@pytest.mark.parametrize("name", TELLS_NOT)
+def test_a_loss_that_no_score_tells_is_refused_with_those_there_are(tmp_path: Path, name: str) -> None:
+    text, scores = TELLS_NOT[name]
+    (tmp_path / "experiment.yaml").write_text(f"data: data.csv\n{text}\n")
+    _, problem = read_goal("loss", load(str(tmp_path / "experiment.yaml")).experiment)
+    assert problem is not None
+    assert problem.startswith(f"tune.metric must be one of {scores}")
+    assert problem.endswith("on validation, got 'loss'. None of these tells the loss.")
