@@ -73,6 +73,23 @@ class TinyTable(Component):
         return network
 
 
+class Hungry(Linear):
+    """A model that fits into no memory."""
+
+    def network(self, *_: object, **__: object) -> Any:
+        return torch.empty(1 << 60)
+
+
+class Undefined(Linear):
+    """A model whose weights are no numbers."""
+
+    def network(self, *args: Any) -> Any:
+        network = super().network(*args)
+        for weights in network.parameters():
+            nn.init.constant_(weights, float("nan"))
+        return network
+
+
 class Broken(Linear):
     """A model whose code fails as soon as it is built."""
 

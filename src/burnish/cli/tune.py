@@ -16,7 +16,8 @@ from burnish.cli.tables import TextTable
 from burnish.cli.verb import Lines, Reply, verb
 
 if TYPE_CHECKING:
-    from burnish.commands.tune import SearchPreview, TrialRow, TuneResult
+    from burnish.commands.tune import TrialRow, TuneResult
+    from burnish.commands.tune_preview import SearchPreview
     from burnish.config import Given
     from burnish.tune.record import EndedLeg, StudyRecord
 
@@ -78,8 +79,9 @@ def tune(
     is_quiet: Quiet = False,
 ) -> Reply:
     """Search the options of an experiment. If the directory already holds the study, resume it."""
-    from burnish.commands.tune import prepare_search, preview
+    from burnish.commands.tune import prepare_search
     from burnish.commands.tune import tune as command
+    from burnish.commands.tune_preview import preview
     from burnish.run.record.ending import PREEMPTED
 
     stated = {"trials": trials, "minutes": minutes, "parallel": parallel, "start_from": start_from or None}
@@ -138,7 +140,7 @@ def preview_lines(found: "SearchPreview") -> Lines:
     from burnish.spec.forecast import size
 
     yield f"searcher    {found.searcher} over {', '.join(found.parameters)}"
-    yield f"trials      {found.trials}"
+    yield f"trials      {found.trials}" + (" before time is up" if found.is_cut else "")
     for rung in found.rungs if len(found.rungs) > 1 else ():
         yield f"  to evaluation {rung['evaluations']}: {rung['trials']} trials"
     epochs = found.trial.facts.get("batches_per_epoch")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +23,16 @@ from burnish.errors import BurnishError, CheckpointError, ConfigError, Problem
 from burnish.registry import default_registry
 from burnish.run.record.directory import RunDirectory, default_directory, find_run, read_json
 from burnish.run.record.events_file import EventsFile
-from burnish.run.record.lock import held
-from burnish.run.record.plan import read_plan, settle_plan
+from burnish.run.record.lock import held, unclaimed
+from burnish.run.record.plan import AnotherExperiment, move_aside, read_plan, settle_plan
 from burnish.spec.events import Ended, Event, Noted, Stepped
 from burnish.spec.experiment import Experiment
-from burnish.spec.forecast import Forecast
-from burnish.spec.search import Coordinates, Leg, LegEnd, SearchState
+from burnish.spec.search import Coordinates, SearchState
 from burnish.tune.goal import Goal
 from burnish.tune.record import EndedLeg, StudyRecord, read_record
+from burnish.tune.searchers import rehearse
 from burnish.tune.settings import SECTION, TuneSettings, check_search, describe_experiment, settle_space
-from burnish.tune.space import Settled, Space
+from burnish.tune.space import Settled, Space, read_scalar
 from burnish.tune.study import Ending, Study, StudyLimits
 
 STUDIES = Path("studies")
@@ -70,24 +71,6 @@ class TuneResult:
     ending: Ending
     seconds: float
     report: Path | None = None
-
-
-@dataclass(frozen=True)
-class SearchPreview:
-    """What a study will do and take, as far as it is known before."""
-
-    searcher: str
-    trials: int
-    rungs: tuple[Mapping[str, int], ...]
-    """For each length that a trial may have, in evaluations: how many trials are expected to get so far."""
-    evaluations: int
-    """Of a whole trial."""
-    total_evaluations: int
-    """Of all trials."""
-    minutes: float
-    memory_bytes: int
-    parameters: tuple[str, ...]
-    trial: Forecast
 
 
 @dataclass(frozen=True)
@@ -144,41 +127,6 @@ def prepare_search(
     return PreparedSearch(place, given, base.experiment, section.value, section.tree, space, goal, plan)
 
 
-def preview(search: PreparedSearch, *, watch: Callable[[Event], None] = lambda event: None) -> SearchPreview:
-    """Estimate a study by trying a few steps of its experiment; nothing is kept."""
-    trial = forecast(search.given, watch=watch)
-    settings, state = search.settings, _first_state(search, evaluations=trial.evaluations)
-    legs = rehearse(settings, state)
-    lengths = {leg.trial: leg.until or trial.evaluations for leg in legs}  # the last leg of a trial goes furthest
-    total = sum(lengths.values())
-    each = trial.timing.step_seconds * trial.steps + trial.timing.evaluation_seconds["validation"] * trial.evaluations
-    seconds = each * total / trial.evaluations + len(legs) * (trial.seconds - each)
-    minutes = seconds / 60 / settings.parallel
-    reached = sorted({leg.until or trial.evaluations for leg in legs})
-    return SearchPreview(
-        searcher=default_registry().name_of("searchers", type(settings.searcher)),
-        trials=len(lengths),
-        rungs=tuple(
-            {"evaluations": rung, "trials": sum(each >= rung for each in lengths.values())} for rung in reached
-        ),
-        evaluations=trial.evaluations,
-        total_evaluations=total,
-        minutes=min(minutes, settings.minutes or math.inf),
-        memory_bytes=trial.footprint.memory_bytes * settings.parallel,
-        parameters=tuple(each.name for each in search.space.parameters()),
-        trial=trial,
-    )
-
-
-def rehearse(settings: TuneSettings, state: SearchState) -> list[Leg]:
-    """Run a searcher on results that are as good as random, and list the legs it would train."""
-    ends: list[LegEnd] = []
-    while len(ends) < len(legs := settings.searcher.legs(replace(state, ends=ends))):
-        leg = legs[len(ends)]
-        ends.append(LegEnd(leg, float(leg.trial * 2654435761 % 2**32)))
-    return [end.leg for end in ends]
-
-
 def tune(
     search: PreparedSearch,
     *,
@@ -220,7 +168,7 @@ def _listening(request: StopRequest) -> Iterator[StopRequest]:
 
 def _expect_legs(search: PreparedSearch, state: SearchState) -> int | None:
     """How many legs a study has if its scores fall as by chance; None where only the clock ends it."""
-    return None if search.settings.is_endless else len(rehearse(search.settings, replace(state, ends=())))
+    return None if search.settings.is_endless else len(rehearse(search.settings.searcher, replace(state, ends=())))
 
 
 def _seconds_left(record: StudyRecord, search: PreparedSearch, total: int | None) -> float:
@@ -273,8 +221,11 @@ def _settle_record(record: StudyRecord, search: PreparedSearch, *, watch: Callab
     }
     if not record.about:
         evaluations = _count_evaluations(search, watch=watch)
-        starts = [dict(each) for each in _starts(search)] if settings.searcher.takes_starts else []
-        record.begin({**about, "starts": starts, "evaluations": evaluations})
+        starts = [dict(each) for each in _starts(search, watch=watch)] if settings.searcher.takes_starts else []
+        found = {"start_from": [*settings.start_from], "starts": starts, "evaluations": evaluations}
+        record.begin({**about, **found, "trials": settings.num_trials})
+    if settings.start_from and "start_from" in record.about:  # without it, the study keeps the starts that it has
+        about["start_from"] = [*settings.start_from]
     changed = list(_changes({key: record.about.get(key) for key in about}, about))
     if changed:
         more = [f"… and {len(changed) - _SHOWN} more"] if len(changed) > _SHOWN else []
@@ -307,39 +258,45 @@ def _count_evaluations(search: PreparedSearch, *, watch: Callable[[Event], None]
     return forecast(search.given, is_steps_only=True, watch=watch).evaluations
 
 
-def _first_state(search: PreparedSearch, *, evaluations: int) -> SearchState:
-    settings = search.settings
-    return SearchState(search.space, settings.seed, settings.num_trials, evaluations, settings.max_failed_trials)
-
-
-def _starts(search: PreparedSearch) -> Iterator[Coordinates]:
+def _starts(search: PreparedSearch, *, watch: Callable[[Event], None]) -> Iterator[Coordinates]:
     """Where the first trials stand: the experiment as written, for the default space, and earlier results."""
     if not search.settings.space:
         yield {}
     for name in search.settings.start_from:
-        found = [point for values in _earlier(Path(name), search) if (point := search.space.find(values)) is not None]
+        points = (search.space.find(values) for values in _earlier(Path(name), search))
+        found = [*islice(((rank, each) for rank, each in enumerate(points) if each is not None), _STARTS_OF_A_STUDY)]
         if not found:
             raise ConfigError(
                 [Problem(f"{name}: none of its options lie in the space of this study, so that it is no start")],
                 subject="the search",
             )
-        yield from found[:_STARTS_OF_A_STUDY]
+        if found[0][0]:
+            watch(Noted(0, f"the best trial of {name} lies outside of this space; the next ones are the starts"))
+        yield from (point for _, point in found)
 
 
 def _earlier(place: Path, search: PreparedSearch) -> Iterator[Mapping[str, object]]:
-    """Read the options of an earlier run, or of the best trials of a study."""
+    """Read the options of an earlier run, or of the best trials of a study; what was not searched is in the plan."""
     document = read_json(place / "study.json")
-    if isinstance(document, dict) and isinstance(document.get("trials"), list):
-        sign = 1 if document.get("is_lower_better") else -1
-        rows = [row for row in document["trials"] if isinstance(row, dict) and row.get("state") == "finished"]
-        yield from (dict(row["values"]) for row in sorted(rows, key=lambda row: sign * float(row["score"])))
+    if not isinstance(document, dict) or not isinstance(document.get("trials"), list):
+        yield _values_of(find_run(str(place)), search)
         return
-    known = describe_experiment(read_plan(find_run(str(place))))
+    sign = 1 if document.get("is_lower_better") else -1
+    rows = [row for row in document["trials"] if isinstance(row, dict) and row.get("state") == "finished"]
+    for row in sorted(rows, key=lambda row: sign * float(row["score"])):
+        values = dict(row["values"])
+        is_whole = search.space.options.keys() <= values.keys()
+        yield values if is_whole else {**_values_of(RunDirectory(place / row["run"]), search), **values}
+
+
+def _values_of(run: RunDirectory, search: PreparedSearch) -> dict[str, object]:
+    written = describe_experiment(read_plan(run))
+    known = {path: read_scalar(None if text == "null" else text) for path, text in written.items()}
     values: dict[str, object] = {}
     for name in search.space.options:
         below = {key.removeprefix(f"{name}."): value for key, value in known.items() if key.startswith(f"{name}.")}
         values[name] = known.get(name, below.get("examples", below or None))
-    yield values
+    return values
 
 
 def _refuse_unfit(directory: Path) -> None:
@@ -361,7 +318,14 @@ def _refit(record: StudyRecord, search: PreparedSearch, *, watch: Callable[[Even
         search.given, overrides=[*settled.layers, *from_values({**data, **_length(best)}, origin=Origin("the refit"))]
     )
     run = RunDirectory(record.directory / REFIT)
-    continue_run(run, settle=partial(settle_plan, run, resolved), processes=1, watch=watch)
+    train = partial(continue_run, run, settle=partial(settle_plan, run, resolved), processes=1, watch=watch)
+    try:
+        train()
+    except AnotherExperiment:  # another trial was best when the study ended before
+        with unclaimed(run):
+            place = move_aside(run)
+        watch(Noted(0, f"another trial is the best now; the refit of the one before is in {place}"))
+        train()
     return REFIT
 
 

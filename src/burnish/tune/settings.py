@@ -1,5 +1,6 @@
 """The section `tune`: what a study searches, how, for how long, and from where; checked before the first trial."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
@@ -22,6 +23,7 @@ _USUAL_TRIALS = 20
 _ENDLESS = 10_000
 """Where only the clock limits a study."""
 _REACH = 3
+_NO_STARTS = "this searcher decides by itself where every trial stands; leave it out, or take another searcher"
 
 
 class TuneSettings(Component):
@@ -50,6 +52,11 @@ class TuneSettings(Component):
     def num_trials(self) -> int:
         """How many trials are wanted."""
         return self.trials or (_ENDLESS if self.is_endless else _USUAL_TRIALS)
+
+    @property
+    def seconds(self) -> float:
+        """How many seconds all slots have together before time is up."""
+        return math.inf if self.minutes is None else self.minutes * 60 * self.parallel
 
     @property
     def is_endless(self) -> bool:
@@ -99,6 +106,9 @@ def check_search(
     metric = section.tree.nodes.get("metric")
     goal, wrong = read_goal(metric.value if isinstance(metric, Leaf) else None, base)
     problems = [Problem(wrong, metric.origin.lines() if metric else ())] if wrong else []
+    if section.value and section.value.start_from and not section.value.searcher.takes_starts:
+        written = section.tree.nodes["start_from"]
+        problems.append(Problem(f"tune.start_from: {_NO_STARTS}", written.origin.lines()))
     origins = {each.name: each.origin for each in space.parameters()}
     for name, sentence in section.value.searcher.problems(space).items() if section.value else ():
         problems.append(Problem(f"tune.space.{name} {sentence}", origins[name].lines()))

@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 
 from burnish.cli.main import run as burnish
+from burnish.commands.config import check
 from burnish.commands.tune import TuneResult, prepare_search, tune
 from burnish.engine.stop import StopRequest
 from burnish.errors import ConfigError
 from burnish.run.record.directory import RunDirectory, find_run
 from burnish.run.record.events_file import EventsFile
-from burnish.run.record.plan import read_plan
+from burnish.run.record.plan import read_plan, settle_plan
 from burnish.spec.events import Started
+from burnish.spec.search import Coordinates, Searcher, SearchState
 from burnish.tune.space import RangeParameter
 from tests.studies import make_study, outcome
 
@@ -93,6 +95,24 @@ def test_a_failed_trial_is_recorded_as_worst_and_replaced(files: tuple[Path, Pat
     assert all(row.why for row in found.trials if row.state == "failed")
 
 
+class InOrder(Searcher):
+    """A searcher of one's own: each option of the last choice, in order, then the first again."""
+
+    def sample(self, state: SearchState, number: int) -> Coordinates:
+        *others, last = (parameter.name for parameter in state.space.parameters())
+        return {**dict.fromkeys(others, 0.0), last: float(number if number < 3 else 0)}
+
+
+def test_a_searcher_of_ones_own_meets_trials_that_are_no_numbers_or_too_large(files: tuple[Path, Path]) -> None:
+    own = f"tune.searcher={{type: '{__name__}:InOrder'}}"
+    bad = [f"{{type: 'tests.tiny_table_torch:{name}'}}" for name in ("Undefined", "Hungry")]
+    models = f"tune.space={{model: [linear, {', '.join(bad)}]}}"
+    found = run(files, "own", own, models, "train.length=1 epoch", trials=3, max_failed_trials=2)
+    assert [row.state for row in found.trials] == ["finished", "failed", "failed", "finished", "finished"]
+    assert "nan" in found.trials[1].why
+    assert "out of memory" in found.trials[2].why
+
+
 def test_a_repeated_point_is_answered_from_the_record(files: tuple[Path, Path]) -> None:
     found = run(files, "few", "tune.space.optimizer.learning_rate=[0.01]", trials=5)
     assert len({row.run for row in found.trials}) == 2
@@ -131,7 +151,12 @@ def test_two_trials_at_once_do_nothing_twice(files: tuple[Path, Path]) -> None:
 
 
 def test_the_best_is_trained_again_on_all_rows_that_chose_it(files: tuple[Path, Path]) -> None:
+    older = RunDirectory(files[0].parent / "refitted" / "refit")
+    settle_plan(older, check(str(files[0]), overrides=["train.length=1 epoch"]))
+    (older.checkpoints / "step-1").mkdir(parents=True)  # as when another trial was best before
+    (files[0].parent / "refitted" / "study.jsonl").touch()
     found = run(files, "refitted", trials=2, refit=True)
+    assert str(read_plan(RunDirectory(older.path.with_name("refit.old-1"))).train.length) == "1 epoch"
     assert found.best_run == found.directory / "refit"
     started = EventsFile(found.directory / "refit" / "events.jsonl").last(Started)
     assert started is not None

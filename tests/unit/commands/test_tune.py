@@ -1,0 +1,148 @@
+"""What a study will take, and where its first trials stand, told before anything is trained."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from burnish.cli.tune import preview_lines
+from burnish.commands.tune import PreparedSearch, _settle_record, prepare_search
+from burnish.commands.tune_preview import SearchPreview, estimate
+from burnish.errors import ConfigError
+from burnish.run.record.directory import RunDirectory, write_json
+from burnish.run.record.plan import settle_plan
+from burnish.spec.forecast import Footprint, Forecast, Timing
+from burnish.tune.record import read_record
+from burnish.tune.space import Settled
+from tests.studies import make_study
+
+# A trial: 1 s to start, 8 epochs of 10 steps of 0.1 s with an evaluation of 0.25 s each, 1 s to finish: 12 s.
+TRIAL = Forecast(
+    {"batches_per_epoch": 10},
+    tokens_per_epoch=0,
+    steps=80,
+    evaluations=8,
+    timing=Timing(0.1, {"validation": 0.25}, start_seconds=1.0, finish_seconds=1.0),
+    footprint=Footprint(10**9, None, 10**6, 10**7, 10**10),
+    seconds=12.0,
+)
+
+
+def search_of(tmp_path: Path, *overrides: str, **settings: object) -> PreparedSearch:
+    experiment, space = make_study(tmp_path)
+    given = ["train.length=8 epochs", "tune.trials=null", *overrides]
+    return prepare_search(
+        str(experiment), configs=[space], overrides=given, directory=tmp_path / "study", settings=settings
+    )
+
+
+def told(found: SearchPreview) -> str:
+    return "\n".join(map(str, preview_lines(found)))
+
+
+def test_a_preview_counts_trials_and_epochs_and_what_they_take(tmp_path: Path) -> None:
+    found = estimate(search_of(tmp_path, trials=10, parallel=2), TRIAL)
+    assert (found.trials, found.total_evaluations, found.is_cut) == (10, 80, False)
+    assert found.minutes == pytest.approx(1.0)
+    assert found.memory_bytes == 2 * 10**9
+    assert "epochs      about 80.0 in all" in told(found)
+
+
+def test_a_preview_of_rungs_says_how_many_trials_reach_each(tmp_path: Path) -> None:
+    found = estimate(search_of(tmp_path, "tune.searcher={type: asha, divisor: 2, max_rungs: 3}", trials=16), TRIAL)
+    assert found.trials == 16
+    assert [rung["evaluations"] for rung in found.rungs] == [2, 6, 8]
+    reached = [rung["trials"] for rung in found.rungs]
+    assert reached[0] == 16 > reached[1] > reached[2] > 0
+    assert found.total_evaluations == 2 * reached[0] + 4 * reached[1] + 2 * reached[2]
+    assert "  to evaluation 2: 16 trials" in told(found)
+
+
+def test_a_preview_of_minutes_says_how_many_trials_fit(tmp_path: Path) -> None:
+    found = estimate(search_of(tmp_path, minutes=30, parallel=2), TRIAL)
+    assert (found.trials, found.is_cut) == (2 * 30 * 60 // 12, True)
+    assert found.minutes == pytest.approx(30)
+    assert "trials      300 before time is up" in told(found)
+    assert estimate(search_of(tmp_path, minutes=2, trials=100), TRIAL).trials == 10
+    assert not estimate(search_of(tmp_path, minutes=2, trials=3), TRIAL).is_cut
+
+
+@pytest.mark.parametrize("searcher", ["tpe", "{type: asha, divisor: 2}", "adaptive_asha"])
+def test_a_preview_of_half_a_day_is_quick_and_like_that_of_an_hour(tmp_path: Path, searcher: str) -> None:
+    hour = estimate(search_of(tmp_path, f"tune.searcher={searcher}", minutes=60), TRIAL)
+    began = time.process_time()
+    half = estimate(search_of(tmp_path, f"tune.searcher={searcher}", minutes=12 * 60), TRIAL)
+    assert time.process_time() - began < 1.0
+    assert half.trials == pytest.approx(12 * hour.trials, rel=0.15)
+    assert half.minutes == pytest.approx(12 * 60, rel=0.01)
+
+
+def write_study(directory: Path, search: PreparedSearch, *trials: tuple[dict[str, object], float]) -> Path:
+    """Write what a study leaves that others start from: its table, and the plans of its runs."""
+    rows = [
+        {"number": number, "values": values, "state": "finished", "score": score, "run": f"trial-{number:04d}"}
+        for number, (values, score) in enumerate(trials)
+    ]
+    for row in rows:
+        settle_plan(RunDirectory(directory / str(row["run"])), search.plan(Settled({}, (), {})))
+    write_json(directory / "study.json", {"is_lower_better": True, "trials": rows})
+    return directory
+
+
+def begin(search: PreparedSearch) -> tuple[list[object], list[str]]:
+    """Settle the record of a study: its starts as options, and what was told."""
+    said: list[str] = []
+    starts = _settle_record(read_record(search.directory), search, watch=lambda event: said.append(event.message))  # type: ignore[attr-defined]  # only notes are told
+    return [dict(search.space.at(each).values) for each in starts], said
+
+
+RATE = "optimizer.learning_rate"
+
+
+def test_a_study_starts_from_an_experiment_that_was_best_as_it_was_written(tmp_path: Path) -> None:
+    written = f"{RATE}=0.02", "train.batch=32"
+    earlier = write_study(tmp_path / "earlier", search_of(tmp_path, *written), ({}, 0.1), ({RATE: 0.05}, 0.2))
+    starts, said = begin(search_of(tmp_path, start_from=[str(earlier)]))
+    assert starts == [{RATE: 0.02, "train.batch": 32}, {RATE: 0.05, "train.batch": 32}]
+    assert said == []
+
+
+def test_a_study_tells_that_the_best_of_the_one_before_lies_outside(tmp_path: Path) -> None:
+    both = {RATE: 5.0, "train.batch": 32}, {RATE: 0.05, "train.batch": 16}
+    earlier = write_study(tmp_path / "earlier", search_of(tmp_path), (both[0], 0.1), (both[1], 0.2))
+    starts, (said,) = begin(search_of(tmp_path, start_from=[str(earlier)]))
+    assert starts == [both[1]]
+    assert "the best trial of" in said
+    assert "outside of this space" in said
+
+
+def test_a_study_that_goes_on_keeps_its_starts_and_refuses_others(tmp_path: Path) -> None:
+    earlier = write_study(tmp_path / "earlier", search_of(tmp_path), ({RATE: 0.05, "train.batch": 16}, 0.2))
+    starts, _ = begin(search_of(tmp_path, start_from=[str(earlier)]))
+    assert begin(search_of(tmp_path, start_from=[str(earlier)]))[0] == starts
+    assert begin(search_of(tmp_path))[0] == starts
+    with pytest.raises(ConfigError, match="start_from"):
+        begin(search_of(tmp_path, start_from=[str(tmp_path / "another")]))
+
+
+def test_starts_of_a_searcher_that_takes_none_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"tune.start_from: this searcher decides by itself"):
+        search_of(tmp_path, "tune.searcher=single", start_from=["earlier"])
+
+
+def test_the_rungs_of_a_study_are_settled_when_it_begins(tmp_path: Path) -> None:
+    asha = "tune.searcher={type: asha, divisor: 2}"
+    begin(search_of(tmp_path, asha, minutes=30))
+    assert read_record(tmp_path / "study").about["trials"] == 10_000
+    begin(search_of(tmp_path, asha, trials=8))
+    assert read_record(tmp_path / "study").about["trials"] == 10_000
+
+
+def test_a_study_starts_from_a_run_whose_options_are_choices(tmp_path: Path) -> None:
+    text = "[{type: linear}, {type: deep, hidden: [8]}]"
+    overrides = [f"tune.space.model={text}", f"{RATE}=0.02", "train.batch=16"]
+    search = search_of(tmp_path, *overrides)
+    run = RunDirectory(tmp_path / "run")
+    settle_plan(run, search.plan(Settled({}, (), {})))
+    starts, _ = begin(search_of(tmp_path, *overrides, start_from=[str(run.path)]))
+    assert starts == [{RATE: 0.02, "train.batch": 16, "model": {"type": "linear"}}]
