@@ -156,7 +156,7 @@ def refuse_unready(launcher: Launcher, job: JobSpec) -> list[Check]:
 
 def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], float] = time.time) -> JobRecord:
     """Fill the folder of a job, send its request, and remember it."""
-    root = launcher.root(job)
+    root, files = launcher.root(job), expand(job.files)
     plan = JobPlan(job.words, max_restarts=launcher.max_restarts).write()
     try:
         keep_trying(lambda: Folder(root).write(PLAN, plan, is_new=True))  # first: whose it is, has the folder
@@ -164,7 +164,7 @@ def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], fl
         raise LaunchError(f"{root} is there already; submit it again, under another name") from error
     for name, text in job.texts.items():
         write_remote(f"{root}/{FILES}/{name}", text.encode())
-    for name, path in expand(job.files):
+    for name, path in files:
         upload(path, f"{root}/{FILES}/{name}")
     for name, content in _make_packages(launcher):
         write_remote(f"{root}/packages/{name}", content)

@@ -1,5 +1,6 @@
 """A job is submitted once: its name and its folder are its own."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,3 +63,10 @@ def test_a_folder_that_another_job_has_is_refused_and_left_alone(shelf: Shelf, s
         submit(own, job, where="shelf")
     assert read_remote(f"{own.root(job)}/job.json") == b"another's"
     assert read_remote(f"{own.root(job)}/files/rides.csv") is None
+
+
+def test_a_job_whose_files_are_refused_sends_nothing(shelf: Shelf, tmp_path: Path) -> None:
+    job = replace(make_job(Order("predict", ["rides.csv"]), shelf), files=("rides.csv", "missing"))
+    with pytest.raises(LaunchError, match="there is no missing"):
+        submit(shelf, job, where="shelf")
+    assert not (tmp_path / "jobs").exists()
