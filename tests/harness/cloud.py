@@ -1,6 +1,7 @@
 """A cloud on this machine: it takes the requests of Google's client, judges them by the official protos, and does them.
 
 A job is the rendered command in a process of its own, its lines are log entries, and a deployed model is served.
+This interpreter stands in for an image and for an installation, unless a test brings real ones.
 """
 
 import json
@@ -16,10 +17,9 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,16 @@ class Cloud:
     requests: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     refuse: Callable[[str, str], int | None] = lambda method, path: None
     """Answers with an error code where a test wants a fault."""
+    in_image: Callable[[list[str], dict[str, str]], list[str]] | None = None
+    """Gives the command that runs words in an image, with variables."""
+    install: Callable[[list[Path], Path], Path] | None = None
+    """Installs sdists into a new environment at a place, and gives its interpreter."""
+
+    @property
+    def storage(self) -> dict[str, str]:
+        """The variables that lead to the buckets of this cloud, for who has none of this process."""
+        names = ("STORAGE_EMULATOR_HOST", "GCSFS_EXPERIMENTAL_ZB_HNS_SUPPORT")
+        return {name: self.environment[name] for name in names}
 
     def log(self, job: CloudJob, text: str) -> None:
         number = len(self.entries)
@@ -109,20 +119,28 @@ class Cloud:
         folder.mkdir(parents=True)
         pool = spec["workerPoolSpecs"][0]
         own = pool.get("containerSpec") or pool["pythonPackageSpec"]
-        environment = {**self.environment, **{each["name"]: each["value"] for each in own.get("env", [])}, **trial}
-        environment["CLOUD_ML_JOB_ID"] = job.name.rpartition("/")[2]
-        environment |= {"BURNISH_STATE": f"{folder}-state", "BURNISH_CACHE": f"{folder}-cache"}
+        told = {each["name"]: each["value"] for each in own.get("env", [])} | trial
+        told["CLOUD_ML_JOB_ID"] = job.name.rpartition("/")[2]
         if base := spec.get("baseOutputDirectory", {}).get("outputUriPrefix"):
             base = f"{base}/{trial['CLOUD_ML_TRIAL_ID']}" if trial else base
             places = {"MODEL_DIR": "model", "CHECKPOINT_DIR": "checkpoints", "TENSORBOARD_LOG_DIR": "logs"}
-            environment |= {f"AIP_{name}": f"{base}/{place}/" for name, place in places.items()}
-        if "containerSpec" in pool:
-            command = [sys.executable, *own["command"][1:]]
+            told |= {f"AIP_{name}": f"{base}/{place}/" for name, place in places.items()}
+        environment = {**self.environment, **told}
+        environment |= {"BURNISH_STATE": f"{folder}-state", "BURNISH_CACHE": f"{folder}-cache"}
+        words = [*own["args"], *more]
+        if "containerSpec" in pool and self.in_image:
+            command = self.in_image([*own["command"], *words], self.storage | told)
+        elif "containerSpec" in pool:
+            command = [sys.executable, *own["command"][1:], *words]
+        elif self.install:
+            fetched = _fetch(own["packageUris"], folder.with_name(f"{folder.name}-packages"))
+            python = self.install(fetched, folder.with_name(f"{folder.name}-environment"))
+            command = [str(python), "-m", own["pythonModule"], *words]
         else:
-            command = [sys.executable, "-m", own["pythonModule"]]
-            environment["PYTHONPATH"] = str(_install(own["packageUris"], folder.with_name(f"{folder.name}-installed")))
+            command = [sys.executable, "-m", own["pythonModule"], *words]
+            environment["PYTHONPATH"] = str(_unpack(own["packageUris"], folder.with_name(f"{folder.name}-installed")))
         process = subprocess.Popen(
-            [*command, *own["args"], *more],
+            command,
             cwd=folder,
             env=environment,
             stdout=subprocess.PIPE,
@@ -143,12 +161,16 @@ class Cloud:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
-        routes = {"AIP_HEALTH_ROUTE": container["healthRoute"], "AIP_PREDICT_ROUTE": container["predictRoute"]}
-        place = {"AIP_STORAGE_URI": self.models[model]["artifactUri"], "BURNISH_CACHE": f"{folder}-cache"}
-        environment = {**self.environment, **routes, **place, "AIP_HTTP_PORT": str(port)}
-        command = [sys.executable, "-m", *container["command"]]
+        told = {"AIP_HEALTH_ROUTE": container["healthRoute"], "AIP_PREDICT_ROUTE": container["predictRoute"]}
+        told |= {"AIP_STORAGE_URI": self.models[model]["artifactUri"], "AIP_HTTP_PORT": str(port)}
+        environment = {**self.environment, **told, "BURNISH_CACHE": f"{folder}-cache"}
+        if self.in_image:
+            command = self.in_image(container["command"], self.storage | told)
+        else:
+            command = [sys.executable, "-m", *container["command"]]
         log = (self.folder / f"{folder.name}.log").open("wb")
-        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
+        self.end_server(endpoint)  # one answers for an endpoint, the newest
+        process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
         self.servers[endpoint] = (process, port)
         while process.poll() is None:
             try:
@@ -157,6 +179,14 @@ class Cloud:
             except OSError:
                 time.sleep(0.1)
         raise AssertionError((self.folder / f"{folder.name}.log").read_text())
+
+    def end_server(self, endpoint: str) -> None:
+        """End what serves an endpoint, with all that it started."""
+        process, _ = self.servers.pop(endpoint, (None, 0))
+        if process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGTERM)
+            process.wait()
 
 
 def _sample(study: dict[str, Any], draw: random.Random) -> dict[str, Any]:
@@ -176,14 +206,22 @@ def _sample(study: dict[str, Any], draw: random.Random) -> dict[str, Any]:
     return values
 
 
-def _install(addresses: list[str], folder: Path) -> Path:
+def _unpack(addresses: list[str], folder: Path) -> Path:
     """Unpack sdists as an installation of pure Python would lay them out."""
-    for address in addresses:
-        content = read_remote(address)
-        assert content is not None, address
-        with tarfile.open(fileobj=BytesIO(content)) as archive:
+    for path in _fetch(addresses, folder.with_name(f"{folder.name}-packages")):
+        with tarfile.open(path) as archive:
             archive.extractall(folder, filter="data")
     return next(folder.iterdir())
+
+
+def _fetch(addresses: list[str], folder: Path) -> list[Path]:
+    folder.mkdir()
+    paths = [folder / address.rpartition("/")[2] for address in addresses]
+    for address, path in zip(addresses, paths, strict=True):
+        content = read_remote(address)
+        assert content is not None, address
+        path.write_bytes(content)
+    return paths
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -280,16 +318,14 @@ class _Handler(BaseHTTPRequestHandler):
             kept["deployedModels"].append({"id": number, "model": model})
             kept["trafficSplit"] = shares
             return _done({"deployedModel": {"id": number, "model": model}}, api.DeployModelResponse)
-        process, port = cloud.servers[place]
         if action == "undeployModel":
-            process.terminate()
-            process.wait()
+            cloud.end_server(place)
             kept = cloud.endpoints[place]
             kept["deployedModels"] = [each for each in kept["deployedModels"] if each["id"] != body["deployedModelId"]]
             return _done({}, api.UndeployModelResponse)
         route = cloud.models[cloud.endpoints[place]["deployedModels"][0]["model"]]["containerSpec"]["predictRoute"]
         request = urllib.request.Request(
-            f"http://127.0.0.1:{port}{route}",
+            f"http://127.0.0.1:{cloud.servers[place][1]}{route}",
             data=json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
@@ -364,9 +400,8 @@ def loopback_cloud(folder: Path) -> Iterator[Cloud]:
     try:
         yield cloud
     finally:
-        for process, _ in cloud.servers.values():
-            if process.poll() is None:
-                process.kill()
+        for endpoint in [*cloud.servers]:
+            cloud.end_server(endpoint)
         server.shutdown()
         storage.stop()
         for name, value in before.items():

@@ -16,6 +16,9 @@ LOCK = "requirements.lock"
 _SOURCE = Path(__file__).parents[1]
 _SKIPPED = ("__pycache__", ".git", ".venv", "runs")
 _MOST_BYTES = 512 << 20
+_EXTRAS = ("gcp", "tensorboard")
+"""What a job whose folder is in a bucket imports besides."""
+_EXTRA = re.compile(r"(?: and|;) extra == ['\"]([\w-]+)['\"]")
 _EPOCH = (2020, 1, 1, 0, 0, 0)
 """The time of every file in an archive: the same files make the same bytes."""
 
@@ -40,15 +43,30 @@ def source_distribution(requirements: Iterable[str]) -> tuple[str, bytes]:
     """Make an sdist whose installation brings Burnish, as Python package jobs take it, and what the user needs."""
     top = f"burnish-{__version__}"
     stream = io.BytesIO()
-    needed = [*_requires(), *requirements]
+    needed = [*_requires(*_EXTRAS), *requirements]
     setup = f"from setuptools import setup, find_packages\n\nsetup(name='burnish', version={__version__!r}, \
-packages=find_packages(), include_package_data=True, package_data={{'': ['*', '**/*']}}, install_requires={needed!r}, \
-entry_points={{'console_scripts': ['burnish = burnish.cli.main:main']}})\n"
+python_requires='>=3.11', packages=find_packages(), include_package_data=True, package_data={{'': ['*', '**/*']}}, \
+install_requires={needed!r}, entry_points={{'console_scripts': ['burnish = burnish.cli.main:main']}})\n"
     with tarfile.open(fileobj=stream, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
         _add(archive, f"{top}/setup.py", setup.encode())
         _add(archive, f"{top}/PKG-INFO", f"Metadata-Version: 2.1\nName: burnish\nVersion: {__version__}\n".encode())
         for name, content in _own_files():
             _add(archive, f"{top}/{name}", content)
+    return f"{top}.tar.gz", stream.getvalue()
+
+
+def is_project(name: str) -> bool:
+    """Tell a Python project of the user's, which pip can install, from a file or folder that is copied."""
+    return any(Path(name, each).is_file() for each in ("pyproject.toml", "setup.py"))
+
+
+def project_distribution(name: str) -> tuple[str, bytes]:
+    """Pack a project of the user's as it lies there; pip builds it where it is installed, with what it requires."""
+    files, root, stream = list(expand([name])), Path(name).resolve(), io.BytesIO()
+    top = "-".join(root.relative_to(Path.cwd().resolve()).parts) or root.name
+    with tarfile.open(fileobj=stream, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
+        for _, path in files:
+            _add(archive, f"{top}/{path.relative_to(name).as_posix()}", path.read_bytes())
     return f"{top}.tar.gz", stream.getvalue()
 
 
@@ -113,17 +131,22 @@ def _real(path: Path) -> Path:
     return Path(os.path.realpath(path))  # unlike `resolve`, it bears a link that leads to itself
 
 
-def _requires() -> list[str]:
-    try:
-        found = distribution("burnish").requires or []
-    except PackageNotFoundError:
-        return []
-    return [each for each in found if "extra ==" not in each]
+def _requires(*extras: str) -> list[str]:
+    """Give what Burnish requires, and what these of its extras bring, without their names."""
+    found = [(each, _EXTRA.search(each)) for each in _described("Requires-Dist")]
+    return [_EXTRA.sub("", each) for each, extra in found if extra is None or extra[1] in extras]
 
 
 def _metadata() -> str:
-    needed = "".join(f"Requires-Dist: {each}\n" for each in _requires())
+    needed = "".join(f"{key}: {each}\n" for key in ("Provides-Extra", "Requires-Dist") for each in _described(key))
     return f"Metadata-Version: 2.1\nName: burnish\nVersion: {__version__}\nRequires-Python: >=3.11\n{needed}"
+
+
+def _described(key: str) -> list[str]:
+    try:
+        return distribution("burnish").metadata.get_all(key) or []
+    except PackageNotFoundError:
+        return []
 
 
 def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:

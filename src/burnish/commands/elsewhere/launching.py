@@ -22,7 +22,7 @@ from burnish.config.nodes import find, plain
 from burnish.config.render import document, leaves
 from burnish.data.hub import Hub, Several
 from burnish.errors import ConfigError, LaunchError, Problem, StorageError
-from burnish.launch.package import expand, read_requirements, source_distribution
+from burnish.launch.package import expand, is_project, project_distribution, read_requirements, source_distribution
 from burnish.launch.plan import FILES, OUTPUTS, PLAN, JobPlan
 from burnish.launch.records import JobRecord, save_record
 from burnish.launch.transfer import list_remote, upload, write_remote
@@ -106,7 +106,8 @@ def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = tim
     if order.search is not None and study is None:
         texts[SEARCH] = json.dumps({"tune": order.search}, indent=2)
         words[1:1] = ["-c", SEARCH]
-    files = [*launcher.files, *_local_inputs(order), *_local_words(order)]
+    copied = [each for each in launcher.files if each not in _projects(launcher)]
+    files = [*copied, *_local_inputs(order), *_local_words(order)]
     packages = tuple(name for name, _ in _make_packages(launcher))
     return JobSpec(
         name, (*order.verb.split(), *words), tuple(dict.fromkeys(files)), texts=texts, packages=packages, study=study
@@ -114,10 +115,20 @@ def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = tim
 
 
 def _make_packages(launcher: Launcher) -> list[tuple[str, bytes]]:
-    if getattr(launcher, "route", "") != "package":
+    if not _takes_packages(launcher):
         return []
     listed = getattr(launcher, "requirements", None)
-    return [source_distribution(read_requirements(Path(listed)) if listed else ())]
+    ours = source_distribution(read_requirements(Path(listed)) if listed else ())
+    return [ours, *map(project_distribution, _projects(launcher))]
+
+
+def _projects(launcher: Launcher) -> list[str]:
+    """Find what is installed there as a package, and is not copied."""
+    return [each for each in launcher.files if _takes_packages(launcher) and is_project(each)]
+
+
+def _takes_packages(launcher: Launcher) -> bool:
+    return getattr(launcher, "route", "") == "package"
 
 
 def make_stamp(now: Callable[[], float], *, token: Callable[[], str] = lambda: secrets.token_hex(2)) -> str:
@@ -249,8 +260,10 @@ def follow(
 def read_outcome(record: JobRecord, status: JobStatus) -> JobOutcome:
     """Read the exit code of a job's command and what it left; without a code, its state decides."""
     code = read_result(record.root)
-    if code is None or (code == 0 and status.state == "failed"):
+    if code is None:
         code = {"finished": 0, "stopped": 75}.get(status.state, LaunchError.exit_code)
+    elif code == 0 and status.state == "failed":
+        status = JobStatus("finished", status.message)  # without a node that was lost on the way
     places = [f"{record.root}/{OUTPUTS}", *find_addresses(record)]
     outputs = [f"{place}/{name}".rstrip("/") for place in places for name in list_remote(place)]
     return JobOutcome(record, status, code, tuple(outputs))

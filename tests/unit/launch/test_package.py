@@ -1,0 +1,71 @@
+"""What an sdist and a wheel of Burnish ask for, and a project of the user's as an sdist of its own."""
+
+import tarfile
+import tomllib
+import zipfile
+from email import message_from_bytes
+from io import BytesIO
+from pathlib import Path
+
+import pytest
+
+from burnish.commands.elsewhere.launching import Order, make_job, preview
+from burnish.errors import LaunchError
+from burnish.launch.options import read_launcher
+from burnish.launch.package import burnish_wheel, project_distribution, source_distribution
+
+PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
+OPTIONS = ("bucket=b", "image=team/burnish:1", "project=p")
+
+
+@pytest.fixture
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("mine/pyproject.toml", "mine/src/mine/__init__.py", "loose.py", "rides.csv"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text("")
+    return Path("mine")
+
+
+def test_the_wheel_brings_the_extras_that_an_image_asks_for() -> None:
+    with zipfile.ZipFile(BytesIO(burnish_wheel()[1])) as archive:
+        metadata = message_from_bytes(archive.read(next(each for each in archive.namelist() if "METADATA" in each)))
+    assert {"gcp", "serve", "tensorboard"} <= set(metadata.get_all("Provides-Extra", []))
+    needed = {each.replace('"', "'") for each in metadata.get_all("Requires-Dist", [])}
+    assert {f"{each}; extra == 'gcp'" for each in PROJECT["optional-dependencies"]["gcp"]} <= needed
+
+
+def test_an_sdist_asks_for_all_that_a_job_in_a_bucket_imports() -> None:
+    with tarfile.open(fileobj=BytesIO(source_distribution(["mine==1"])[1])) as archive:
+        setup = archive.extractfile(next(each for each in archive.getnames() if each.endswith("setup.py")))
+        assert setup is not None
+        text = setup.read().decode()
+    extras = PROJECT["optional-dependencies"]
+    for each in (*PROJECT["dependencies"], *extras["gcp"], *extras["tensorboard"], "mine==1"):
+        assert f"'{each}'" in text
+    assert "extra ==" not in text
+
+
+def test_a_project_travels_as_an_sdist_of_its_own_by_the_route_package(mine: Path) -> None:
+    options = [*OPTIONS, "files=[mine, loose.py]"]
+    order = Order("predict", ["rides.csv"])
+    container, package = (read_launcher("vertex", [*options, f"route={route}"]) for route in ("container", "package"))
+    sent = preview(package, make_job(order, package))
+    assert {each.rpartition("/")[2] for each in sent["uploads"] if "/packages/" in each} > {"mine.tar.gz"}
+    assert not any("files/mine/" in each for each in sent["uploads"])
+    assert any(each.endswith("files/loose.py") for each in sent["uploads"])
+    uris = sent["request"]["body"]["jobSpec"]["workerPoolSpecs"][0]["pythonPackageSpec"]["packageUris"]
+    assert [each.rpartition("/")[2] for each in uris][-1] == "mine.tar.gz"
+    assert any("files/mine/" in each for each in preview(container, make_job(order, container))["uploads"])
+
+
+def test_the_sdist_of_a_project_holds_its_files_and_the_folder_one_stands_in_is_one(
+    mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, content = project_distribution("mine")
+    monkeypatch.chdir(mine)
+    assert project_distribution(".")[0] == name == "mine.tar.gz"
+    with tarfile.open(fileobj=BytesIO(content)) as archive:
+        assert archive.getnames() == ["mine/pyproject.toml", "mine/src/mine/__init__.py"]
+    with pytest.raises(LaunchError, match="outside of"):
+        project_distribution("..")
