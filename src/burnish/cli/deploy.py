@@ -34,7 +34,7 @@ def up(
 
     place = command.read_place(launch_options or ())
     if is_dry_run:
-        found = command.preview(run, place, replicas=replicas, traffic=traffic)
+        found = command.preview(run, place, replicas=replicas, traffic=traffic, trust_code=trust_code)
         return Reply(found, [_json(found)])
     gate = command.judge(run, require=require or (), no_worse_than=no_worse_than or (), trust_code=trust_code)
     lines = [f"{'✓' if each.is_met else '✗'} {each.sentence}" for each in gate.findings]
@@ -42,7 +42,9 @@ def up(
         return Reply(gate, [*lines, "not deployed"], code=NOT_GOOD_ENOUGH)
     if not is_sure:
         typer.confirm(f"an endpoint for {run} costs money until it is taken down; deploy it?", abort=True)
-    name = command.deploy(run, place, replicas=replicas, traffic=traffic, endpoint=endpoint, tell=_tell)
+    name = command.deploy(
+        run, place, replicas=replicas, traffic=traffic, endpoint=endpoint, trust_code=trust_code, tell=_tell
+    )
     return Reply({"endpoint": name}, [*lines, f"deployed; `burnish deploy down {name}` takes it down", name])
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from burnish.errors import BurnishError, ConfigError
 from burnish.launch.options import read_launcher
 from burnish.launch.variables import mask_words
+from burnish.launch.vertex.deploy import render_model
 from burnish.launch.vertex.machines import OLDER, explain_image
 from burnish.launch.vertex.study import study_request
 from burnish.spec.launcher import JobSpec, find_unset, reveal
@@ -69,6 +70,14 @@ def _judge(request: dict[str, Any]) -> None:
 
     kind = api.CustomJob if request["url"].endswith("customJobs") else api.HyperparameterTuningJob
     json_format.ParseDict(reveal(request["body"]), kind.pb(kind()))
+
+
+def test_an_endpoint_runs_code_of_others_only_if_it_was_said() -> None:
+    commands = [
+        render_model(read_launcher("vertex", SET), "m", runs_code=each)["containerSpec"]["command"]
+        for each in (False, True)
+    ]
+    assert ["--trust-code" in each for each in commands] == [False, True]
 
 
 def test_what_is_not_set_is_named() -> None:

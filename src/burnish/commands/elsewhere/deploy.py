@@ -5,10 +5,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
+from burnish.artifact.bundle import read_experiment
+from burnish.artifact.foreign import foreign_code
 from burnish.artifact.locate import find_artifact
 from burnish.commands.copy import cp
 from burnish.commands.elsewhere.launching import make_stamp
 from burnish.commands.gate import GateResult, check
+from burnish.config.trust import code_in
 from burnish.errors import ConfigError, LaunchError, Problem
 from burnish.launch.options import read_launcher
 from burnish.launch.vertex import deploy as vertex
@@ -32,13 +35,15 @@ def judge(run: str, *, require: Sequence[str], no_worse_than: Sequence[str], tru
     return check(run, require=require, no_worse_than=no_worse_than, trust_code=trust_code)
 
 
-def preview(run: str, launcher: Vertex, *, replicas: str, traffic: int) -> dict[str, Any]:
+def preview(run: str, launcher: Vertex, *, replicas: str, traffic: int, trust_code: bool = False) -> dict[str, Any]:
     """Write the requests of a deployment; nothing is sent."""
-    name = _name(find_run(run).path, now=lambda: 0.0)
+    path = find_run(run).path
+    name = _name(path, now=lambda: 0.0)
     bounds = read_replicas(replicas)
     shares = vertex.share_traffic({"<others>": 100} if traffic < 100 else {}, traffic=traffic)
     rendered = vertex.render_deployment(launcher, "<model>", replicas=bounds, traffic=shares)
-    return {"model": vertex.render_model(launcher, name), "endpoint": {"displayName": name}, "deployment": rendered}
+    model = vertex.render_model(launcher, name, runs_code=_runs_code(find_artifact(str(path)), trust_code=trust_code))
+    return {"model": model, "endpoint": {"displayName": name}, "deployment": rendered}
 
 
 def deploy(
@@ -48,6 +53,7 @@ def deploy(
     replicas: str = "1",
     traffic: int = 100,
     endpoint: str | None = None,
+    trust_code: bool = False,
     tell: Callable[[str], None] = lambda line: None,
     now: Callable[[], float] = time.time,
 ) -> str:
@@ -57,8 +63,18 @@ def deploy(
     missing = [each.sentence for each in launcher.check(JobSpec(name, ("serve",))) if not each.is_met]
     if missing or find_unset(vertex.render_model(launcher, name)):
         raise LaunchError(str(ConfigError([Problem(each) for each in missing], subject="the deployment")))
-    cp(str(find_artifact(str(path))), vertex.artifact_address(launcher, name))
-    return vertex.deploy(launcher, name, replicas=bounds, traffic=traffic, endpoint=endpoint, tell=tell)
+    artifact = find_artifact(str(path))
+    runs_code = _runs_code(artifact, trust_code=trust_code)
+    cp(str(artifact), vertex.artifact_address(launcher, name))
+    return vertex.deploy(
+        launcher, name, replicas=bounds, traffic=traffic, endpoint=endpoint, runs_code=runs_code, tell=tell
+    )
+
+
+def _runs_code(artifact: "Path", *, trust_code: bool) -> bool:
+    """Tell whether an artifact leads to code of others; what is not trusted here is refused, and not trusted there."""
+    experiment = read_experiment(artifact, trust_code=trust_code)
+    return bool(foreign_code(experiment)) or any(code_in(experiment))
 
 
 def predict(endpoint: str, launcher: Vertex, rows: Sequence[Mapping[str, Any]]) -> list[Any]:

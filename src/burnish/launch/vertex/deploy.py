@@ -17,14 +17,15 @@ _PATIENCE_SECONDS = 1800.0
 _WHY = "to deploy on Vertex AI"
 
 
-def render_model(launcher: "Vertex", name: str) -> dict[str, Any]:
-    """Write a model whose image serves the artifact that lies at its address."""
+def render_model(launcher: "Vertex", name: str, *, runs_code: bool = False) -> dict[str, Any]:
+    """Write a model whose image serves the artifact at its address; its own code, only if who deploys it trusts it."""
+    command = ["burnish", "serve", "--host", "0.0.0.0"]  # noqa: S104  # inside of its container
     return {
         "displayName": name,
         "artifactUri": artifact_address(launcher, name),
         "containerSpec": {
             "imageUri": launcher.image or "<image>",
-            "command": ["burnish", "serve", "--host", "0.0.0.0"],  # noqa: S104  # inside of its container
+            "command": [*command, "--trust-code"] if runs_code else command,
             "ports": [{"containerPort": _PORT}],
             "healthRoute": "/health",
             "predictRoute": "/predict",
@@ -75,6 +76,7 @@ def deploy(
     replicas: tuple[int, int],
     traffic: int,
     endpoint: str | None,
+    runs_code: bool,
     tell: Callable[[str], None],
 ) -> str:
     """Upload a model whose artifact is in its place, make an endpoint unless there is one, deploy; returns its name."""
@@ -83,7 +85,7 @@ def deploy(
     with explained(f"{name} could not be deployed in {launcher.parent}"):
         others = endpoints.get_endpoint(name=resource(launcher, endpoint)).traffic_split if endpoint else {}
         shares = share_traffic(dict(others), traffic=traffic)
-        value = api.Model(_message(api.Model, render_model(launcher, name)))
+        value = api.Model(_message(api.Model, render_model(launcher, name, runs_code=runs_code)))
         model = models.upload_model(parent=launcher.parent, model=value).result(_PATIENCE_SECONDS).model
         tell(f"model {model}")
         if endpoint is None:
