@@ -13,6 +13,7 @@ PROTOS := google-cloud-aiplatform==2.6.0
 CLUSTERS := 'ray[default]==2.60.0' kubernetes==37.0.2 kubernetes-validate==1.37.0
 PURELIB := -c "import sysconfig; print(sysconfig.get_paths()['purelib'])"
 SLURM := slurmctld slurmd slurm-client munge
+IMAGE_TOOLS := buildah debootstrap
 
 help: ## List these targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' Makefile
@@ -42,7 +43,7 @@ serve-proof: $(VENV)/dev.stamp ## Overload, end, attack and slow down a server, 
 	@if command -v npm > /dev/null; then npm install --silent --no-save --no-package-lock axe-core@4; fi
 	BURNISH_SERVE=full $(BIN)/python -m pytest tests/integration/serve -s
 
-cloud: $(VENV)/dev.stamp $(VENV)/s3.stamp ## Train, kill and resume runs in failing buckets; run jobs and endpoints on a loopback cloud
+cloud: $(VENV)/dev.stamp $(VENV)/s3.stamp $(VENV)/debian.stamp ## Train, kill and resume runs in failing buckets; build the image; run jobs and endpoints on a loopback cloud
 	BURNISH_CLOUD=full $(BIN)/python -m pytest tests/faults/test_bucket.py tests/integration/storage tests/integration/launch tests/unit/launch -s
 
 clusters: $(VENV)/clusters.stamp ## Kill workers, nodes and jobs under torchrun, Slurm, Kubernetes and Ray; installs Debian's slurmd if it is not there
@@ -67,16 +68,30 @@ release: $(VENV)/dev.stamp ## Build sdist and wheel, try the wheel in a new envi
 	$(BIN)/python -m bench.release
 
 clean: ## Remove what the other targets made, runs excepted
-	rm -rf $(VENV) $(VENV)-s3 $(VENV)-clusters node_modules site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-s3 $(VENV)-debian $(VENV)-clusters node_modules site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Burnish needs Python 3.11 or newer; choose one with `make PYTHON=python3.11 ...`")'
 	$(PYTHON) -m venv $(VENV)
 
-# In an environment of its own: the clients of S3 ask for an older python-dateutil than the one that is pinned.
+# In an environment of its own, which looks into the other: the clients of S3 ask for an older python-dateutil than is pinned.
 $(VENV)/s3.stamp: $(VENV)/dev.stamp
 	@$(PYTHON) -m venv $(VENV)-s3
+	@echo "import site; site.addsitedir('$$($(BIN)/python $(PURELIB))')" > $$($(VENV)-s3/bin/python $(PURELIB))/other.pth
 	@$(VENV)-s3/bin/python -m pip --disable-pip-version-check install -qq s3fs==2026.9.0 'moto[server]==5.2.5'
+	@touch $@
+
+# What the image is built on: a Debian with its Python, and a wheel of setuptools as new as torch wants it.
+$(VENV)/debian.stamp: $(VENV)/dev.stamp
+	@if [ "$$(id -u)" != 0 ] || ! command -v apt-get > /dev/null; then \
+		echo "no image is built here: that needs root and apt-get"; \
+	else \
+		{ command -v buildah && command -v debootstrap; } > /dev/null || { \
+			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(IMAGE_TOOLS); }; \
+		rm -rf $(VENV)-debian && \
+		debootstrap --variant=minbase --include=python3-venv,python-is-python3 bookworm $(VENV)-debian > $(VENV)/debian.log && \
+		$(BIN)/python -m pip --disable-pip-version-check download -qq --no-deps -d $(VENV)-debian/opt/wheels setuptools==84.2.1; \
+	fi
 	@touch $@
 
 # In an environment of its own, which looks into the other: the schemas of Kubernetes and Ray take 500 MB.
