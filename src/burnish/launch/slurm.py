@@ -14,7 +14,7 @@ from pydantic import NonNegativeInt, PositiveInt, StringConstraints, model_valid
 from burnish.errors import LaunchError
 from burnish.launch.cluster import LOG, Cluster, look, read_log
 from burnish.launch.group import is_place
-from burnish.launch.plan import NODE_RANK, PAUSE
+from burnish.launch.plan import NODE_RANK, PAUSE, RESULT
 from burnish.launch.worker import read_result
 from burnish.spec.launcher import Check, JobSpec, JobState, JobStatus, LogLine, Submitted, reveal
 
@@ -112,7 +112,8 @@ class Slurm(Cluster):
         state = found.get("JobState", "")
         if state == "FAILED" and found.get("ExitCode", "").startswith(f"{os.EX_TEMPFAIL}:"):
             return JobStatus("stopped", _explain(found))
-        return JobStatus(_STATES.get(state, "failed"), _explain(found))
+        known = _STATES.get(state, "finished" if read_result(root) == 0 else "failed")  # a lost node fails no run
+        return JobStatus(known, _explain(found))
 
     def logs(self, id: str, *, after: str = "") -> Iterator[LogLine]:
         return read_log(id.partition(_IN)[2], after=after)
@@ -152,19 +153,24 @@ class Slurm(Cluster):
 
     def _body(self, job: JobSpec) -> Iterator[str]:
         """What runs on the first node: a step with a task on each, and what becomes of it when it must make room."""
-        pause = shlex.quote(f"{self.root(job)}/{PAUSE}")
+        pause, result = (shlex.quote(f"{self.root(job)}/{name}") for name in (PAUSE, RESULT))
         task = f"{NODE_RANK}=$SLURM_NODEID exec {shlex.join(self._worker(job))}"
         yield from self.setup
         yield from self._meeting()
-        yield f"rm -f {pause}"
+        yield f"rm -f {pause} {result}"
         yield f"trap {shlex.quote(f'touch {pause}')} USR1  # time is nearly over: the run saves"
         yield f"srun {shlex.join(self._step())} bash -c {shlex.quote(task)} &"
         yield "step=$!"
         yield 'wait "$step"; code=$?'
         yield f'while [ "$code" = {_INTERRUPTED} ]; do wait "$step"; code=$?; done  # the trap ends the wait only'
+        is_elastic = self.least_nodes < self.most_nodes
+        if is_elastic or self.requeue:
+            yield f"""recorded=$(sed -n 's/.*"exit_code": \\([0-9]*\\).*/\\1/p' {result} 2>/dev/null)"""
+        if is_elastic:
+            yield "code=${recorded:-$code}  # the step ends with that of a node that was lost"
         if self.requeue:
             yield 'is_preempted() { scontrol show job "$SLURM_JOB_ID" --oneliner | grep -q " PreemptTime=[0-9]"; }'
-            yield f'if [ "$code" = {os.EX_TEMPFAIL} ] && {{ [ -e {pause} ] || is_preempted; }}; then'
+            yield f'if [ "${{recorded:-$code}}" = {os.EX_TEMPFAIL} ] && {{ [ -e {pause} ] || is_preempted; }}; then'
             yield '  echo "saved to make room, and back into the queue"'
             yield '  scontrol requeue "$SLURM_JOB_ID" && sleep 60'
             yield "fi"

@@ -141,6 +141,53 @@ def test_a_job_that_slurm_has_forgotten_is_known_by_what_it_left(
     assert Slurm().status(f"7 in {tmp_path}").state == state
 
 
+def run_script(
+    folder: Path, *options: str, recorded: int | None, step: int, is_paused: bool = False
+) -> tuple[int, str]:
+    """Run the script of a job with a Slurm that ends its step with a code, after the worker has left its own."""
+    job = JobSpec("a", ("train", "x"))
+    text = "\n".join(read_launcher("slurm", [f"folder={folder}", *options]).render(job)["script"])
+    (folder / "a").mkdir()
+    (folder / "a" / "result.json").write_text('{"exit_code": 75, "starts": 1}\n')  # of an earlier start
+    leave = "" if recorded is None else f'echo \'{{"exit_code": {recorded}, "starts": 1}}\' > {folder}/a/result.json;'
+    pause = f"touch {folder}/a/PAUSE;" if is_paused else ""
+    for name, body in {"srun": f"{pause} {leave} exit {step}", "scontrol": 'echo "$@"', "sleep": "exit 0"}.items():
+        (folder / name).write_text(f"#!/bin/bash\n{body}\n")
+        (folder / name).chmod(0o755)
+    env = {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n1"}
+    found = subprocess.run(["bash"], input=text, text=True, capture_output=True, env=env)
+    return found.returncode, found.stdout
+
+
+@pytest.mark.parametrize(
+    ("nodes", "recorded", "step", "code"),
+    [("1:2", 0, 137, 0), ("1:2", 4, 137, 4), ("1:2", None, 137, 137), ("2", 75, 137, 137), ("2", 0, 0, 0)],
+)
+def test_a_run_of_fewer_nodes_than_it_began_with_ends_as_it_says_itself(
+    nodes: str, recorded: int | None, step: int, code: int, tmp_path: Path
+) -> None:
+    assert run_script(tmp_path, f"nodes={nodes}", recorded=recorded, step=step)[0] == code
+
+
+@pytest.mark.parametrize(
+    ("nodes", "recorded", "step", "is_requeued"), [("1:2", 75, 137, True), ("1:2", 0, 137, False), ("1", 75, 75, True)]
+)
+def test_a_run_that_has_saved_goes_back_into_the_queue_also_without_a_node(
+    nodes: str, recorded: int, step: int, is_requeued: bool, tmp_path: Path
+) -> None:
+    _, said = run_script(tmp_path, f"nodes={nodes}", recorded=recorded, step=step, is_paused=True)
+    assert ("requeue 7" in said) == is_requeued
+
+
+@pytest.mark.parametrize("state", ["NODE_FAIL", "FAILED"])
+def test_a_run_that_finished_without_a_node_is_finished(
+    state: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slurm, "_ask", lambda *command: f"JobId=7 JobState={state} Reason=NodeDown ExitCode=137:0\n")
+    (tmp_path / "result.json").write_text('{"exit_code": 0}')
+    assert Slurm().status(f"7 in {tmp_path}").state == "finished"
+
+
 def test_a_command_that_is_not_there_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(LaunchError, match="scancel could not be asked"):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from burnish.commands.elsewhere.launching import Order, make_job, submit
+from burnish.commands.elsewhere.launching import Order, make_job, read_outcome, submit
 from burnish.errors import LaunchError
 from burnish.launch.transfer import read_remote, write_remote
 from burnish.spec.launcher import JobSpec, JobStatus, Launcher, LogLine, Submitted
@@ -52,6 +52,25 @@ def test_two_jobs_of_one_second_have_a_name_and_a_folder_each(shelf: Shelf) -> N
     assert first.name.startswith("predict-rides-19700101-000000-")
     records = [submit(shelf, job, where="shelf") for job in (first, second)]
     assert len({record.root for record in records}) == 2
+
+
+@pytest.mark.parametrize(
+    ("recorded", "state", "said", "code"),
+    [
+        (0, "failed", "finished", 0),
+        (4, "failed", "failed", 4),
+        (None, "failed", "failed", 6),
+        (75, "failed", "failed", 75),
+    ],
+)
+def test_what_a_job_has_recorded_decides_how_it_ended(
+    shelf: Shelf, recorded: int | None, state: Any, said: str, code: int
+) -> None:
+    record = submit(shelf, make_job(Order("predict", ["rides.csv"]), shelf), where="shelf")
+    if recorded is not None:
+        write_remote(f"{record.root}/result.json", f'{{"exit_code": {recorded}}}'.encode())
+    outcome = read_outcome(record, JobStatus(state))
+    assert (outcome.status.state, outcome.exit_code) == (said, code)
 
 
 @pytest.mark.parametrize("scheme", ["file://", ""])
