@@ -54,8 +54,12 @@ class NodeGroup:
         for start in range(1, self.plan.max_restarts + 2):
             try:
                 return self._attempt()
-            except self.ray.exceptions.RayTaskError:
-                raise  # of ours: another node would not help
+            except self.ray.exceptions.RayTaskError as error:  # of ours: another node would not help
+                say(f"error: a worker could not be run: {str(error).strip().rpartition(chr(10))[2]}")
+                break
+            except LaunchError as error:
+                say(f"error: {error}")
+                break
             except self.ray.exceptions.RayError as error:
                 reason = str(error).strip().partition("\n")[0]
                 say(f"a node or its worker was lost ({reason}); start {start + 1} of {self.plan.max_restarts + 1}")
@@ -135,7 +139,9 @@ class NodeGroup:
                     say(f"[{streams[stream]}] {said}" if len(workers) > 1 else said)
                 elif streams.pop(stream) == 0 and lost is None:
                     return int(said)
-        raise lost or LaunchError("the workers were asked to stop and did not")
+        raise lost or LaunchError(
+            "the workers were asked to stop and did not; the newest checkpoint is what they have left"
+        )
 
     def _environments(self, workers: Sequence[Any]) -> list[dict[str, str]]:
         if self.plan.is_study:
