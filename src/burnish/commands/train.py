@@ -251,11 +251,11 @@ def work(
     with publishing_for_job(run.path, os.environ, tell=lambda sentence: watch(Noted(0, sentence))):
         try:
             code, _ = ask([_WORKER, str(run.path), *options], watch=hear, launch=launch)
-        except BurnishError as error:
+        except BurnishError as said:
             if Started in heard and not run.exit.exists():  # the run's first process was here, and has not told of it
-                if not isinstance(error, LaunchError):
-                    write_json(run.exit, {"reason": "failed", **refusal(error)})
-                _announce(run, error, began=began, watch=watch)
+                if not isinstance(said, LaunchError):
+                    write_json(run.exit, {"reason": "failed", **refusal(said)})
+                _announce(run, said, began=began, watch=watch)
             raise
     reason = REASON_OF_SIGNAL.get(-code)
     if reason is not None:
