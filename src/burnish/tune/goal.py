@@ -1,6 +1,7 @@
 """What a study looks for: the score of a trial, on which split, and which way is better."""
 
 import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -8,7 +9,7 @@ from burnish.nearest import nearest
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.events_file import EventsFile, read_evaluations
 from burnish.run.record.result import read_sheet
-from burnish.run.selection import LOSS, loss_scores
+from burnish.run.selection import LOSS, loss_scores, selection
 from burnish.spec.events import Started
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, MEAN, divide_tasks, prefix
@@ -53,6 +54,15 @@ class Goal:
             return self.score
         started = EventsFile(run.events).last(Started)
         return str(started.event.facts.get("select", "")) if started and isinstance(started.event, Started) else ""
+
+    def expect(self, experiment: Experiment) -> tuple[str, str]:
+        """Name the score and which way is better before any trial has begun: for a tuner that must be told."""
+        select, known = experiment.train.select, _known_scores(experiment)
+        if self.score is None and MEAN not in known:
+            metrics = experiment.task.metrics(None) if experiment.metrics is None else experiment.metrics
+            return selection(select, metrics, num_rows=sys.maxsize)
+        name = next((each for each in self.losses if each in known), self.score) or select.score or MEAN
+        return name, "min" if name in self.falling else "max"
 
     def settle(self, run: RunDirectory) -> tuple[str, bool] | None:
         """Name split and score, and tell whether lower is better; None if a run ended before it could say so."""

@@ -16,7 +16,7 @@ from typing import Any, cast
 from pydantic import SecretStr
 
 from burnish.commands.config import check
-from burnish.commands.tune import prepare_search
+from burnish.commands.tune import PreparedSearch, prepare_search
 from burnish.config import Resolved, load, render
 from burnish.config.nodes import find, plain
 from burnish.config.render import document, leaves
@@ -26,11 +26,13 @@ from burnish.launch.package import expand, is_project, project_distribution, rea
 from burnish.launch.plan import FILES, OUTPUTS, PLAN, JobPlan
 from burnish.launch.records import JobRecord, save_record
 from burnish.launch.transfer import list_remote, upload, write_remote
+from burnish.launch.vertex.study import MOST_VALUES
 from burnish.launch.worker import read_result
 from burnish.run.record.directory import RunDirectory
 from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher, find_unset
 from burnish.storage.address import read_address
 from burnish.storage.remote import Folder, keep_trying
+from burnish.tune.space import RangeParameter
 
 EXPERIMENT, SEARCH = "experiment.yaml", "tune.yaml"
 _POLL_SECONDS = 5.0
@@ -89,9 +91,23 @@ def read_order(
     if verb != "tune" and study is None:
         return Order(verb, words, resolved, paths=paths)
     search = prepare_search(**{**asked, "configs": [*asked["configs"], *([study] if study else [])]})
+    section = cast(dict[str, Any], plain(search.section))
+    if verb != "tune":
+        return Order(verb, words, resolved, {**section, **_write_search(search)}, paths)
     spaces = {name: find(search.section, ("space", *name.split("."))) for name in search.space.options}
     space = {name: plain(node) for name, node in spaces.items() if node is not None}
-    return Order(verb, words, resolved, {**cast(dict[str, Any], plain(search.section)), "space": space}, paths)
+    return Order(verb, words, resolved, {**section, "space": space}, paths)
+
+
+def _write_search(search: PreparedSearch) -> dict[str, Any]:
+    """Write score and space for a service that searches by itself, and knows no defaults of ours, steps or counts."""
+    score, direction = search.goal.expect(search.base)
+    space = search.space.to_json()
+    for name, node in search.space.options.items():
+        if isinstance(node, RangeParameter) and (node.step or node.count):
+            numbers = range(min(node.grid_size, MOST_VALUES + 1))
+            space[name] = [float(node.text_at(node.grid_place(number))) for number in numbers]
+    return {"metric": f"{search.goal.split}/{score}", "direction": direction, "space": space}
 
 
 def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = time.time) -> JobSpec:

@@ -1,5 +1,6 @@
 """A `tune:` section as a search of Vertex AI, whose service samples and stops trials by itself."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +11,10 @@ _ALGORITHMS = {"tpe": None, "gp": None, "random": "RANDOM_SEARCH", "grid": "GRID
 """Our searchers and those of the service; None is its default, Bayesian optimization."""
 _SCALES = {"log": "UNIT_LOG_SCALE", "reverse_log": "UNIT_REVERSE_LOG_SCALE", "double": "UNIT_LINEAR_SCALE"}
 _STOPPERS = {"none": {}, "median": {"medianAutomatedStoppingSpec": {"useElapsedDuration": False}}}
-_KNOWN = ("metric", "direction", "searcher", "trials", "parallel", "minutes", "max_failed_trials", "space")
+_KNOWN = ("metric", "direction", "searcher", "trials", "parallel", "max_failed_trials", "space")
+_OF_A_RANGE = ("type", "min", "max")
+MOST_VALUES = 1000
+"""Of a choice."""
 
 
 def study_request(tune: Mapping[str, Any]) -> dict[str, Any]:
@@ -20,8 +24,9 @@ def study_request(tune: Mapping[str, Any]) -> dict[str, Any]:
     given = tune.get("searcher", "tpe")
     options = given if isinstance(given, Mapping) else {"type": given}
     searcher, stopper = str(options.get("type", "tpe")), str(options.get("stopper", "none"))
-    split, _, metric = str(tune.get("metric") or "validation/loss").rpartition("/")
-    if split not in ("", "validation"):  # a trial reports the scores of each evaluation, by their names
+    split, slash, metric = str(tune.get("metric") or "validation/loss").partition("/")
+    split, metric = (split, metric) if slash else ("validation", split)
+    if split != "validation":  # a trial reports the scores of each evaluation, by their names
         problems.append(Problem(f"tune.metric must be a score of validation there, like validation/{metric}"))
     if searcher not in _ALGORITHMS:
         problems.append(Problem(f"tune.searcher must be one of {', '.join(_ALGORITHMS)} there, got {searcher!r}"))
@@ -55,9 +60,17 @@ def _parameter(name: str, value: Any, problems: list[Problem]) -> dict[str, Any]
         return {}
 
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return {"parameterId": name, **_choice(value)} if value else refuse("has nothing to choose from")
+        if not value:
+            return refuse("has nothing to choose from")
+        if len(value) > MOST_VALUES:
+            return refuse(f"has more than {MOST_VALUES:,} values, and the service takes no more")
+        if any(isinstance(each, Mapping) and _is_searched(each) for each in value):
+            return refuse("has a range or a choice inside of a choice, which the service cannot search; name values")
+        return {"parameterId": name, **_choice(value)}
     if not isinstance(value, Mapping):
         return refuse(f"must be a list of choices or a range with min and max, got {value!r}")
+    if odd := [key for key in value if key not in _OF_A_RANGE]:
+        return refuse(f"has {', '.join(odd)}; a range has {', '.join(_OF_A_RANGE)} there")
     kind, low, high = str(value.get("type", "double")), _number(value.get("min")), _number(value.get("max"))
     if kind not in (*_SCALES, "int"):
         return refuse(f"has the type {kind!r}; there are {', '.join((*_SCALES, 'int'))}")
@@ -76,10 +89,19 @@ def _choice(values: Sequence[Any]) -> dict[str, Any]:
     if all(number is not None for number in numbers):
         ordered = sorted(number for number in numbers if number is not None)
         return {"discreteValueSpec": {"values": ordered}, "scaleType": "UNIT_LINEAR_SCALE"}
-    return {"categoricalValueSpec": {"values": [str(value) for value in values]}}
+    words = [value if isinstance(value, str) else json.dumps(value) for value in values]
+    return {"categoricalValueSpec": {"values": words}}
+
+
+def _is_searched(value: object) -> bool:
+    """Tell a component of which some option is a range or a choice itself."""
+    if not isinstance(value, Mapping):
+        return isinstance(value, list)
+    return {"min", "max"} <= value.keys() or any(map(_is_searched, value.values()))
 
 
 def _goal(metric: str, direction: Any) -> str:
+    # A search that an earlier version has recorded does not say which way is better.
     is_error = metric.rpartition("/")[2] in ("loss", "log_loss", "mse", "rmse", "mae", "perplexity")
     falls = direction == "min" or (direction != "max" and is_error)
     return "MINIMIZE" if falls else "MAXIMIZE"
