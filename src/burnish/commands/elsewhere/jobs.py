@@ -16,7 +16,7 @@ from burnish.commands.elsewhere.launching import (
 from burnish.commands.run_control import change_tags, turns
 from burnish.errors import BurnishError, LaunchError
 from burnish.launch.options import read_launcher
-from burnish.launch.plan import RESULT, STOP
+from burnish.launch.plan import PAUSE, RESULT, STOP
 from burnish.launch.records import JobRecord, find_record, forget, read_records, save_record
 from burnish.launch.transfer import remove_remote, write_remote
 from burnish.spec.launcher import Check, JobSpec, Launcher
@@ -102,8 +102,9 @@ def resume(name: str, *, options: Sequence[str] = ()) -> tuple[JobRecord, Launch
         given = read_launcher(record.where, options)
         launcher = recorded.model_copy(update={each: getattr(given, each) for each in given.model_fields_set})
     launcher = fill_environment(launcher)
-    for left in (RESULT, STOP):
-        remove_remote(f"{record.root}/{left}")
+    left = [f"{record.root}/{name}" for name in (RESULT, STOP, PAUSE)]
+    for each in (*left, *(f"{place}/{STOP}" for place in find_addresses(record))):
+        remove_remote(each)
     return resubmit(record, launcher), launcher
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+from burnish.commands.elsewhere import jobs
 from burnish.commands.elsewhere.launching import Order, make_job, read_outcome, submit
 from burnish.errors import LaunchError
+from burnish.launch.records import JobRecord
 from burnish.launch.transfer import read_remote, write_remote
 from burnish.spec.launcher import JobSpec, JobStatus, Launcher, LogLine, Submitted
 
@@ -89,3 +91,20 @@ def test_a_job_whose_files_are_refused_sends_nothing(shelf: Shelf, tmp_path: Pat
     with pytest.raises(LaunchError, match="there is no missing"):
         submit(shelf, job, where="shelf")
     assert not (tmp_path / "jobs").exists()
+
+
+def test_a_stop_that_came_before_the_run_began_does_not_end_the_resumed_one(
+    shelf: Shelf, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = f"file://{tmp_path}/mine"
+    job = replace(make_job(Order("predict", ["rides.csv"]), shelf), words=("train", "x", "--dir", there))
+    record = submit(shelf, job, where="shelf")
+    monkeypatch.setattr(jobs, "find_record", lambda name: record)
+    monkeypatch.setattr(JobRecord, "launcher", lambda self: shelf)
+    jobs.stop(job.name)
+    assert read_remote(f"{there}/STOP") == read_remote(f"{record.root}/STOP") == b""
+    monkeypatch.setattr(JobRecord, "launcher", lambda self: shelf.model_copy(update={"state": "stopped"}))
+    write_remote(f"{record.root}/PAUSE", b"")
+    jobs.resume(job.name)
+    left = [f"{place}/{name}" for place in (there, record.root) for name in ("STOP", "PAUSE")]
+    assert [read_remote(each) for each in left] == [None] * 4
