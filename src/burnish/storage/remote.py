@@ -25,8 +25,9 @@ _LOGINS = {
     "gs": "log in with `gcloud auth application-default login`, or let GOOGLE_APPLICATION_CREDENTIALS name a key file",
     "s3": "set AWS_PROFILE, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
 }
-_DENIED = re.compile(r"\b40[13]\b|forbidden|denied|anonymous|unauthorized|does not have|credentials", re.IGNORECASE)
-_EXISTS = re.compile(r"\b412\b|precondition|conditionnotmet", re.IGNORECASE)
+_DENIED = re.compile(r"forbidden|denied|anonymous|unauthorized|does not have|credentials", re.IGNORECASE)
+_EXISTS = re.compile(r"precondition|conditionnotmet", re.IGNORECASE)
+_NAMES = re.compile(r"\S*[/%]\S*")
 _LASTING = (NotADirectoryError, IsADirectoryError)
 """What a folder of this machine says that will not change by waiting."""
 _TRIES, _FIRST_WAIT_SECONDS = 5, 1.0
@@ -108,7 +109,7 @@ class Folder:
                 else:
                     system.pipe_file(path, content)
             except Exception as error:
-                if is_new and (isinstance(error, FileExistsError) or _EXISTS.search(str(error))):
+                if is_new and (isinstance(error, FileExistsError) or _means(error, _EXISTS, 412)):
                     raise FileExistsError(self._at(name)) from error
                 raise
 
@@ -254,10 +255,6 @@ def explain(address: str, error: Exception, *, done: str = "read") -> StorageErr
         return StorageError(
             f"{address} begins with {scheme}://, which no installed package reads; {hint}", is_final=True
         )
-    if isinstance(error, PermissionError) or _DENIED.search(said):
-        how = _LOGINS.get("gs" if scheme in ("gs", "gcs") else "s3" if scheme in ("s3", "s3a") else "", "")
-        ask = f"ask for the right to do so, or {how}" if how else "ask for the right to do so"
-        return StorageError(f"{address} may not be {done} with your credentials ({said}); {ask}", is_final=True)
     if isinstance(error, FileNotFoundError):
         bucket = rest.partition("/")[0]
         if done == "written":
@@ -266,7 +263,30 @@ def explain(address: str, error: Exception, *, done: str = "read") -> StorageErr
                 is_final=True,
             )
         return StorageError(f"there is nothing at {address}", is_final=True)
+    if isinstance(error, PermissionError) or _means(error, _DENIED, 401, 403):
+        how = _LOGINS.get("gs" if scheme in ("gs", "gcs") else "s3" if scheme in ("s3", "s3a") else "", "")
+        ask = f"ask for the right to do so, or {how}" if how else "ask for the right to do so"
+        return StorageError(f"{address} may not be {done} with your credentials ({said}); {ask}", is_final=True)
     return StorageError(f"{address} could not be {done}: {said}", is_final=isinstance(error, _LASTING))
+
+
+def _means(error: BaseException, words: re.Pattern[str], *statuses: int) -> bool:
+    """Judge an error by the status of the answer; where none is known, by its words, and by no name among them."""
+    status = _find_status(error)
+    return status in statuses if status is not None else bool(words.search(_NAMES.sub("", str(error))))
+
+
+def _find_status(error: BaseException | None) -> int | None:
+    """Find the status of the answer that an error came from: each client keeps it in its own place."""
+    while error is not None:
+        response = getattr(error, "response", None)
+        facts = response.get("ResponseMetadata", {}) if isinstance(response, Mapping) else {}
+        told = [getattr(error, name, None) for name in ("code", "status")]
+        found = [*told, facts.get("HTTPStatusCode"), getattr(response, "status_code", None)]
+        if status := next((each for each in found if isinstance(each, int)), None):
+            return status
+        error = error.__cause__
+    return None
 
 
 def _describe(facts: Mapping[str, Any]) -> RemoteFile:

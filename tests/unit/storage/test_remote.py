@@ -105,6 +105,63 @@ def test_a_store_s_error_becomes_a_sentence(error: Exception, done: str, sentenc
     assert sentence in str(explain(address, error, done=done))
 
 
+class Answer(Exception):
+    """What clients raise that know the status of an answer."""
+
+    def __init__(self, message: str, **told: object) -> None:
+        super().__init__(message)
+        vars(self).update(told)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_final"),
+    [
+        (Answer("Service Unavailable: https://host/b/box/o/run-403%2Fa", code=503), False),
+        (Answer("credentials/a.csv is not to be had now", status=500), False),
+        (Answer("slow down", response={"ResponseMetadata": {"HTTPStatusCode": 503}, "Error": {"Code": "403"}}), False),
+        (OSError("503 Service Unavailable: gs://box/run-403/denied.csv and https://host/b/credentials"), False),
+        (TimeoutError("box/anonymous/forbidden-401.csv"), False),
+        (Answer("no", code=403), True),
+        (Answer("no", status=401), True),
+        (Answer("no", response={"ResponseMetadata": {"HTTPStatusCode": 403}}), True),
+        (OSError("Forbidden: https://host/b/box/o/a"), True),
+        (Answer("Unable to locate credentials"), True),
+    ],
+)
+def test_the_answer_of_a_store_and_not_a_name_in_it_tells_whether_to_try_again(
+    error: Exception, is_final: bool
+) -> None:
+    found = explain("gs://box/run-403/a", error)
+    assert found.is_final == is_final
+    assert ("with your credentials" in str(found)) == is_final
+
+
+def test_a_file_that_is_not_there_is_missing_whatever_it_is_called() -> None:
+    assert "there is nothing at" in str(
+        explain("gs://box/credentials", FileNotFoundError("box/credentials denied 403"))
+    )
+
+
+def test_the_status_of_what_an_error_came_from_counts() -> None:
+    error = OSError("put failed")
+    error.__cause__ = Answer("no", code=403)
+    assert explain("gs://box/a", error).is_final
+
+
+def test_only_a_refused_precondition_says_that_an_object_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    there, fault = folder(), Answer("503: https://host/o/step-412", code=503)
+
+    def fail(*_: object, **__: object) -> None:
+        raise fault
+
+    monkeypatch.setattr("fsspec.implementations.memory.MemoryFileSystem.pipe_file", fail)
+    with pytest.raises(StorageError):
+        there.write("step-412", b"1", is_new=True)
+    fault = Answer("precondition", code=412)
+    with pytest.raises(FileExistsError):
+        there.write("step-412", b"1", is_new=True)
+
+
 def test_a_file_is_written_here_and_put_at_its_address(tmp_path: Path) -> None:
     there = folder()
     with writing_at(Path(f"{there.address}/out.csv")) as path:
