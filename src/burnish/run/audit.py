@@ -34,7 +34,7 @@ class _AuditFile(TypedDict):
 
 
 def audit_data(run: RunContext, data: PreparedData) -> None:
-    """Look for duplicates between splits and for contradictory labels; note them, or refuse them if asked to."""
+    """Look for duplicates between splits, contradictory labels and columns that tell them; note or refuse them."""
     experiments = divide_tasks(run.experiment)
     found: dict[str, _AuditedTask] = {}
     refused = []
@@ -43,14 +43,17 @@ def audit_data(run: RunContext, data: PreparedData) -> None:
         audited = _audit(experiments[name], part) if level != "off" else None
         if audited is None:
             continue
-        sentences = [prefix(name, each) if name else each for each in _describe(audited, part)]
+        doubts = [*experiments[name].task.doubts(part.rows["train"], part.profile)]
+        wrong = [*_describe(audited, part), *(each.what for each in doubts if each.is_leak)]
+        odd = [each.what for each in doubts if not each.is_leak and not each.is_told]
+        told = [each.what for each in doubts if each.is_told]
+        wrong, odd, told = ([prefix(name, each) if name else each for each in some] for some in (wrong, odd, told))
         repeated = {split: np.flatnonzero(each.is_repeated).tolist() for split, each in audited.repeated.items()}
-        found[name] = {"findings": sentences, "repeated": {split: rows for split, rows in repeated.items() if rows}}
-        if level == "error":
-            refused += sentences
-        else:
-            for sentence in sentences:
-                run.sinks.note(sentence)
+        kept = {split: rows for split, rows in repeated.items() if rows}
+        found[name] = {"findings": [*wrong, *odd, *told], "repeated": kept}
+        refused += wrong if level == "error" else []
+        for sentence in [*([] if level == "error" else wrong), *odd]:
+            run.sinks.note(sentence)
     if refused:
         raise DataError("data.audit is `error`, and the audit found:\n  " + "\n  ".join(refused))
     write_json(run.directory.audit, {"tasks": found})

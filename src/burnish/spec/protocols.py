@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, runtime_checkable
 
@@ -14,6 +14,7 @@ from burnish.spec.values import (
     Array,
     BaselineRequest,
     Batch,
+    ColumnDoubt,
     FeatureLimit,
     HeadSpec,
     Outcome,
@@ -121,6 +122,10 @@ class Task(Component):
     @abstractmethod
     def profile(self, rows: Rows) -> Profile:
         """Look at the training rows: labels, kind, statistics."""
+
+    def doubts(self, rows: Rows, profile: Profile) -> Iterator[ColumnDoubt]:
+        """Find columns of the training rows that tell the target, number the rows or hold one value."""
+        yield from ()
 
     @abstractmethod
     def head(self, profile: Profile) -> HeadSpec:

@@ -99,6 +99,17 @@ class RowFault:
 
 
 @dataclass(frozen=True)
+class ColumnDoubt:
+    """Something that is suspicious about a column of the training rows."""
+
+    what: str
+    is_leak: bool = False
+    """Whether it may tell the target, so that scores say nothing of rows to come."""
+    is_told: bool = False
+    """Whether the notes of the profile say it already."""
+
+
+@dataclass(frozen=True)
 class Profile:
     """What the training rows looked like; plain JSON, kept in the run and in the artifact."""
 

@@ -66,7 +66,7 @@ def _look_at(data: DataFiles, target: str) -> "tuple[dict[str, Guess], str, dict
     num_bad = len(labels.numbers(table)[1]) if kind == "regression" else 0
     guesses = {name: guess(frame, name) for name in sorted(table.column_names) if name != target}
     used = [name for name, found in guesses.items() if found.kind != "drop"]
-    return guesses, kind, giveaways(frame, used, target=target, kind=kind), num_bad
+    return guesses, kind, giveaways(frame, used, target=labels, kind=kind), num_bad
 
 
 def _write_table(target: str, kind: str, guesses: "Mapping[str, Guess]", telling: Mapping[str, float]) -> list[str]:

@@ -1,23 +1,55 @@
 """Finds columns that give the target away: one of them alone tells it, which a real question hardly ever allows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from burnish.metrics.classification import RocAuc
 from burnish.metrics.regression import Spearman
-from burnish.spec.values import Array, Outcome
+from burnish.spec.values import Array, ColumnDoubt, Outcome, Profile
 from burnish.tasks.labels import LabelColumns
 from burnish.tasks.tabular.frame import ColumnFrame
+from burnish.tasks.tabular.guess import guess
+from burnish.tasks.tabular.plan import TablePlan
 
 _MOST_BINS, _ROWS_A_BIN = 256, 10
 _FEWEST_ROWS = 100
 """With fewer rows chance alone may look like knowledge."""
 _LEAST_CORRELATION, _LEAST_AREA = 0.98, 0.97
+_MOST_ROWS, _MOST_CELLS = 20_000, 2_000_000
+"""An audit looks at so many rows, and at fewer where there are many classes."""
 
 
-def giveaways(frame: ColumnFrame, names: Sequence[str], *, target: str, kind: str) -> dict[str, float]:
+def find_doubts(
+    frame: ColumnFrame, plan: TablePlan, *, target: LabelColumns, profile: Profile
+) -> Iterator[ColumnDoubt]:
+    """Doubt columns that tell the target, and those that are stated although they number the rows or hold one value."""
+    if profile.kind in ("binary", "multiclass", "regression"):
+        some = ColumnFrame(_sample(frame, max_rows=_MOST_CELLS // max(1, len(profile.labels))), frame.derived)
+        names = [column.name for column in plan.columns]
+        for name, score in giveaways(some, names, target=target, kind=profile.kind).items():
+            yield ColumnDoubt(
+                f"`{name}` almost determines `{target.names[0]}` by itself (it scores {score:.3f}), which can make "
+                f"scores too good: if it is known only afterwards, set task.columns.{name}: drop",
+                is_leak=True,
+            )
+    for name, why in plan.dropped.items():
+        yield ColumnDoubt(f"`{name}` is not learned from: {why}", is_told=True)
+    beginning = ColumnFrame(frame.table.slice(0, _MOST_ROWS), frame.derived)
+    for name in (column.name for column in plan.columns if not column.is_guessed):
+        found = guess(beginning, name)
+        if found.kind == "drop":
+            yield ColumnDoubt(f"`{name}` is learned from, as task.columns says, although {found.why}")
+
+
+def _sample(frame: ColumnFrame, *, max_rows: int) -> pa.Table:
+    """Take rows at equal distances."""
+    places = np.linspace(0, len(frame) - 1, min(len(frame), _MOST_ROWS, max_rows)).astype(np.int64)
+    return frame.table.take(pa.array(places))
+
+
+def giveaways(frame: ColumnFrame, names: Sequence[str], *, target: LabelColumns, kind: str) -> dict[str, float]:
     """Give the columns that alone score nearly all there is, on rows they did not learn from, each with that score."""
     if len(frame) < _FEWEST_ROWS:
         return {}
@@ -27,8 +59,8 @@ def giveaways(frame: ColumnFrame, names: Sequence[str], *, target: str, kind: st
     return {name: score for name, score in found.items() if score >= least}
 
 
-def _truth(frame: ColumnFrame, target: str, kind: str) -> "tuple[Array, tuple[str, ...]]":
-    table, columns = pa.table({target: frame.column(target)}), LabelColumns((target,))
+def _truth(frame: ColumnFrame, columns: LabelColumns, kind: str) -> "tuple[Array, tuple[str, ...]]":
+    table = pa.table({columns.names[0]: frame.column(columns.names[0])})
     if kind == "regression":
         return np.asarray(columns.numbers(table)[0], dtype=np.float64), ()
     labels = columns.classes(table)

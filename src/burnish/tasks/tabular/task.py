@@ -1,6 +1,6 @@
 """Learns a column of a table from the others: two classes, several, or a number."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
@@ -8,7 +8,7 @@ from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_va
 from burnish.metrics.classification import F1, Accuracy, CalibrationError, LogLoss, PrAuc, RocAuc
 from burnish.metrics.regression import R2, GammaDeviance, Mae, Pinball, PoissonDeviance, Rmse
 from burnish.spec.protocols import Assets, Encoder, Metric, Task
-from burnish.spec.values import Array, BaselineRequest, HeadSpec, Objective, Outcome, Profile, Rows
+from burnish.spec.values import Array, BaselineRequest, ColumnDoubt, HeadSpec, Objective, Outcome, Profile, Rows
 from burnish.tasks.options import TABLE, Weights, weights_of
 from burnish.tasks.tabular.options import ColumnOptions, Cross, Derived, Scale
 
@@ -131,6 +131,18 @@ class Tabular(Task):
         from burnish.tasks.tabular.profile import profile
 
         return profile(self, rows)
+
+    def doubts(self, rows: Rows, profile: Profile) -> Iterator[ColumnDoubt]:
+        from burnish.tasks.labels import LabelColumns
+        from burnish.tasks.tabular.frame import frame_of
+        from burnish.tasks.tabular.leakage import find_doubts
+        from burnish.tasks.tabular.plan import TablePlan
+
+        target, plan = (
+            LabelColumns((self.target,), label_map=self.label_map),
+            TablePlan.from_json(profile.facts["table"]),
+        )
+        return find_doubts(frame_of(rows, self.derived), plan, target=target, profile=profile)
 
     def head(self, profile: Profile) -> HeadSpec:
         from burnish.tasks.tabular.plan import TablePlan

@@ -8,7 +8,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt, field_validator, model_
 
 from burnish.errors import DataError
 from burnish.spec.protocols import Assets, Encoder
-from burnish.spec.values import HeadSpec, Profile, Rows
+from burnish.spec.values import ColumnDoubt, HeadSpec, Profile, Rows
 from burnish.tasks.options import Pooling
 from burnish.tasks.tabular.options import ColumnOptions, Scale
 from burnish.tasks.text_classification import TextClassification
@@ -82,6 +82,14 @@ class TextAndColumns(TextClassification):
         order = [name for name in rows.table.column_names if name not in self.label]
         learned = {_PLAN: replace(plan, wide=()).to_json(), "notes": notes, "order": order}
         return replace(found, facts={**found.facts, **learned})
+
+    def doubts(self, rows: Rows, profile: Profile) -> Iterator[ColumnDoubt]:
+        from burnish.tasks.labels import LabelColumns
+        from burnish.tasks.tabular.frame import frame_of
+        from burnish.tasks.tabular.leakage import find_doubts
+
+        target = LabelColumns(self.label, label_map=self.label_map)
+        return find_doubts(frame_of(rows), _plan_of(profile), target=target, profile=profile)
 
     def head(self, profile: Profile) -> HeadSpec:
         options = {name: getattr(self, name) for name in ("pooling", "numbers", "dropout")}

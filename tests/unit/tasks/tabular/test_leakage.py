@@ -4,6 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from burnish.tasks.labels import LabelColumns
 from burnish.tasks.tabular.frame import ColumnFrame
 from burnish.tasks.tabular.leakage import giveaways
 
@@ -41,11 +42,11 @@ def rides(num_rows: int = 800) -> ColumnFrame:
 def test_what_tells_the_target_is_found_and_nothing_else(target: str, kind: str, found: set[str]) -> None:
     frame = rides()
     names = [name for name in frame.table.column_names if name not in (target, "fare")]
-    assert set(giveaways(frame, names, target=target, kind=kind)) == found
+    assert set(giveaways(frame, names, target=LabelColumns((target,)), kind=kind)) == found
 
 
 def test_a_handful_of_rows_proves_nothing() -> None:
-    assert giveaways(rides(60), ["tips"], target="tipped", kind="binary") == {}
+    assert giveaways(rides(60), ["tips"], target=LabelColumns(("tipped",)), kind="binary") == {}
 
 
 @pytest.mark.parametrize("column", ["slip", "change"])
@@ -58,4 +59,4 @@ def test_a_gap_gives_away_what_it_stands_for(column: str) -> None:
             "tipped": np.where(is_tipped, "yes", "no"),
         }
     )
-    assert set(giveaways(ColumnFrame(table), [column], target="tipped", kind="binary")) == {column}
+    assert set(giveaways(ColumnFrame(table), [column], target=LabelColumns(("tipped",)), kind="binary")) == {column}
