@@ -20,7 +20,6 @@ from burnish.commands.tune import PreparedSearch, prepare_search
 from burnish.config import Resolved, load, render
 from burnish.config.nodes import find, plain
 from burnish.config.render import document, leaves
-from burnish.data.hub import Hub, Several
 from burnish.errors import ConfigError, LaunchError, Problem, StorageError
 from burnish.launch.package import expand, is_project, project_distribution, read_requirements, source_distribution
 from burnish.launch.plan import FILES, OUTPUTS, PLAN, JobPlan
@@ -28,6 +27,7 @@ from burnish.launch.records import JobRecord, save_record
 from burnish.launch.transfer import list_remote, upload, write_remote
 from burnish.launch.vertex.study import MOST_VALUES
 from burnish.launch.worker import read_result
+from burnish.registry import default_registry
 from burnish.run.record.directory import RunDirectory
 from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher, find_unset
 from burnish.storage.address import read_address
@@ -38,9 +38,8 @@ EXPERIMENT, SEARCH = "experiment.yaml", "tune.yaml"
 _POLL_SECONDS = 5.0
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS, _MOST_FAILURES = 5.0, 60.0, 20
 _KEYS_KEPT = 100_000
-_OF_FILES = ("dir", "train", "validation", "test", "also")
+_OF_FILES = {"dir", "train", "validation", "test", "also"}
 """Options of data that name files."""
-_DEPTH_OF_A_SET = 3
 _IN_A_MODEL = (
     *("config.json", "model/config.json", "artifact/model/config.json"),
     *("tokenizer.json", "tokenizer_config.json", "plan.yaml"),
@@ -241,7 +240,7 @@ class Patience:
             if error.is_final:
                 raise
             if self._failures > _MOST_FAILURES:
-                ways = f"`burnish jobs logs -f {name}` follows it, `burnish jobs show {name}` asks how it stands"
+                ways = f"`burnish jobs logs -f {name}` follows it, `burnish jobs show {name}` shows its state"
                 raise LaunchError(f"{error}; {name} may go on all the same: {ways}") from error
             wait = min(_FIRST_WAIT_SECONDS * 2.0 ** (self._failures - 1), _LONGEST_WAIT_SECONDS)
             self.tell(f"{error}; asking again in {wait:g} s")
@@ -310,17 +309,18 @@ def _local_inputs(order: Order) -> Iterator[str]:
         raise ConfigError(problems)
 
 
-def _is_path(option: Sequence[str], written: str, asked: Resolved) -> bool:
+def _is_path(option: Sequence[str | int], written: str, asked: Resolved) -> bool:
     """Tell a file or folder from a word that happens to be the name of one, such as that of a column or a model."""
     if option[0] not in ("data", "model"):
         return False
-    source = asked.experiment.data
-    if option[0] == "data" and isinstance(source, Several) and len(option) > _DEPTH_OF_A_SET:
-        source, option = source.sets[option[2]], ("data", *option[_DEPTH_OF_A_SET:])
-    if option[0] == "data" and isinstance(source, Hub):
-        return False
-    if option[0] == "data" and len(option) > 1 and option[1] in _OF_FILES:
-        return True
+    if option[0] == "data":
+        source = asked.experiment.data
+        if option[1] == "sets":
+            source = getattr(source, "sets", {})[option[2]]
+        if default_registry().name_of("data", type(source)) == "hub":
+            return False
+        if _OF_FILES & set(option[1:]):
+            return True
     is_written_so = "/" in written or written.startswith((".", "~")) or "." in Path(written).name[1:]
     return is_written_so or any(Path(written, name).exists() for name in _IN_A_MODEL)
 
