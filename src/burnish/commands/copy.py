@@ -45,8 +45,10 @@ def _upload(source: str, address: str, progress: Progress) -> Copied:
     path = Path(source).expanduser()
     if not path.exists():
         raise StorageError(f"{source} is not there; name a file or a folder")
-    files = {path.name: path} if path.is_file() else _walk(path)
-    remote = Folder(address)
+    files, remote = {path.name: path} if path.is_file() else _walk(path), Folder(address)
+    parent, _, name = address.rpartition("/")
+    if path.is_file() and path.suffix and name.endswith(path.suffix) and not parent.endswith("/"):
+        files, remote = {name: path}, Folder(parent)  # the name of the file there, and no folder
     known = keep_trying(remote.listing)
     remote.probe()
     copied = 0
