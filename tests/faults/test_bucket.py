@@ -1,12 +1,7 @@
 """A run in a bucket that fails, goes away and is killed: nothing is lost, and it comes to the bits of a local run."""
 
-import json
 import os
-import signal
-import subprocess
-import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +11,7 @@ from burnish.commands.crash.sameness import find_differences
 from burnish.run.record.directory import RunDirectory
 from burnish.storage import manifest
 from tests.harness.fake_gcs import FakeBucket, fake_gcs
+from tests.harness.machine import Machine
 from tests.harness.server import write_rides
 
 pytest.importorskip("gcsfs")
@@ -32,39 +28,6 @@ runtime: {{threads: 1}}
 ADDRESS = "gs://tank/runs/one"
 
 
-class Machine:
-    """A folder of its own for state and cache, from which commands are run."""
-
-    def __init__(self, root: Path, bucket: FakeBucket, name: str) -> None:
-        self.root = root
-        self.state = root / name / "state"
-        self.env = {
-            **os.environ,
-            "STORAGE_EMULATOR_HOST": bucket.url,
-            "BURNISH_STATE": str(self.state),
-            "BURNISH_CACHE": str(root / name / "cache"),
-        }
-
-    def start(self, *words: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "burnish", *words]
-        return subprocess.Popen(
-            command, cwd=self.root, env=self.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
-        )
-
-    def run(self, *words: str) -> str:
-        process = self.start(*words)
-        output, _ = process.communicate(timeout=600)
-        assert process.returncode == 0, output
-        return output
-
-    def kill_worker_after(self, step: int) -> None:
-        """Wait until a checkpoint of a later step is there, then end the worker as a crash would."""
-        while not any(int(path.name[5:]) > step for path in self.state.glob("spool/*/one/checkpoints/step-*")):
-            time.sleep(0.02)
-        lock = next(self.state.glob("spool/*/one/lock.json"))
-        os.kill(json.loads(lock.read_text())["pid"], signal.SIGKILL)
-
-
 @pytest.fixture
 def bucket() -> Iterator[FakeBucket]:
     with fake_gcs() as served:
@@ -76,6 +39,10 @@ def _write_project(root: Path, bucket: FakeBucket, *, steps: int) -> None:
     bucket.store("data/rides.csv", (root / "rides.csv").read_bytes())
     text = CONFIG.format(train="gs://tank/data/rides.csv", steps=steps)
     (root / "rides.yaml").write_text(text)
+
+
+def _machines(root: Path, bucket: FakeBucket) -> list[Machine]:
+    return [Machine(root, name, {"STORAGE_EMULATOR_HOST": bucket.url}) for name in ("here", "elsewhere")]
 
 
 def _bring(bucket: FakeBucket, prefix: str, folder: Path) -> RunDirectory:
@@ -93,7 +60,7 @@ def _bring(bucket: FakeBucket, prefix: str, folder: Path) -> RunDirectory:
 @pytest.mark.skipif(not IS_FULL, reason="make cloud sets BURNISH_CLOUD=full")
 def test_a_killed_run_goes_on_elsewhere_while_the_bucket_fails(tmp_path: Path, bucket: FakeBucket) -> None:
     _write_project(tmp_path, bucket, steps=7_000)
-    here, elsewhere = Machine(tmp_path, bucket, "here"), Machine(tmp_path, bucket, "elsewhere")
+    here, elsewhere = _machines(tmp_path, bucket)
     here.run("train", "rides.yaml", "--dir", "local", "--quiet")
     bucket.fail_share = 0.1
     process = here.start("train", "rides.yaml", "--dir", ADDRESS)
@@ -122,7 +89,7 @@ def test_a_run_in_a_bucket_can_be_looked_at_scored_and_copied_from_elsewhere(
     tmp_path: Path, bucket: FakeBucket
 ) -> None:
     _write_project(tmp_path, bucket, steps=60)
-    here, elsewhere = Machine(tmp_path, bucket, "here"), Machine(tmp_path, bucket, "elsewhere")
+    here, elsewhere = _machines(tmp_path, bucket)
     here.env["AIP_MODEL_DIR"] = "gs://tank/model/"
     here.run("train", "rides.yaml", "--dir", ADDRESS, "--quiet")
     output = elsewhere.run("predict", ADDRESS, "gs://tank/data/rides.csv", "--out", "gs://tank/out/answers.csv")

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness import s3
+
 ROOT = Path(__file__).parents[3]
 IS_FULL = os.environ.get("BURNISH_CLOUD") == "full"
-S3_PYTHON = Path(os.environ.get("BURNISH_S3_PYTHON", ROOT / ".venv-s3" / "bin" / "python"))
 SCRIPT = """
 import os, sys
 from pathlib import Path
@@ -58,27 +59,9 @@ def test_gs_on_the_emulator(gcs: str, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not IS_FULL, reason="make cloud installs moto and sets BURNISH_CLOUD=full")
 def test_s3_on_moto(tmp_path: Path) -> None:
-    start = (
-        "import boto3, time; from moto.server import ThreadedMotoServer as S; "
-        "s = S('127.0.0.1', 0); s.start(); host, port = s.get_host_and_port(); url = f'http://{host}:{port}'; "
-        "boto3.client('s3', endpoint_url=url, region_name='us-east-1').create_bucket(Bucket='tank'); "
-        "print(url, flush=True); time.sleep(600)"
-    )
-    keys = {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x", "AWS_DEFAULT_REGION": "us-east-1"}
-    with subprocess.Popen(
-        [S3_PYTHON, "-c", start],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        env={**os.environ, **keys},
-    ) as server:
-        assert server.stdout is not None
-        url = next(line.strip() for line in server.stdout if line.startswith("http"))
-        try:
-            said = _run(str(S3_PYTHON), "s3://tank/runs/one", tmp_path, AWS_ENDPOINT_URL=url, **keys)
-            assert said.endswith("alike\n")
-        finally:
-            server.kill()
+    with s3.moto() as variables:
+        said = _run(str(s3.PYTHON), "s3://tank/runs/one", tmp_path, **variables)
+        assert said.endswith("alike\n")
 
 
 def _run(python: str, address: str, root: Path, **variables: str) -> str:
