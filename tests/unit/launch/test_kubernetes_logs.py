@@ -11,12 +11,10 @@ pytest.importorskip("urllib3", reason="the extra `kubernetes` brings it")
 
 from burnish.launch.kubernetes import client
 
-NOW = datetime.now(UTC).replace(microsecond=0)
-
 
 def stamp(seconds_ago: float, *, hours: int) -> str:
     """Write a time as the kubelet of a node does whose clock is set to a zone."""
-    moment = (NOW - timedelta(seconds=seconds_ago)).astimezone(timezone(timedelta(hours=hours)))
+    moment = (datetime.now(UTC) - timedelta(seconds=seconds_ago)).astimezone(timezone(timedelta(hours=hours)))
     zone = moment.strftime("%z")
     return f"{moment:%Y-%m-%dT%H:%M:%S}.000000007" + (f"{zone[:3]}:{zone[3:]}" if hours else "Z")
 
