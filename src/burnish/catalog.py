@@ -36,6 +36,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
     },
     "data": {
         "files": Entry("burnish.data.files:Files"),
+        "tfrecord": Entry("burnish.data.tfrecord:TfRecords"),
         "hub": Entry("burnish.data.hub:Hub"),
         "glue": Entry("burnish.data.hub:Glue"),
         "several": Entry("burnish.data.hub:Several"),

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,10 +37,15 @@ def from_file(
     return Rows(plain(table), places, held)
 
 
-def join(parts: Sequence[Rows]) -> Rows:
-    """Put the rows of several files one after another; columns that one of them lacks are null there."""
+def join(parts: Sequence[Rows], *, has_lists: bool = False) -> Rows:
+    """Put the rows of several files one after another; columns that one of them lacks are null there.
+
+    With `has_lists`, a column that is one of lists in any file holds lists of at most one value in the others.
+    """
     if len(parts) == 1:
         return parts[0]
+    if has_lists:
+        parts = [replace(part, table=_as_lists(part.table, parts)) for part in parts]
     starts = np.cumsum([0, *(len(part.places.files) for part in parts)])
     places = RowOrigins(
         files=tuple(name for part in parts for name in part.places.files),
@@ -233,6 +239,19 @@ def _misfit(parts: Sequence[Rows]) -> str:
                     f"{other.places.files[0]}; files that are read together need the same kind of values in a column"
                 )
     return f"{first.places.files[0]} and the files after it hold different kinds of values in a column of the same name"
+
+
+def _as_lists(table: pa.Table, parts: Sequence[Rows]) -> pa.Table:
+    schemas = [part.table.schema for part in parts]
+    for index, field in enumerate(table.schema):
+        kinds = [schema.field(field.name).type for schema in schemas if field.name in schema.names]
+        if any(map(pa.types.is_list, kinds)) and not pa.types.is_nested(field.type):
+            values = table.column(index).combine_chunks()
+            values = pa.concat_arrays(values.chunks) if isinstance(values, pa.ChunkedArray) else values
+            ends = np.cumsum(values.is_valid().to_numpy(zero_copy_only=False))
+            offsets = pa.array(np.concatenate([[0], ends]), pa.int32())
+            table = table.set_column(index, field.name, pa.ListArray.from_arrays(offsets, values.drop_null()))
+    return table
 
 
 def _as_text(table: pa.Table, tables: Sequence[pa.Table]) -> pa.Table:

@@ -1,8 +1,11 @@
 """Features written once train to the same bits as the source, and a folder that does not fit is refused."""
 
+import csv
+import io
 import json
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,18 +14,25 @@ import pyarrow.ipc
 import pytest
 
 from burnish.cli.main import run
+from burnish.commands.predict import predict_file
 from burnish.commands.prepare import Written, prepare
 from burnish.commands.train import train
 from burnish.config import load
 from burnish.data.codecs.example import parse_example
 from burnish.data.codecs.tfrecord import read_records
+from burnish.data.readers.read import read
+from burnish.data.sources.address import DataFile
+from burnish.data.tfrecord import TfRecords
 from burnish.errors import DataError
 from burnish.run.preparation.prepare import prepare as encode
 from burnish.storage import manifest
 from burnish.tasks.text_classification.encoder import TextEncoder
 from tests.harness.shards import rewrite_shard
+from tests.integration.tasks.question_answering.test_task import write as write_questions
+from tests.integration.tasks.token_classification import test_task as tags
 from tests.project import Project, make_project
 
+TAGS = "O B-BAD I-BAD B-GOOD I-GOOD"
 SMALL = "optimizer: {learning_rate: 3e-3}\ntrain: {length: 5 steps, batch: 8}\n"
 
 
@@ -54,6 +64,22 @@ def test_training_from_the_folder_is_training_from_the_source_bit_for_bit(projec
     manifests = [manifest.read(project.run(name) / "artifact") or {} for name in ("source", "folder")]
     weights = "model/model.safetensors"
     assert manifests[0]["files"][weights] == manifests[1]["files"][weights]
+
+
+def test_training_from_records_of_token_ids_is_training_from_the_texts_bit_for_bit(
+    project: Project, written: Written, tiny_bert: Path
+) -> None:
+    sets = ", ".join(f"{split}: '{written.path}/tfrecord/{split}-*'" for split in ("train", "validation", "test"))
+    records = f"data={{type: tfrecord, {sets}, tokenizer: {tiny_bert}, labels: [neg, pos]}}"
+    train(str(project.config), directory=project.run("texts"))
+    train(str(project.config), overrides=[records], directory=project.run("records"))
+    assert losses(project.run("texts")) == losses(project.run("records")) != []
+    manifests = [manifest.read(project.run(name) / "artifact") or {} for name in ("texts", "records")]
+    assert len({each["files"]["model/model.safetensors"]["sha256"] for each in manifests}) == 1
+    shard = next((written.path / "tfrecord").glob("test-*"))
+    predict_file(str(project.run("records")), source=str(shard), out=project.root / "answers.csv")
+    answered = list(csv.DictReader((project.root / "answers.csv").open(newline="")))
+    assert len(answered) == sum(1 for _ in read_records(io.BytesIO(shard.read_bytes()), name=shard.name))
 
 
 def test_the_manifest_tells_what_is_there(written: Written) -> None:
@@ -177,3 +203,33 @@ def test_the_command_that_is_shown_has_the_layers_that_the_features_were_made_wi
     assert shown[:6] == ["burnish", "train", str(config), "-c", str(layer), "runtime.seed=3"]
     assert shown[6].startswith("data={type: prepared")
     assert run([*shown[1:], "train.length=1 step", "--dir", str(tmp_path / "run"), "--quiet"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "write", "labels"),
+    [
+        ("type: question_answering, max_length: 64, max_question: 5, stride: 8", write_questions, ""),
+        (
+            "type: token_classification, max_length: 64",
+            tags.TestTokenClassification.write,
+            TAGS,
+        ),
+    ],
+    ids=["questions", "tags"],
+)
+def test_what_was_learned_at_places_of_a_text_comes_back_from_records(
+    tmp_path: Path, tiny_bert: Path, options: str, write: Callable[[Path], None], labels: str
+) -> None:
+    write(tmp_path)
+    train_file, dev_file = (next(tmp_path.glob(f"{name}.*")) for name in ("train", "dev"))
+    config = tmp_path / "experiment.yaml"
+    config.write_text(
+        f"task: {{{options}}}\ndata: {{train: {train_file}, validation: {dev_file}}}\nmodel: {tiny_bert}\n"
+    )
+    prepare(str(config), out=tmp_path / "ready", has_tfrecord=True)
+    paths = sorted((tmp_path / "ready" / "tfrecord").glob("train-*"))
+    found = TfRecords(train=tuple(map(str, paths)), tokenizer=str(tiny_bert), labels=tuple(labels.split()))
+    rows = [row for path in paths for row in read(DataFile(path.name, str(path)), found).rows.table.to_pylist()]
+    stored = [pa.ipc.open_file(path).read_all() for path in sorted((tmp_path / "ready" / "rows").glob("train-*"))]
+    wanted = pa.concat_tables(stored).select([name for name in rows[0] if name != "id"]).to_pylist()
+    assert [{name: value for name, value in row.items() if name != "id"} for row in rows] == wanted

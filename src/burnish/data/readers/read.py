@@ -16,12 +16,14 @@ from burnish.data.readers.encoding import as_utf8
 from burnish.data.readers.open_file import hold_local, open_unpacked
 from burnish.data.readers.read_columnar import read_arrow, read_parquet, read_tfrecord, refuse_twins
 from burnish.data.readers.read_delimited import read_delimited
+from burnish.data.readers.read_encoded import read_encoded
 from burnish.data.readers.read_json import read_json, read_json_lines
 from burnish.data.readers.read_text import read_conll, read_documents, read_folders, read_lines, text_files
 from burnish.data.readers.scan import Dialect
 from burnish.data.readers.stream import Large, is_large, stream
 from burnish.data.rows import demand, from_file, join
 from burnish.data.sources.address import DataFile, find
+from burnish.data.tfrecord import TfRecords
 from burnish.durable import sha256_of
 from burnish.errors import DataError
 from burnish.nearest import nearest
@@ -30,6 +32,7 @@ from burnish.spec.values import Rows
 DELIMITERS = {"csv": ",", "tsv": "\t"}
 _PLAIN_TEXT = (".txt", ".text", ".raw")
 _DIALECT = ("quoting", "delimiter", "encoding", "decimal")
+_ENCODED = ("tokenizer", "labels", "features")
 _SHAPE = ("header", "columns", "layout", *_DIALECT)
 
 
@@ -40,6 +43,13 @@ class ReadFile:
     rows: Rows
     bad: tuple[BadRow, ...]
     digest: str
+    kind: str
+    """Its format."""
+
+
+def join_readings(readings: Sequence[ReadFile]) -> Rows:
+    """Put the rows of files together; records of TensorFlow do not tell a list of one value from the value."""
+    return join([each.rows for each in readings], has_lists={each.kind for each in readings} == {"tfrecord"})
 
 
 def read(file: DataFile, options: Files) -> ReadFile:
@@ -59,15 +69,15 @@ def read(file: DataFile, options: Files) -> ReadFile:
 def _read(path: Path, file: DataFile, kind: str, *, options: Files) -> ReadFile:
     if kind == "folders":
         rows, bad = read_folders(path, name=file.name, encoding=options.encoding)
-        return ReadFile(rows, tuple(bad), _folder_digest(path))
+        return ReadFile(rows, tuple(bad), _folder_digest(path), kind)
     digest = sha256_of(path)
     if is_large(path, file, kind=kind):
         written = find_dialect(kind, options) if kind in DELIMITERS else None
         streamed = stream(Large(path, file, kind, digest, written, options.encoding))
         if streamed is not None:
-            return ReadFile(streamed, (), digest)
+            return ReadFile(streamed, (), digest, kind)
     rows, bad = parse(open_unpacked(path, file=file), kind, name=file.name, options=options)
-    return ReadFile(rows, tuple(bad), digest)
+    return ReadFile(rows, tuple(bad), digest, kind)
 
 
 def _state(path: Path) -> list[tuple[int, ...]]:
@@ -112,7 +122,10 @@ def parse(buffer: pa.Buffer, kind: str, *, name: str, options: Files) -> tuple[R
     if kind == "arrow":
         return read_arrow(buffer, name=name), []
     if kind == "tfrecord":
-        return read_tfrecord(buffer, name=name)
+        rows, bad = read_tfrecord(buffer, name=name)
+        if isinstance(options, TfRecords) and options.tokenizer is not None:
+            return read_encoded(rows, bad, name=name, options=options)
+        return rows, bad
     buffer = as_utf8(buffer, stated=options.encoding, name=name)
     if kind in DELIMITERS:
         return read_delimited(buffer, name=name, dialect=find_dialect(kind, options))
@@ -166,6 +179,8 @@ def _ways(name: str, like: object) -> Iterator[Files]:
     if not isinstance(like, Files):
         yield plain
         return
+    if isinstance(like, TfRecords):
+        yield TfRecords(train=(name,), **{key: getattr(like, key) for key in _ENCODED})
     written = {key: getattr(like, key) for key in _DIALECT}
     if like.format == "documents" and name.removesuffix(".gz").endswith(_PLAIN_TEXT):
         yield from _spellings(Files(train=(name,), format="documents", encoding=like.encoding))
@@ -195,7 +210,7 @@ def _has_own_columns(options: Files) -> bool:
 def _rows(found: Sequence[DataFile], options: Files, *, columns: Sequence[str], absent: str) -> Rows:
     readings: list[ReadFile] = [read(file, options) for file in found]
     bad = [row for reading in readings for row in reading.bad]
-    rows = _check_columns(join([reading.rows for reading in readings]), columns=columns, absent=absent)
+    rows = _check_columns(join_readings(readings), columns=columns, absent=absent)
     judge(bad, total=len(rows) + len(bad), policy="error", share=0.0, quarantine=None, split=options.train[0])
     return rows
 

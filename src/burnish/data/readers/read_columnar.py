@@ -68,34 +68,55 @@ def refuse_twins(columns: Sequence[str], *, name: str) -> None:
 def read_tfrecord(buffer: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
     """Read the examples of one file; a record that is damaged or no example is a bad row."""
     found: list[dict[str, Feature]] = []
+    numbers: list[int] = []
     bad: list[BadRow] = []
-    for number, record in enumerate(read_records(io.BytesIO(buffer), name=name), start=1):
+    for number, record in enumerate(read_records(io.BytesIO(buffer), name=name)):
         try:
             found.append(_parse(record))
+            numbers.append(number)
         except ValueError as error:
-            bad.append(BadRow(f"{name} record {number}", None, str(error), ""))
+            bad.append(BadRow(f"{name} record {number + 1}", None, str(error), ""))
     names = dict.fromkeys(feature for example in found for feature in sorted(example))
-    table = pa.table({each: _column([example.get(each) for example in found], f"{name}: {each}") for each in names})
-    return from_file(table, name=name, first_line=0), bad
+    columns, faults = {}, dict[int, str]()
+    for each in names:
+        values, odd = _decoded([example.get(each) for example in found])
+        columns[each] = _column(values, f"{name}: {each}")
+        faults |= dict.fromkeys(odd, f"its {each} is no text in UTF-8")
+    bad += [BadRow(f"{name} record {numbers[row] + 1}", None, why, "") for row, why in sorted(faults.items())]
+    sound = [row for row in range(len(found)) if row not in faults]
+    table = pa.table(columns).take(sound) if faults else pa.table(columns)
+    places = np.array(numbers, dtype=np.int64)[sound][: table.num_rows]  # records without any feature are no rows
+    return from_file(table, name=name, first_line=0, numbers=places), bad
 
 
 def _parse(record: Record) -> dict[str, Feature]:
     if not record.is_whole:
         raise ValueError("its bytes are not those that were written: the checksum differs")
     try:
-        features = parse_example(record.data)
+        return {name: _short(feature) for name, feature in parse_example(record.data).items()}
     except WireError as error:
         raise ValueError(f"it is not a tf.train.Example: {error}") from error
-    return {name: _with_text(feature) for name, feature in features.items()}
 
 
-def _with_text(feature: Feature) -> Feature:
-    if feature.kind == "float":
-        # 32 bits hold 12.300000190734863 where the writer had 12.3: the shortest number that these bits stand for
-        return Feature("float", tuple(float(str(np.float32(value))) for value in feature.values))
-    if feature.kind != "bytes":
+def _short(feature: Feature) -> Feature:
+    if feature.kind != "float":
         return feature
-    return Feature("bytes", tuple(bytes(value).decode() for value in feature.values))  # type: ignore[arg-type]  # text from here on
+    # 32 bits hold 12.300000190734863 where the writer had 12.3: the shortest number that these bits stand for
+    return Feature("float", tuple(float(str(np.float32(value))) for value in feature.values))
+
+
+def _decoded(features: list[Feature | None]) -> tuple[list[Feature | None], list[int]]:
+    """Read bytes as text, and list the records where they are none; a feature that mostly is none stays bytes."""
+    read, odd = list(features), []
+    for row, feature in enumerate(features):
+        if feature is not None and feature.kind == "bytes":
+            try:
+                texts = tuple(bytes(value).decode() for value in feature.values)  # type: ignore[arg-type]  # they are bytes
+                read[row] = Feature("bytes", texts)  # type: ignore[arg-type]  # text from here on
+            except UnicodeDecodeError:
+                read[row] = None
+                odd.append(row)
+    return (features, []) if 2 * len(odd) > len(features) else (read, odd)
 
 
 def _column(features: list[Feature | None], place: str) -> pa.Array:

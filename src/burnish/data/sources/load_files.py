@@ -11,8 +11,8 @@ from burnish.data.files import Files
 from burnish.data.inspection.faults import BadRow, BrokenRows, judge, settle_all
 from burnish.data.options import NAMES
 from burnish.data.readers.encoding import NotUtf8
-from burnish.data.readers.read import ReadFile, find_format, read
-from burnish.data.rows import join, keep_matching
+from burnish.data.readers.read import ReadFile, find_format, join_readings, read
+from burnish.data.rows import keep_matching
 from burnish.data.sources.address import DataFile, find
 from burnish.data.splits.arrange import arrange, finish
 from burnish.errors import DataError
@@ -20,7 +20,7 @@ from burnish.spec.protocols import DataRequest
 from burnish.spec.values import Rows, Splits
 
 _SHAPING = {"format", "header", "columns", "layout", "quoting", "delimiter", "encoding", "decimal"}
-_SHAPING |= {"split", "limit", "filter", "bad_rows"}
+_SHAPING |= {"split", "limit", "filter", "bad_rows", "tokenizer", "labels", "features"}
 
 
 def load_files(options: Files, request: DataRequest) -> Splits:
@@ -48,7 +48,7 @@ class _Found:
     @property
     def sound(self) -> dict[str, Rows]:
         """Join the rows that could be read."""
-        return {split: join([each.rows for each in found]) for split, found in self.readings.items()}
+        return {split: join_readings(found) for split, found in self.readings.items()}
 
     @property
     def broken(self) -> dict[str, list[BadRow]]:

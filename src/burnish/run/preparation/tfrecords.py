@@ -65,7 +65,9 @@ def _records(
     prepared: PreparedTask, split: str, *, form: Form, progress: Callable[[int, int], None]
 ) -> Iterator[bytes]:
     collate, total = prepared.collate(split), prepared.features[split].num_rows
-    draw = RandomKey(seed=0, epoch=0, is_training=False)
+    # Where a span is the label, only batches to learn from hold it, and nothing of them is drawn.
+    has_labels = form.has_spans and "label" in prepared.features[split].column_names
+    draw = RandomKey(seed=0, epoch=0, is_training=has_labels)
     for start in range(0, total, _AT_ONCE):
         which = np.arange(start, min(start + _AT_ONCE, total))
         batch = dict(collate(which, draw))

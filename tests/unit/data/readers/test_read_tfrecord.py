@@ -44,6 +44,34 @@ def test_shards_are_found_by_a_glob_and_unpacked(tmp_path: Path) -> None:
     assert rows.table["text"].to_pylist() == ["good", "né"]
 
 
+def test_a_list_of_one_value_in_a_shard_is_still_a_list(tmp_path: Path) -> None:
+    for shard, tags in enumerate([[[1, 2], []], [[3], []]]):
+        (tmp_path / f"{shard}.tfrecord").write_bytes(written(pa.table({"tags": tags, "label": [0, 1]})))
+    rows = read_file(str(tmp_path / "*.tfrecord"), columns=("tags", "label"))
+    assert rows.table.to_pydict() == {"tags": [[1, 2], [], [3], []], "label": [0, 1, 0, 1]}
+
+
+def records_of(*features: dict[str, bytes]) -> pa.Buffer:
+    stream = io.BytesIO()
+    write_records(
+        stream,
+        [serialise_example({name: Feature("bytes", (value,)) for name, value in each.items()}) for each in features],
+    )
+    return pa.py_buffer(stream.getvalue())
+
+
+def test_a_picture_beside_a_text_is_a_column_of_bytes() -> None:
+    rows, bad = read_tfrecord(records_of(*[{"text": b"good", "image": b"\xff\xd8\xff"}] * 3), name="a.tfrecord")
+    assert bad == []
+    assert rows.table["text"].to_pylist() == ["good"] * 3
+
+
+def test_a_text_that_is_none_is_a_bad_row_and_the_others_keep_their_numbers() -> None:
+    rows, bad = read_tfrecord(records_of({"text": b"a"}, {"text": b"\xff"}, {"text": b"c"}), name="a.tfrecord")
+    assert list(map(str, bad)) == ["a.tfrecord record 2: its text is no text in UTF-8"]
+    assert rows.places.describe(1) == "a.tfrecord row 3"
+
+
 def test_a_damaged_record_is_a_bad_row_and_a_cut_file_is_refused() -> None:
     content = bytearray(written(TABLE))
     content[20] ^= 1
