@@ -57,6 +57,12 @@ def test_what_only_reads_configs_imports_nothing_heavy(module: str) -> None:
     assert answer.stdout.strip() == "[]"
 
 
+def test_training_a_table_does_not_wait_for_transformers() -> None:
+    code = "import sys, burnish.run.attempt\nprint(*(name in sys.modules for name in ('torch', 'transformers')))"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.split() == ["True", "False"]
+
+
 @pytest.mark.parametrize("word", ["train.lenght=1", "--lenght", "learning_rate=1", "--learning-rate"])
 def test_a_refusal_waits_for_nothing_that_only_runs_need(word: str) -> None:
     refused = f"import sys; from burnish.cli.main import run; run(['train', 'demo/reviews', {word!r}])"

@@ -8,7 +8,6 @@ import torch
 
 from burnish import __version__
 from burnish.engine.device_torch import prepare
-from burnish.models.transformers.attention_torch import auto_attention
 from burnish.spec.experiment import Runtime
 
 _LIBRARIES = ("torch", "transformers", "tokenizers", "numpy", "pyarrow")
@@ -31,6 +30,9 @@ def environment(runtime: Runtime) -> dict[str, str]:
 
 def choices() -> dict[str, str]:
     """Describe what a run here takes where its experiment says auto, and the GPUs there are."""
+    # It imports transformers, which takes three times as long as torch and which a run on a table never needs.
+    from burnish.models.transformers.attention_torch import auto_attention
+
     found = environment(Runtime())
     gpus = [torch.cuda.get_device_properties(number) for number in range(torch.cuda.device_count())]
     return {

@@ -25,15 +25,21 @@ from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.record.ending import refusal
 
 _MODULE = "burnish.tune.forks"
-_IMPORTED = ("burnish.run.worker", "burnish.run.attempt", "burnish.run.finish", "pyarrow.parquet", "pyarrow.csv")
+_IMPORTED = (
+    *("burnish.run.worker", "burnish.run.attempt", "burnish.run.finish", "pyarrow.parquet", "pyarrow.csv"),
+    *("pandas", "torch._dynamo"),  # every run comes to need them: pyarrow's tables, and the first step of an optimizer
+)
+_OF_MODELS = {"transformer": ("burnish.models.transformers.transformer_torch",)}
+"""What takes long to import besides, by the name of a model."""
 _MOST_BYTES = 1 << 16
 
 
 class TrialStarter:
     """Asks the process for trials; a context, at whose end it is let go."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: str = "") -> None:
         self._turn = threading.Lock()
+        self._imported = _OF_MODELS.get(model, ())
 
     def __enter__(self) -> Self:
         self._launch()
@@ -63,34 +69,33 @@ class TrialStarter:
     def _launch(self) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with closing(theirs):
-            self._process: subprocess.Popen[str] = start_worker([_MODULE], stdin=theirs.fileno())
+            self._process: subprocess.Popen[str] = start_worker([_MODULE, *self._imported], stdin=theirs.fileno())
 
     def _send(self, asked: Mapping[str, Any], output: int) -> None:
         socket.send_fds(self._channel, [json.dumps(asked).encode()], [output])
 
 
-def serve(channel: socket.socket) -> None:
+def serve(channel: socket.socket, imported: Sequence[str]) -> None:
     """Fork a trial for each request, until whoever asks is gone."""
-    for name in _IMPORTED:
-        importlib.import_module(name)
+    _import([*_IMPORTED, *imported])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks for exit codes: a run's own files say how it ended
     with tempfile.TemporaryFile("a+") as learned:
         while True:
             message, descriptors, _, _ = socket.recv_fds(channel, _MOST_BYTES, 1)
             if not message:
                 return
-            _import_learned(learned)
+            learned.seek(0)
+            _import(learned.read().split())
             if os.fork() == 0:
                 channel.close()
                 _work(json.loads(message), descriptors[0], learned)
             os.close(descriptors[0])
 
 
-def _import_learned(learned: IO[str]) -> None:
-    learned.seek(0)
-    for name in dict.fromkeys(learned.read().split()):
+def _import(names: Sequence[str]) -> None:
+    for name in dict.fromkeys(names):
         if name not in sys.modules:
-            with suppress(Exception):  # it only costs the next trial time
+            with suppress(Exception):  # a trial that needs it says so, and one that does not loses nothing
                 importlib.import_module(name)
 
 
@@ -121,4 +126,5 @@ def _work(asked: Mapping[str, Any], output: int, learned: IO[str]) -> NoReturn:
 if __name__ == "__main__":
     find_modules_here()
     with socket.socket(fileno=os.dup(0)) as own:
-        serve(own)
+        serve(own, sys.argv[1:])
+    os._exit(0)  # a study that is over does not wait for torch to be torn down

@@ -65,7 +65,8 @@ class Study:
         """Train until nothing is left to do, time is up or somebody asks to stop; tell which."""
         began = self.now() - self.record.seconds
         stop_file = RunDirectory(self.record.directory).stop_file
-        with _choose_starter(os.environ) as starter, ThreadPoolExecutor(self.limits.parallel) as pool:
+        model = str(self.record.about["experiment"].get("model.type"))
+        with _choose_starter(os.environ, model) as starter, ThreadPoolExecutor(self.limits.parallel) as pool:
             runner = LegRunner(starter, self.goal, self._should_stop, stopping=self.stopping)
             while True:
                 seconds = self.now() - began
@@ -201,10 +202,10 @@ class Study:
         return share_of(own, rank=slot, size=self.limits.parallel) if len(own) >= self.limits.parallel > 1 else []
 
 
-def _choose_starter(environment: Mapping[str, str]) -> AbstractContextManager[LegStarter]:
+def _choose_starter(environment: Mapping[str, str], model: str) -> AbstractContextManager[LegStarter]:
     """Let the cluster that this study runs on train its trials, or else this machine."""
     if STUDY not in environment:
-        return TrialStarter()
+        return TrialStarter(model)
     from burnish.tune.ray_trials import RayTrialStarter
 
     return RayTrialStarter(environment[STUDY])
