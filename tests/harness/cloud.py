@@ -17,6 +17,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -139,20 +140,31 @@ class Cloud:
         else:
             command = [sys.executable, "-m", own["pythonModule"], *words]
             environment["PYTHONPATH"] = str(_unpack(own["packageUris"], folder.with_name(f"{folder.name}-installed")))
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-        job.process = process
-        assert process.stdout is not None
-        for line in process.stdout:
-            self.log(job, line)
-        return process.wait()
+        share = {"BURNISH_SHARED": f"{self.folder}-share"} if "BURNISH_SHARED" in told else {}
+        places = _cluster([int(each["replicaCount"]) for each in spec["workerPoolSpecs"]])
+        replicas = [
+            self._start(
+                command, folder.with_name(f"{folder.name}{end}"), {**environment, **share, "CLUSTER_SPEC": place}
+            )
+            for end, place in places.items()
+        ]
+        job.process = replicas[0]
+        return max(self._listen(job, replicas))
+
+    def _start(self, command: list[str], folder: Path, environment: dict[str, str]) -> "subprocess.Popen[str]":
+        folder.mkdir(exist_ok=True)
+        pipes: Any = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+        return subprocess.Popen(command, cwd=folder, env=environment, start_new_session=True, **pipes)
+
+    def _listen(self, job: CloudJob, replicas: "list[subprocess.Popen[str]]") -> list[int]:
+        def listen(process: "subprocess.Popen[str]") -> int:
+            assert process.stdout is not None
+            for line in process.stdout:
+                self.log(job, line)
+            return process.wait()
+
+        with ThreadPoolExecutor(len(replicas)) as pool:
+            return list(pool.map(listen, replicas))
 
     def deploy(self, endpoint: str, model: str) -> None:
         """Serve a model as its container would: the artifact is where AIP_STORAGE_URI says."""
@@ -187,6 +199,21 @@ class Cloud:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGTERM)
             process.wait()
+
+
+def _cluster(counts: list[int]) -> dict[str, str]:
+    """Write what the service tells each replica, by the end of its folder's name; all are on this machine."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    pools = {f"workerpool{number}": [address] * count for number, count in enumerate(counts)}
+    tasks = [(name, index) for name, hosts in pools.items() for index in range(len(hosts))]
+    return {
+        f"-{name}-{index}" if (name, index) != tasks[0] else "": json.dumps(
+            {"cluster": pools, "task": {"type": name, "index": index}}
+        )
+        for name, index in tasks
+    }
 
 
 def _sample(study: dict[str, Any], draw: random.Random) -> dict[str, Any]:

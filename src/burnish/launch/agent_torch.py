@@ -165,7 +165,7 @@ def _meeting(group: Group, worker: Sequence[str]) -> RendezvousParameters:
         min_nodes=group.least_nodes,
         max_nodes=group.most_nodes,
         local_addr="127.0.0.1" if group.is_on_loopback else None,
-        is_host=True if os.environ.get(MEETS_HERE) else None,
+        is_host={"1": True, "0": False}.get(os.environ.get(MEETS_HERE, "")),
         **_MEETING,
     )
 

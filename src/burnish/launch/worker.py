@@ -5,7 +5,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +17,14 @@ from burnish.launch.module_path import find_modules_here
 from burnish.launch.plan import (
     COMES_BACK,
     FILES,
+    MEETS_HERE,
     NODE_RANK,
     NODES,
     OUTPUTS,
     PAUSE,
     RENDEZVOUS,
     RESULT,
+    SHARED,
     STOP,
     JobPlan,
     read_job_plan,
@@ -68,6 +70,7 @@ class JobNode:
 def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
     """Do what the plan at an address says until it is done, or asked to stop; further words are options of a trial."""
     address, *trial = argv
+    find_place(os.environ)
     asked, comes_back = asked or threading.Event(), bool(os.environ.get(COMES_BACK))
     root = address.rpartition("/")[0]
     # The trials of a search share one folder, and none of them is the job.
@@ -97,14 +100,38 @@ def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
     return _ENDED_BY_SIGNAL if comes_back and asked.is_set() and code == os.EX_TEMPFAIL else code
 
 
+def find_place(environment: MutableMapping[str, str]) -> None:
+    """Take which node this is from CLUSTER_SPEC, where Vertex AI says it; they meet at the first replica."""
+    try:
+        spec = json.loads(environment.get("CLUSTER_SPEC") or "{}")
+        pools, task = dict(sorted(spec.get("cluster", {}).items())), spec.get("task", {})
+        hosts = [(pool, number, host) for pool, each in pools.items() for number, host in enumerate(each)]
+        rank = [(pool, number) for pool, number, _ in hosts].index((task["type"], int(task["index"]))) if hosts else 0
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise LaunchError(f"CLUSTER_SPEC does not say which machine this is: {error}") from error
+    if len(hosts) < 2 or NODES in environment:
+        return
+    told = {NODES: str(len(hosts)), RENDEZVOUS: str(hosts[0][2]), NODE_RANK: str(rank)}
+    environment.update({**told, MEETS_HERE: "0" if rank else "1"})
+    for name in [name for name in environment if rank and name.startswith("AIP_") and name.endswith("_DIR")]:
+        del environment[name]  # the first one alone publishes
+
+
 def _enter(root: str, outputs: str, node: JobNode) -> bool:
     """Stand where the files of the job are; tell whether that is its folder itself, and not a copy of it."""
     if "://" in root:
-        if node.nodes != "1":
+        shared = os.environ.get(SHARED, "")
+        if node.nodes != "1" and not shared:
             raise LaunchError(
                 f"{root} is an address, which would be copied to each node; several nodes train in one "
                 "folder that all of them see"
             )
+        if node.nodes != "1":
+            here = Path(shared, "-".join([root.rpartition("/")[2], *filter(None, [os.environ.get(_TRIAL)])]))
+            here.mkdir(parents=True, exist_ok=True)
+            _enter(str(here), outputs, node)
+            download(f"{root}/{FILES}", Path())  # all of them the same
+            return False
         download(f"{root}/{FILES}", Path())
         download(outputs, Path(OUTPUTS))  # of an attempt whose machine was taken away
         Path(OUTPUTS).mkdir(exist_ok=True)
@@ -200,7 +227,9 @@ def _publishing(address: str | None, *, root: str) -> Iterator[None]:
 
 
 def _copying(outputs: Path, address: str) -> Publisher:
-    return Publisher([Mirror(outputs, Folder(address), dict(scan(outputs)))], lambda said: _pass_on(f"{said}\n"))
+    # What was fetched from there is there; what an earlier start has left in a shared folder need not be.
+    known = {} if outputs.is_symlink() else dict(scan(outputs))
+    return Publisher([Mirror(outputs, Folder(address), known)], lambda said: _pass_on(f"{said}\n"))
 
 
 def read_result(root: str) -> int | None:

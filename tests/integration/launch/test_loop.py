@@ -178,6 +178,17 @@ def test_a_run_at_an_address_of_its_own_is_what_its_job_left(cloud: Cloud, capfd
     assert f"{address}/artifact/MANIFEST.json" in capfd.readouterr().out
 
 
+def test_two_replicas_train_one_run(cloud: Cloud, capfd: pytest.CaptureFixture[str]) -> None:
+    options = ["-l", "launch.yaml", "-l", "replicas=2", "-l", "shared=10.0.0.2:/share", "--yes", "--quiet"]
+    assert run(["train", "rides.yaml", "name=pair", "--on", "vertex", *options]) == 0
+    said = capfd.readouterr().out
+    outputs = next(line for line in said.splitlines() if line.endswith("outputs/run/events.jsonl")).strip()
+    events = [json.loads(line) for line in (read_remote(outputs) or b"").splitlines()]
+    (started,) = [event for event in events if event["event"] == "started"]
+    assert started["facts"]["processes"] == 2
+    assert "artifact/MANIFEST.json" in said
+
+
 def test_a_package_job_runs_from_what_was_uploaded(cloud: Cloud, capfd: pytest.CaptureFixture[str]) -> None:
     words = ["train", "rides.yaml", "--on", "vertex", "-l", "launch.yaml", "-l", "route=package", "--yes", "--quiet"]
     assert run(words) == 0

@@ -149,6 +149,38 @@ def test_a_node_learns_from_its_variables_which_it_is() -> None:
         worker.JobNode.read({"BURNISH_NODE_RANK": "first"})
 
 
+@pytest.mark.parametrize(
+    ("task", "told"),
+    [
+        (("workerpool0", 0), {"BURNISH_NODE_RANK": "0", "BURNISH_MEETS_HERE": "1", "AIP_MODEL_DIR": "gs://b/model"}),
+        (("workerpool1", 1), {"BURNISH_NODE_RANK": "2", "BURNISH_MEETS_HERE": "0"}),
+    ],
+)
+def test_a_replica_of_vertex_learns_from_its_cluster_which_it_is(task: tuple[str, int], told: dict[str, str]) -> None:
+    cluster = {"workerpool1": ["b:2222", "c:2222"], "workerpool0": ["a:2222"]}
+    spec = json.dumps({"cluster": cluster, "task": {"type": task[0], "index": task[1]}, "job": "x"})
+    environment = {"CLUSTER_SPEC": spec, "AIP_MODEL_DIR": "gs://b/model"}
+    worker.find_place(environment)
+    assert environment == {"CLUSTER_SPEC": spec, "BURNISH_NODES": "3", "BURNISH_RENDEZVOUS": "a:2222", **told}
+
+
+@pytest.mark.parametrize(
+    "spec", ["", '{"cluster": {"workerpool0": ["a:1"]}, "task": {"type": "workerpool0", "index": 0}}']
+)
+def test_a_replica_alone_is_no_cluster(spec: str) -> None:
+    environment = {"CLUSTER_SPEC": spec}
+    worker.find_place(environment)
+    assert environment == {"CLUSTER_SPEC": spec}
+
+
+@pytest.mark.parametrize(
+    "spec", ["{", "[]", '{"cluster": {"workerpool0": ["a:1"]}, "task": {"type": "x", "index": 0}}']
+)
+def test_a_cluster_that_does_not_say_which_machine_this_is_is_refused(spec: str) -> None:
+    with pytest.raises(LaunchError, match="CLUSTER_SPEC"):
+        worker.find_place({"CLUSTER_SPEC": spec})
+
+
 def test_several_nodes_refuse_a_folder_that_each_would_have_a_copy_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

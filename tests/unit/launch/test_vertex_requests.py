@@ -36,6 +36,7 @@ REQUESTS: dict[str, tuple[tuple[str, ...], JobSpec]] = {
     "package": ((*SET, "route=package"), replace(JOB, packages=("burnish-0.1.0.tar.gz",))),
     "gpus-spot": ((*SET, "accelerator=t4", "accelerators=2", "spot=true", "timeout=90 minutes"), JOB),
     "pools": ((*SET, "replicas=3", "machine=g2-standard-12", "accelerator=L4"), JOB),
+    "pools-spot": ((*SET, "replicas=2", "shared=10.0.0.2:/share/team", "network=n", "spot=true"), JOB),
     "account": (
         (*SET, "service_account=a@b.c", "tensorboard=tb", "network=n", "labels.team=x", "env.TOKEN=s3cret"),
         JOB,
@@ -106,6 +107,7 @@ def test_the_project_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch)
         ("timeout=5", "12 hours"),
         ("replicas=0", "more than 0"),
         ("spot=maybe", "true or false"),
+        ("shared=/mnt/x", "launch.shared"),
         ("region=Moon", "launch.region"),
         ("labels.A=x", "launch.labels"),
         ("tensorboard=t", "service_account"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from burnish.errors import LaunchError
-from burnish.launch.cluster import look
+from burnish.launch.cluster import ON_SEVERAL, look
 from burnish.launch.transfer import try_folder
 from burnish.launch.vertex.client import ENDPOINT, connect, explained, find_credentials, no_credentials
 from burnish.launch.vertex.logging import ask
@@ -28,8 +28,11 @@ def check_job(launcher: "Vertex", job: JobSpec) -> Iterator[Check]:
     for name in unset:
         hint = " or GOOGLE_CLOUD_PROJECT" if name == "project" else ""
         yield Check(name, False, f"launch.{name} is not set; give launch.{name}=…{hint}")
-    if launcher.replicas > 1:
-        yield Check("replicas", False, "launch.replicas: this version trains on one machine; leave it at 1")
+    if launcher.replicas > 1 and job.words[0] not in ON_SEVERAL:
+        yield Check("replicas", False, f"launch.replicas: `{job.words[0]}` runs on one machine; leave it at 1")
+    elif launcher.replicas > 1 and not launcher.shared:
+        need = "several machines train in one folder that all of them see"
+        yield Check("replicas", False, f"launch.replicas: {need}; name one with launch.shared=SERVER:/PATH")
     yield look("credentials", _find_credentials)
     if "project" not in unset:
         yield look("service", lambda: _ask_service(launcher))

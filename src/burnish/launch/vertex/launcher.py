@@ -7,11 +7,12 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, field_validator, model_validator
 
 from burnish.launch.limits import Timeout, timeout_seconds
-from burnish.launch.plan import PLAN, WORKER
+from burnish.launch.plan import COMES_BACK, PLAN, SHARED, WORKER
 from burnish.launch.vertex.machines import OLDER, Machine, explain_image, read_accelerator, read_machine
 from burnish.launch.vertex.study import study_request
 from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher, LogLine, Submitted
 
+_MOUNT = "burnish"
 _LABEL = r"^[a-z0-9_-]{0,63}$"
 _REGION = r"^[a-z]+-[a-z]+[0-9]+$"
 Label = Annotated[str, StringConstraints(pattern=_LABEL)]
@@ -35,6 +36,9 @@ class Vertex(Launcher):
     accelerators: NonNegativeInt = 0
     """How many for each machine; 1 if an accelerator is named."""
     replicas: PositiveInt = 1
+    """Machines in all; several need `shared`."""
+    shared: Annotated[str, StringConstraints(pattern=r"^[\w.-]+:/[^\s]*$")] | None = None
+    """A share of NFS, `SERVER:/PATH`, in which several machines train together; the `network` must lead to it."""
     disk_gb: Annotated[int, Field(ge=100, le=64_000)] = 100
     spot: bool = False
     """Machines that cost less and may be taken away; the job then starts again from its newest checkpoint."""
@@ -160,16 +164,22 @@ class Vertex(Launcher):
     def _pool(self, job: JobSpec, *, replicas: int) -> dict[str, Any]:
         found = self.hardware
         gpus = {"acceleratorType": found.accelerator, "acceleratorCount": found.accelerators}
+        server, _, path = (self.shared or "").partition(":")
+        mounts = {"nfsMounts": [{"server": server, "path": path, "mountPoint": _MOUNT}]} if self.shared else {}
         return {
             "machineSpec": {"machineType": found.type, **(gpus if found.accelerator else {})},
             "replicaCount": str(replicas),
+            **mounts,
             "diskSpec": {"bootDiskType": "pd-ssd", "bootDiskSizeGb": self.disk_gb},
             **self._program(job),
         }
 
     def _program(self, job: JobSpec) -> dict[str, Any]:
         image, args = self.image or "<image>", [f"{self.root(job)}/{PLAN}"]
-        env = [{"name": name, "value": value} for name, value in self.env.items()]
+        told = {SHARED: f"/mnt/nfs/{_MOUNT}"} if self.shared else {}
+        # Of spot machines, the service replaces each that it takes away.
+        told |= {COMES_BACK: "1"} if self.spot and self.replicas > 1 else {}
+        env = [{"name": name, "value": value} for name, value in (*told.items(), *self.env.items())]
         with_env = {"env": env} if env else {}
         if self.route == "container":
             command = ["python", "-m", WORKER]
