@@ -86,8 +86,8 @@ def read_goal(metric: str | None, experiment: Experiment) -> tuple[Goal, str | N
     problem = None
     if split not in splits:
         problem = f"tune.metric must begin with one of {', '.join(splits)}, like validation/loss, got {metric!r}"
-    elif score not in (*known, *([LOSS] if losses else [])):
-        close = nearest(score, known)
+    elif score not in (allowed := [*known, *([LOSS] if losses else [])]):
+        close = nearest(score, allowed)
         hint = f" Did you mean `{split}/{close}`?" if close else ""
         hint = " None of these tells the loss." if score == LOSS else hint
         or_loss = " or loss" if losses else ""

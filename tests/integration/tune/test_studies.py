@@ -165,6 +165,29 @@ def test_the_best_is_trained_again_on_all_rows_that_chose_it(files: tuple[Path, 
     assert find_run(found.directory).path == found.best_run
 
 
+def test_a_preview_tries_a_few_steps_and_leaves_nothing(
+    files: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    experiment, space = files
+    asked = [
+        "tune",
+        str(experiment),
+        "-c",
+        str(space),
+        "tune.trials=null",
+        "--minutes",
+        "30",
+        "--dir",
+        str(tmp_path / "s"),
+    ]
+    assert burnish([*asked, "--preview", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["trials"] > 1
+    assert found["total_evaluations"] == 4 * found["trials"]
+    assert 29 < found["minutes"] <= 30
+    assert not (tmp_path / "s").exists()
+
+
 HPTUNING = """\
 trainingInput:
   args: [--num-epochs=2]

@@ -40,6 +40,13 @@ def test_the_loss_is_the_score_that_tells_what_training_minimises(tmp_path: Path
     assert score in goal.falling
 
 
+def test_a_metric_that_is_misspelt_is_refused_with_the_one_that_was_meant(tmp_path: Path) -> None:
+    (tmp_path / "experiment.yaml").write_text(f"data: data.csv\n{TELLS['classes'][0]}\n")
+    _, problem = read_goal("validation/los", load(str(tmp_path / "experiment.yaml")).experiment)
+    assert problem is not None
+    assert problem.endswith("or loss, on validation, got 'los'. Did you mean `validation/loss`?")
+
+
 @pytest.mark.parametrize("name", TELLS_NOT)
 def test_a_loss_that_no_score_tells_is_refused_with_those_there_are(tmp_path: Path, name: str) -> None:
     text, scores = TELLS_NOT[name]
