@@ -1,4 +1,4 @@
-"""A machine of its own, as far as Burnish can tell: commands that share no state, no cache and no copies with others."""
+"""A machine of its own, as far as Burnish can tell: its commands share no state, cache or copies with others."""
 
 import json
 import os

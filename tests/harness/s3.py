@@ -1,4 +1,4 @@
-"""S3 on this machine: moto, in the environment that `make cloud` makes, because its clients are at odds with others'."""
+"""S3 on this machine: moto, in the environment that `make cloud` makes, because its clients need one of their own."""
 
 import os
 import subprocess
