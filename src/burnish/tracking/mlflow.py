@@ -5,6 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pydantic import PositiveInt
+
 from burnish.durable import write_durably
 from burnish.extras import require
 from burnish.spec.component import Component
@@ -23,6 +25,8 @@ class MlFlow(Component):
     uri: str | None = None
     """A tracking server or a folder; by default MLFLOW_TRACKING_URI, else the folder `mlflow` of the run."""
     experiment: str = "burnish"
+    every: PositiveInt = 1
+    """Steps between two logged losses; scores are logged all."""
 
     def open(self, directory: Path, *, name: str) -> "MlflowRun":
         """Begin a run of MLflow, or go on with the one that this directory has begun."""
@@ -34,7 +38,7 @@ class MlFlow(Component):
         known = directory / "mlflow-run.txt"
         if not known.exists():
             write_durably(known, self._create(client, directory, name=name).encode())
-        return MlflowRun(client, known.read_text().strip())
+        return MlflowRun(client, known.read_text().strip(), every=self.every)
 
     def _create(self, client: Any, directory: Path, *, name: str) -> str:
         found = client.get_experiment_by_name(self.experiment)
@@ -48,17 +52,24 @@ class MlFlow(Component):
 class MlflowRun:
     """Turn events into metrics, many at a time."""
 
-    def __init__(self, client: Any, run_id: str) -> None:
+    def __init__(self, client: Any, run_id: str, *, every: int = 1) -> None:
         self._client = client
         self._run_id = run_id
         self._metric: Any = require("mlflow.entities", extra="mlflow", why="to log to MLflow").Metric
         self._waiting: list[Any] = []
-        self._status = "KILLED"
+        self._every = every
+        self._known = {name: self._last_step(name) for name in client.get_run(run_id).data.metrics}
+        """How far each number was logged before the run was killed: resumed, it comes to the same ones again."""
+        self._status = "FAILED"  # unless an event tells how it ended
 
     def emit(self, event: TrackedEvent) -> None:
         """Log what the event says in numbers, soon."""
         now = int(time.time() * 1000)
-        self._waiting += [self._metric(name, value, now, event.step) for name, value in scalars_of(event)]
+        self._waiting += [
+            self._metric(name, value, now, event.step)
+            for name, value in scalars_of(event, every=self._every)
+            if event.step > self._known.get(name, -1) or isinstance(event, FinalScores)
+        ]
         if isinstance(event, Ended):
             self._status = "FINISHED" if event.reason in ("finished", "early_stopping") else "KILLED"
         if isinstance(event, Evaluated | FinalScores | Ended) or len(self._waiting) >= _MOST_AT_ONCE:
@@ -68,6 +79,9 @@ class MlflowRun:
         """Log the rest, and say how it ended."""
         self._flush()
         self._client.set_terminated(self._run_id, self._status)
+
+    def _last_step(self, name: str) -> int:
+        return max((metric.step for metric in self._client.get_metric_history(self._run_id, name)), default=-1)
 
     def _flush(self) -> None:
         for start in range(0, len(self._waiting), _MOST_AT_ONCE):

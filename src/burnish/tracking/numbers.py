@@ -12,9 +12,12 @@ _PLACES = ("data.dir", "data.train", "data.validation", "data.test")
 """Where rows are is no option to compare runs by."""
 
 
-def scalars_of(event: TrackedEvent) -> Iterator[tuple[str, float]]:
-    """Name the numbers of an event, like `train/loss`; the scores of the finished model begin with `final/`."""
-    if isinstance(event, Stepped):
+def scalars_of(event: TrackedEvent, *, every: int = 1) -> Iterator[tuple[str, float]]:
+    """Name the numbers of an event, like `train/loss`; the scores of the finished model begin with `final/`.
+
+    Of steps, those of every so many are given.
+    """
+    if isinstance(event, Stepped) and event.step % every == 0:
         yield "train/loss", event.loss
         yield "train/learning_rate", event.learning_rate
         yield "train/gradient_norm", event.gradient_norm

@@ -1,9 +1,12 @@
 """Logs a run to Weights & Biases: offline into a folder of the run, unless told to go online."""
 
 import os
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Literal
+
+from pydantic import PositiveInt
 
 from burnish.extras import require
 from burnish.spec.component import Component
@@ -21,6 +24,8 @@ class WandB(Component):
     """The user or team, where it is not your default one."""
     mode: Literal["offline", "online"] = "offline"
     """Whether anything leaves this machine."""
+    every: PositiveInt = 1
+    """Steps between two logged losses; scores are logged all."""
 
     def open(self, directory: Path, *, name: str) -> "WandbRun":
         """Begin a run, or go on with that of this directory."""
@@ -37,18 +42,20 @@ class WandB(Component):
             config=read_hyperparameters(directory),
             settings=wandb.Settings(console="off", disable_git=True, save_code=False, silent=True),
         )
-        return WandbRun(run)
+        return WandbRun(run, wandb.teardown, every=self.every)
 
 
 class WandbRun:
     """Turn events into a history by step, and final scores into the summary."""
 
-    def __init__(self, run: Any) -> None:
+    def __init__(self, run: Any, end_service: Callable[[], None], *, every: int = 1) -> None:
         self._run = run
+        self._end_service = end_service
+        self._every = every
 
     def emit(self, event: TrackedEvent) -> None:
         """Log what the event says in numbers."""
-        scalars = dict(scalars_of(event))
+        scalars = dict(scalars_of(event, every=self._every))
         if isinstance(event, FinalScores):
             self._run.summary.update(scalars)
         elif scalars:
@@ -57,3 +64,4 @@ class WandbRun:
     def close(self) -> None:
         """Wait until all is written."""
         self._run.finish()
+        self._end_service()  # it writes in a process of its own, and what is left when this one ends would be lost

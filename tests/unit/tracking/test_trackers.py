@@ -9,7 +9,7 @@ from burnish.run.sinks import EventDispatcher, NoLog
 from burnish.spec.events import Ended, EpochEnded, Evaluated, FinalScores, Started, Stepped, TrackedEvent, Watcher
 from burnish.spec.protocols import Tracker
 from burnish.tracking.mlflow import MlFlow
-from burnish.tracking.numbers import read_hyperparameters
+from burnish.tracking.numbers import read_hyperparameters, scalars_of
 from burnish.tracking.wandb import WandB
 
 PLAN = """\
@@ -121,6 +121,7 @@ def test_mlflow_reads_back_what_was_logged_and_a_resumed_run_goes_on(run: Path) 
     assert isinstance(MlFlow(), Tracker)
     watch(MlFlow().open(run, name="small"))
     again = MlFlow().open(run, name="small")
+    again.emit(stepped(2, epoch=1.0))  # what it had come to before it was killed
     again.emit(stepped(3, epoch=1.5))
     again.close()
     client = tracking.MlflowClient(tracking_uri=(run / "mlflow").as_uri())
@@ -129,6 +130,12 @@ def test_mlflow_reads_back_what_was_logged_and_a_resumed_run_goes_on(run: Path) 
     assert (found.data.metrics["validation/accuracy"], found.data.metrics["final/test/accuracy"]) == (0.75, 0.5)
     history = client.get_metric_history(found.info.run_id, "train/loss")
     assert [(each.step, each.value) for each in history] == [(1, 1.0), (2, 0.5), (3, 1 / 3)]
+    assert found.info.status == "FAILED"  # nothing told how the second ended
+
+
+def test_losses_are_given_every_so_many_steps() -> None:
+    given = [step for step in range(1, 7) if dict(scalars_of(stepped(step, epoch=0.0), every=3))]
+    assert given == [3, 6]
 
 
 def test_weights_and_biases_writes_offline_what_its_own_reader_reads(run: Path) -> None:
