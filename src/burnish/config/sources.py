@@ -23,6 +23,7 @@ _SHOWN = 80
 _FLOW = ("[", "{", '"', "'")
 _NEXT = re.compile(r",(?=\s*[A-Za-z_][\w.\[\]]*=)")
 _OPENING, _CLOSING = "[{(", "]})"
+_BEFORE_QUOTES = ("", "=", ",", ":", *_OPENING)
 
 
 def layers(
@@ -94,7 +95,8 @@ def split_overrides(text: str) -> list[str | Branch]:
     words: list[str] = []
     start, depth, quote = 0, 0, ""
     for place, letter in enumerate(text):
-        if quote or letter in "\"'":
+        # A quote begins where a value does; within a word it is an apostrophe.
+        if quote or (letter in "\"'" and text[:place].rstrip()[-1:] in _BEFORE_QUOTES):
             quote = "" if letter == quote else quote or letter
         depth += (not quote) * ((letter in _OPENING) - (letter in _CLOSING))
         if not quote and not depth and _NEXT.match(text, place):

@@ -100,6 +100,7 @@ def test_a_comma_in_a_value_is_no_second_override(value: str) -> None:
         ("data.train=a.csv,b.csv, train.batch=8", ["data.train=a.csv,b.csv", "train.batch=8"]),
         ("a[0]=1,a[1]=2", ["a[0]=1", "a[1]=2"]),
         ("a={b: 1, c=2},d=3", ["a={b: 1, c=2}", "d=3"]),
+        ("task.prefix=it's,train.batch=3", ["task.prefix=it's", "train.batch=3"]),
         ("", [""]),
     ],
 )
