@@ -72,7 +72,7 @@ class Files(DataSource):
     max_bad_share: Annotated[float, Field(ge=0, le=1)] = 0.01
     """With `bad_rows: skip`, refuse if more than this share of a split is bad."""
     audit: AuditLevel = "warn"
-    """What to do about held-out rows that occur in train, equal inputs with other labels, and columns that tell the target."""
+    """What to do about held-out rows that occur in train, equal inputs with other labels, and leaks of the target."""
 
     @field_validator("train")
     @classmethod

@@ -39,7 +39,7 @@ class Hub(DataSource):
     filter: Filter = Field(default_factory=dict)
     cache_dir: str | None = None
     audit: AuditLevel = "warn"
-    """What to do about held-out rows that occur in train, equal inputs with other labels, and columns that tell the target."""
+    """What to do about held-out rows that occur in train, equal inputs with other labels, and leaks of the target."""
 
     def load(self, request: DataRequest) -> Splits:
         """Download or reuse the cache, and split; raise DataError if it cannot be had."""
@@ -61,7 +61,7 @@ class Glue(DataSource):
     max_bad_share: Annotated[float, Field(ge=0, le=1)] = 0.01
     """With `bad_rows: skip`, refuse if more than this share of a split is bad."""
     audit: AuditLevel = "warn"
-    """What to do about held-out rows that occur in train, equal inputs with other labels, and columns that tell the target."""
+    """What to do about held-out rows that occur in train, equal inputs with other labels, and leaks of the target."""
 
     def load(self, request: DataRequest) -> Splits:
         """Read train and dev. Test has no published labels, so there is none."""

@@ -124,7 +124,7 @@ class Task(Component):
         """Look at the training rows: labels, kind, statistics."""
 
     def doubts(self, rows: Rows, profile: Profile) -> Iterator[ColumnDoubt]:
-        """Find columns of the training rows that tell the target, number the rows or hold one value."""
+        """Find columns of the training rows that reveal the target, number the rows or hold one value."""
         yield from ()
 
     @abstractmethod

@@ -104,7 +104,7 @@ class ColumnDoubt:
 
     what: str
     is_leak: bool = False
-    """Whether it may tell the target, so that scores say nothing of rows to come."""
+    """Whether it may reveal the target, so that scores say nothing of rows to come."""
     is_told: bool = False
     """Whether the notes of the profile say it already."""
 

@@ -52,7 +52,7 @@ class TokenSpelling:
         if any(token.startswith(_WORD_START) for token in tokens):
             return pa.array([token.replace(_WORD_START, " ") for token in tokens])
         raise DataError(
-            f"data.tokenizer: the tokens of {self.source} do not tell where a word begins; records of WordPiece and "
+            f"data.tokenizer: the tokens of {self.source} do not show where a word begins; records of WordPiece and "
             "SentencePiece tokens can be read"
         )
 
