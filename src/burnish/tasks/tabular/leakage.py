@@ -24,7 +24,7 @@ _MOST_ROWS, _MOST_CELLS = 20_000, 2_000_000
 def find_doubts(
     frame: ColumnFrame, plan: TablePlan, *, target: LabelColumns, profile: Profile
 ) -> Iterator[ColumnDoubt]:
-    """Doubt columns that reveal the target, and those that are stated although they number the rows or hold one value."""
+    """Doubt columns that leak the target, and those that are stated although they number the rows or hold one value."""
     if profile.kind in ("binary", "multiclass", "regression"):
         some = ColumnFrame(_sample(frame, max_rows=_MOST_CELLS // max(1, len(profile.labels))), frame.derived)
         names = [column.name for column in plan.columns]
