@@ -114,6 +114,50 @@ def test_a_file_is_answered_in_chunks_and_its_bad_rows_are_listed(
     assert float(answers[-1]["confidence"]) == pytest.approx(last["confidence"])
 
 
+@pytest.mark.parametrize(
+    ("delimiter", "encoding"), [(";", "cp1252"), ("\t", "utf-16"), ("|", "utf-8-sig"), (",", "cp1252")]
+)
+def test_a_file_is_read_with_its_own_delimiter_and_encoding(
+    server: RunningServer, browser: Browser, tmp_path: Path, delimiter: str, encoding: str
+) -> None:
+    company = f'Grün{delimiter} "the",; first'
+    rows = [[str(number), f"{number}.5", company, "yes"] for number in range(5)]
+    with (tmp_path / "rides.csv").open("w", newline="", encoding=encoding) as stream:
+        csv.writer(stream, delimiter=delimiter).writerows([["id", "fare", "company", "cash"], *rows])
+    with answered(browser, f"{server.url}/#rides") as shown:
+        shown.page.get_by_label("Choose a CSV file").set_input_files(tmp_path / "rides.csv")
+        expect(shown.page.locator("#file-said")).to_have_text("5 rows answered")
+        with shown.page.expect_download() as download:
+            shown.page.get_by_role("link", name="Download rides.predictions.csv").click()
+        with download.value.path().open(newline="", encoding="utf-8") as stream:
+            answers = list(csv.DictReader(stream, delimiter=delimiter))
+    assert [[each[name] for name in ("id", "fare", "company", "cash")] for each in answers] == rows
+    last = predicted(server, "rides", {"fare": 4.5, "company": company, "cash": "yes"})
+    assert float(answers[-1]["confidence"]) == pytest.approx(last["confidence"])
+
+
+@pytest.mark.parametrize(
+    ("said", "shares", "chosen"),
+    [
+        ("", {"a": 0.1, "b": 0.1}, []),
+        ("a;b", {"a": 0.9, "b": 0.8, "c": 0.1}, ["a", "b"]),
+        ("art; music;b", {"art; music": 0.9, "b": 0.8}, ["art; music", "b"]),
+        ("a;b", {"a": 0.9, "b": 0.8, "a;b": 0.1}, ["a", "b"]),
+        ("a;b", {"a": 0.9, "b": 0.2, "a;b": 0.6}, ["a;b"]),
+        ("b;1", {"b": 0.9, "1": 0.8}, ["b", "1"]),
+    ],
+)
+def test_labels_may_hold_what_joins_them(
+    server: RunningServer, browser: Browser, said: str, shares: dict[str, float], chosen: list[str]
+) -> None:
+    with answered(browser, f"{server.url}/#texts") as shown:
+        found = shown.page.evaluate(
+            "async ([answer, names]) => (await import('/page/answers.js')).labelsOf(answer, names)",
+            [{"predicted": said, "probabilities": shares}, list(shares)],
+        )
+    assert found == chosen
+
+
 def test_the_page_runs_only_its_own_scripts_and_writes_no_markup(server: RunningServer) -> None:
     answer = httpx.get(server.url, timeout=30)
     policy = answer.headers["content-security-policy"]

@@ -18,7 +18,7 @@ const SHOWN = {
     return { headline: nameOf(answer.predicted, signature), note: percent(answer.confidence), parts: bars(items) };
   },
   labels: (answer, row, signature) => {
-    const chosen = answer.predicted ? answer.predicted.split(";") : [];
+    const chosen = labelsOf(answer, signature.answer.classes.map(({ value }) => value));
     const items = Object.entries(answer.probabilities).map(([value, share]) => ({ name: nameOf(value, signature), share, isChosen: chosen.includes(value) }));
     return { headline: chosen.map((value) => nameOf(value, signature)).join(", ") || "no label", note: "", parts: bars(items) };
   },
@@ -59,6 +59,16 @@ const SHOWN = {
     return { headline: answer.predicted, note: percent(answer.guesses[0][0].probability), parts: [marked(pieces.join(""), spans), ...lists] };
   },
 };
+
+/** Find the labels that an answer joined by semicolons; one may hold some itself, and then the likeliest reading counts. */
+export function labelsOf({ predicted, probabilities }, names) {
+  const read = (rest, from) => names.slice(from).flatMap((name, at) => {
+    if (rest === name) return [[name]];
+    return rest.startsWith(`${name};`) ? read(rest.slice(name.length + 1), from + at + 1).map((more) => [name, ...more]) : [];
+  });
+  const least = (labels) => Math.min(...labels.map((name) => probabilities[name]));
+  return read(predicted, 0).sort((a, b) => least(b) - least(a))[0] ?? [];
+}
 
 function showOther(answer) {
   return { headline: String(answer.predicted), note: "", parts: [facts(answer)] };

@@ -1,7 +1,7 @@
 // Puts the page together from the signature of a model, asks the server and shows what it says.
 import { measureOf, show, showRanking } from "./answers.js";
 import { Field, make } from "./fields.js";
-import { answerFile } from "./file.js";
+import { answerFile, decodeText } from "./file.js";
 import { explain } from "./why.js";
 
 const LIVE_MILLISECONDS = 150;
@@ -195,7 +195,7 @@ async function answerChosen(file) {
   const tell = (done, all) => Object.assign(at("progress"), { value: done, max: all });
   tell(0, 1);
   try {
-    const result = await answerFile(await file.text(), { ask: (query, options) => ask(`${address()}:predict${query}`, options), signal: controller.signal, tell });
+    const result = await answerFile(decodeText(await file.arrayBuffer()), { columns: state.signature.inputs.map(({ name }) => name), ask: (query, options) => ask(`${address()}:predict${query}`, options), signal: controller.signal, tell });
     URL.revokeObjectURL(at("download").href);
     Object.assign(at("download"), { href: URL.createObjectURL(new Blob([result.content], { type: "text/csv" })), download: file.name.replace(/(\.csv)?$/i, ".predictions.csv"), hidden: false });
     at("download").textContent = `Download ${at("download").download}`;
