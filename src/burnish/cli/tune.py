@@ -17,8 +17,8 @@ from burnish.cli.verb import Lines, Reply, verb
 
 if TYPE_CHECKING:
     from burnish.commands.tune import TrialRow, TuneResult
-    from burnish.commands.tune_preview import SearchPreview
     from burnish.config import Given
+    from burnish.tune.preview import SearchPreview
     from burnish.tune.record import EndedLeg, StudyRecord
 
 _MOST_ROWS = 10
@@ -79,9 +79,8 @@ def tune(
     is_quiet: Quiet = False,
 ) -> Reply:
     """Search the options of an experiment. If the directory already holds the study, resume it."""
-    from burnish.commands.tune import prepare_search
+    from burnish.commands.tune import prepare_search, preview
     from burnish.commands.tune import tune as command
-    from burnish.commands.tune_preview import preview
     from burnish.run.record.ending import PREEMPTED
 
     stated = {"trials": trials, "minutes": minutes, "parallel": parallel, "start_from": start_from or None}

@@ -29,6 +29,7 @@ from burnish.spec.events import Ended, Event, Noted, Stepped
 from burnish.spec.experiment import Experiment
 from burnish.spec.search import Coordinates, SearchState
 from burnish.tune.goal import Goal
+from burnish.tune.preview import SearchPreview, estimate
 from burnish.tune.record import EndedLeg, StudyRecord, read_record
 from burnish.tune.searchers import rehearse
 from burnish.tune.settings import SECTION, TuneSettings, check_search, describe_experiment, settle_space
@@ -125,6 +126,11 @@ def prepare_search(
         raise ConfigError(problems, subject="the search")
     place = directory or default_directory(str(experiment), root=STUDIES)
     return PreparedSearch(place, given, base.experiment, section.value, section.tree, space, goal, plan)
+
+
+def preview(search: PreparedSearch, *, watch: Callable[[Event], None] = lambda event: None) -> SearchPreview:
+    """Estimate a study by trying a few steps of its experiment; nothing is kept."""
+    return estimate(search.settings, search.space, trial=forecast(search.given, watch=watch))
 
 
 def tune(

@@ -7,11 +7,11 @@ import pytest
 
 from burnish.cli.tune import preview_lines
 from burnish.commands.tune import PreparedSearch, _settle_record, prepare_search
-from burnish.commands.tune_preview import SearchPreview, estimate
 from burnish.errors import ConfigError
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.record.plan import settle_plan
 from burnish.spec.forecast import Footprint, Forecast, Timing
+from burnish.tune.preview import SearchPreview, estimate
 from burnish.tune.record import read_record
 from burnish.tune.space import Settled
 from tests.studies import make_study
@@ -36,12 +36,16 @@ def search_of(tmp_path: Path, *overrides: str, **settings: object) -> PreparedSe
     )
 
 
+def preview(search: PreparedSearch) -> SearchPreview:
+    return estimate(search.settings, search.space, trial=TRIAL)
+
+
 def told(found: SearchPreview) -> str:
     return "\n".join(map(str, preview_lines(found)))
 
 
 def test_a_preview_counts_trials_and_epochs_and_what_they_take(tmp_path: Path) -> None:
-    found = estimate(search_of(tmp_path, trials=10, parallel=2), TRIAL)
+    found = preview(search_of(tmp_path, trials=10, parallel=2))
     assert (found.trials, found.total_evaluations, found.is_cut) == (10, 80, False)
     assert found.minutes == pytest.approx(1.0)
     assert found.memory_bytes == 2 * 10**9
@@ -49,7 +53,7 @@ def test_a_preview_counts_trials_and_epochs_and_what_they_take(tmp_path: Path) -
 
 
 def test_a_preview_of_rungs_says_how_many_trials_reach_each(tmp_path: Path) -> None:
-    found = estimate(search_of(tmp_path, "tune.searcher={type: asha, divisor: 2, max_rungs: 3}", trials=16), TRIAL)
+    found = preview(search_of(tmp_path, "tune.searcher={type: asha, divisor: 2, max_rungs: 3}", trials=16))
     assert found.trials == 16
     assert [rung["evaluations"] for rung in found.rungs] == [2, 6, 8]
     reached = [rung["trials"] for rung in found.rungs]
@@ -59,19 +63,19 @@ def test_a_preview_of_rungs_says_how_many_trials_reach_each(tmp_path: Path) -> N
 
 
 def test_a_preview_of_minutes_says_how_many_trials_fit(tmp_path: Path) -> None:
-    found = estimate(search_of(tmp_path, minutes=30, parallel=2), TRIAL)
+    found = preview(search_of(tmp_path, minutes=30, parallel=2))
     assert (found.trials, found.is_cut) == (2 * 30 * 60 // 12, True)
     assert found.minutes == pytest.approx(30)
     assert "trials      300 before time is up" in told(found)
-    assert estimate(search_of(tmp_path, minutes=2, trials=100), TRIAL).trials == 10
-    assert not estimate(search_of(tmp_path, minutes=2, trials=3), TRIAL).is_cut
+    assert preview(search_of(tmp_path, minutes=2, trials=100)).trials == 10
+    assert not preview(search_of(tmp_path, minutes=2, trials=3)).is_cut
 
 
 @pytest.mark.parametrize("searcher", ["tpe", "{type: asha, divisor: 2}", "adaptive_asha"])
 def test_a_preview_of_half_a_day_is_quick_and_like_that_of_an_hour(tmp_path: Path, searcher: str) -> None:
-    hour = estimate(search_of(tmp_path, f"tune.searcher={searcher}", minutes=60), TRIAL)
+    hour = preview(search_of(tmp_path, f"tune.searcher={searcher}", minutes=60))
     began = time.process_time()
-    half = estimate(search_of(tmp_path, f"tune.searcher={searcher}", minutes=12 * 60), TRIAL)
+    half = preview(search_of(tmp_path, f"tune.searcher={searcher}", minutes=12 * 60))
     assert time.process_time() - began < 1.0
     assert half.trials == pytest.approx(12 * hour.trials, rel=0.15)
     assert half.minutes == pytest.approx(12 * 60, rel=0.01)
@@ -126,7 +130,7 @@ def test_a_study_that_goes_on_keeps_its_starts_and_refuses_others(tmp_path: Path
 
 
 def test_starts_of_a_searcher_that_takes_none_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"tune.start_from: this searcher decides by itself"):
+    with pytest.raises(ConfigError, match=r"tune.start_from: this searcher chooses every point itself"):
         search_of(tmp_path, "tune.searcher=single", start_from=["earlier"])
 
 

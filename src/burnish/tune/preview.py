@@ -1,16 +1,14 @@
 """What a study will do and take, before anything of it runs."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from burnish.commands.plan import plan as forecast
-from burnish.commands.tune import PreparedSearch
 from burnish.registry import default_registry
-from burnish.spec.events import Event
 from burnish.spec.forecast import Forecast
 from burnish.spec.search import Leg, SearchState
 from burnish.tune.searchers import rehearse
 from burnish.tune.settings import TuneSettings
+from burnish.tune.space import Space
 
 _REHEARSED = 400
 """So many trials show how long those of a study take that only the clock ends."""
@@ -36,14 +34,16 @@ class SearchPreview:
     trial: Forecast
 
 
-def preview(search: PreparedSearch, *, watch: Callable[[Event], None] = lambda event: None) -> SearchPreview:
-    """Estimate a study by trying a few steps of its experiment; nothing is kept."""
-    return estimate(search, forecast(search.given, watch=watch))
-
-
-def estimate(search: PreparedSearch, trial: Forecast) -> SearchPreview:
+def estimate(settings: TuneSettings, space: Space, *, trial: Forecast) -> SearchPreview:
     """Say what a study will take if its scores fall as by chance and each of its trials takes what one was found to."""
-    settings, whole = search.settings, _first_state(search, evaluations=trial.evaluations)
+    whole = SearchState(
+        space,
+        settings.seed,
+        settings.num_trials,
+        trial.evaluations,
+        settings.max_failed_trials,
+        num_trials_at_first=settings.num_trials,
+    )
     # Where only the clock ends a study, some trials show what one takes.
     state = replace(whole, num_trials=_REHEARSED) if settings.is_endless else whole
     wanted = settings.searcher.count_trials(whole) / settings.searcher.count_trials(state)
@@ -62,7 +62,7 @@ def estimate(search: PreparedSearch, trial: Forecast) -> SearchPreview:
         minutes=seconds * pace / 60 / settings.parallel,
         is_cut=is_cut or pace < wanted,
         memory_bytes=trial.footprint.memory_bytes * settings.parallel,
-        parameters=tuple(each.name for each in search.space.parameters()),
+        parameters=tuple(each.name for each in space.parameters()),
         trial=trial,
     )
 
@@ -80,15 +80,3 @@ def _fit_in_time(legs: Sequence[Leg], trial: Forecast, settings: TuneSettings) -
             return lengths, seconds, True
         lengths[leg.trial], seconds, has_ended = until, seconds + cost, has_ended or leg.until is None
     return lengths, seconds, False
-
-
-def _first_state(search: PreparedSearch, *, evaluations: int) -> SearchState:
-    settings = search.settings
-    return SearchState(
-        search.space,
-        settings.seed,
-        settings.num_trials,
-        evaluations,
-        settings.max_failed_trials,
-        num_trials_at_first=settings.num_trials,
-    )
