@@ -89,7 +89,7 @@ def read_goal(metric: str | None, experiment: Experiment) -> tuple[Goal, str | N
     elif score not in (allowed := [*known, *([LOSS] if losses else [])]):
         close = nearest(score, allowed)
         hint = f" Did you mean `{split}/{close}`?" if close else ""
-        hint = " None of these tells the loss." if score == LOSS else hint
+        hint = " None of these is the loss." if score == LOSS else hint
         or_loss = " or loss" if losses else ""
         problem = f"tune.metric must be one of {', '.join(known)}{or_loss}, on {split}, got {score!r}.{hint}"
     return Goal(split, score, falling, losses=losses if score == LOSS else ()), problem

@@ -23,7 +23,7 @@ _USUAL_TRIALS = 20
 _ENDLESS = 10_000
 """Where only the clock limits a study."""
 _REACH = 3
-_NO_STARTS = "this searcher decides by itself where every trial stands; leave it out, or take another searcher"
+_NO_STARTS = "this searcher chooses every point itself; leave it out, or take another searcher"
 
 
 class TuneSettings(Component):

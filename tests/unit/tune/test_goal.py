@@ -54,4 +54,4 @@ def test_a_loss_that_no_score_tells_is_refused_with_those_there_are(tmp_path: Pa
     _, problem = read_goal("loss", load(str(tmp_path / "experiment.yaml")).experiment)
     assert problem is not None
     assert problem.startswith(f"tune.metric must be one of {scores}")
-    assert problem.endswith("on validation, got 'loss'. None of these tells the loss.")
+    assert problem.endswith("on validation, got 'loss'. None of these is the loss.")
