@@ -11,6 +11,8 @@ from typing import Any
 import uvloop
 
 _MOST_CONNECTIONS = 400
+LOST = -1
+"""The status of a request that was sent on an open connection and never answered; one that was not sent has 0."""
 
 
 class Connection(asyncio.Protocol):
@@ -39,7 +41,7 @@ class Connection(asyncio.Protocol):
 
     def connection_lost(self, error: Exception | None) -> None:
         if self.done is not None and not self.done.done():
-            self.done.set_result((0, b"", True))
+            self.done.set_result((LOST, b"", True))
 
 
 class Client:
