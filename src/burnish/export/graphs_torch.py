@@ -15,6 +15,7 @@ from burnish.artifact.onnx_graph import PLACES, GraphSpec
 from burnish.engine.infer_torch import inputs_of
 from burnish.errors import ServeError
 from burnish.export.trees import write_trees
+from burnish.extras import require
 from burnish.models.tabular.boosted_trees_torch import BoostedTrees
 from burnish.models.transformers.heads_torch import ChoiceNetwork, PlacesNetwork, PretrainingNetwork
 from burnish.models.transformers.hf_logging_torch import quiet
@@ -143,3 +144,14 @@ def _write(network: nn.Module, taken: Mapping[str, Tensor], path: Path) -> None:
             external_data=False,
             verbose=False,
         )
+    _forget_origin(path)
+
+
+def _forget_origin(path: Path) -> None:
+    """Take out where each node came from: half of a small file, with the folders of this machine."""
+    onnx = require("onnx", extra="onnx", why="to export a model")
+    model = onnx.load(path)
+    graph = model.graph
+    for part in (graph, *graph.node, *graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        del part.metadata_props[:]
+    onnx.save(model, path)
