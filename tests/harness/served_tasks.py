@@ -21,12 +21,19 @@ _TASKS: Mapping[str, str] = {
     "search": "type: retrieval, query: question, passage: answer, max_length: 32",
     "alike": "type: similarity, text: one, pair: two, label: score, max_length: 32",
     "price": "type: text_classification, kind: regression, label: price, max_length: 32",
+    "summary": "type: seq2seq, max_length: 32, max_target_length: 8",
+    "topics": "type: text_classification, kind: multilabel, label: topics, max_length: 32",
+    "mixed": "type: text_and_columns, label: mood, columns: [stars, place], max_length: 32, importance: 0",
 }
+_MODELS = {"model": "bert", "writer": "t5"}
+TOPICS = ("music", "film; drama")
+"""Names of labels may hold what joins them in an answer."""
 
 
 def train_tasks(root: Path, server: ForkServer) -> Path:
     """Train a model of each task; each is in the folder of its name."""
-    model = tiny_model(root / "model", texts=(" ".join((*GOOD, *BAD, *PLAIN, ".")),))
+    texts = (" ".join((*GOOD, *BAD, *PLAIN, ".")),)
+    model, writer = (tiny_model(root / each, architecture=kind, texts=texts) for each, kind in _MODELS.items())
     for name, task in _TASKS.items():
         rows = [_ROWS[name](random.Random(number)) for number in range(96)]
         for part, some in (("train", rows[:72]), ("dev", rows[72:])):
@@ -34,7 +41,7 @@ def train_tasks(root: Path, server: ForkServer) -> Path:
         (root / f"{name}.yaml").write_text(
             f"task: {{{task}}}\n"
             f"data: {{train: {root}/{name}_train.jsonl, validation: {root}/{name}_dev.jsonl}}\n"
-            f"model: {model}\noptimizer: {{learning_rate: 3e-3}}\n"
+            f"model: {writer if name == 'summary' else model}\noptimizer: {{learning_rate: 3e-3}}\n"
             "train: {length: 30 steps, batch: 8}\nruntime: {threads: 1, precision: fp32}\n"
         )
         run = RunDirectory(root / name)
@@ -74,6 +81,29 @@ def _pair(draw: random.Random) -> tuple[str, str]:
     return " ".join(_sentence(draw, word, word)), " ".join(_sentence(draw, word, word))
 
 
+def _topics(draw: random.Random) -> dict[str, Any]:
+    has = {TOPICS[0]: draw.random() < 0.6, TOPICS[1]: draw.random() < 0.6}
+    words = [word for topic, word in zip(TOPICS, (GOOD[0], BAD[0]), strict=True) if has[topic]]
+    return {"text": " ".join(_sentence(draw, *words, *words)), "topics": [topic for topic in TOPICS if has[topic]]}
+
+
+def _mixed(draw: random.Random) -> dict[str, Any]:
+    stars = draw.randint(1, 5)
+    words = draw.choices(GOOD if stars > 2 else BAD, k=2)
+    place = draw.choice(["home", "cinema"])
+    return {
+        "text": " ".join(_sentence(draw, *words)),
+        "stars": stars,
+        "place": place,
+        "mood": "pos" if stars > 2 else "neg",
+    }
+
+
+def _summary(draw: random.Random) -> dict[str, Any]:
+    word = draw.choice(GOOD)
+    return {"source": " ".join(_sentence(draw, word)), "target": f"{word} film"}
+
+
 _ROWS: Mapping[str, Callable[[random.Random], dict[str, Any]]] = {
     "tags": _tags,
     "questions": _question,
@@ -82,4 +112,7 @@ _ROWS: Mapping[str, Callable[[random.Random], dict[str, Any]]] = {
     "search": lambda draw: dict(zip(("question", "answer"), _pair(draw), strict=True)),
     "alike": lambda draw: {**dict(zip(("one", "two"), _pair(draw), strict=True)), "score": draw.randint(0, 5)},
     "price": lambda draw: {"text": " ".join(_sentence(draw, *draw.choices(GOOD, k=2))), "price": draw.uniform(5, 50)},
+    "summary": _summary,
+    "topics": _topics,
+    "mixed": _mixed,
 }

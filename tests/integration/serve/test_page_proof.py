@@ -1,5 +1,6 @@
 """The page for every kind of answer, and for everyone: with a keyboard, a screen reader, a phone, at night, refused."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,15 +11,19 @@ from playwright.sync_api import Browser, expect
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
 from tests.harness.fork_server import fork_server
-from tests.harness.served_tasks import train_tasks
+from tests.harness.served_tasks import TOPICS, train_tasks
 from tests.harness.server import RunningServer, running_server
 from tests.integration.serve.pages import answered, find_axe, opened, running_browser, serious_violations
 from tests.integration.tasks.several import several
+from tests.project import BAD, GOOD
 
 pytestmark = pytest.mark.skipif(
     os.environ.get("BURNISH_SERVE") != "full", reason="trains a model of every task; `make serve-proof` runs it"
 )
-TASKS = ("tags", "questions", "choices", "masked", "search", "alike", "price", "several.mood", "several.tag")
+TASKS = (
+    *("tags", "questions", "choices", "masked", "search", "alike", "price", "summary", "topics", "mixed"),
+    *("several.mood", "several.tag"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -111,6 +116,36 @@ def test_a_number_is_shown_in_the_range_of_the_training_rows(tasks: RunningServe
         assert float(shown.headline) > 0
         assert "range of the training rows" in shown.page.locator("#answer .ends").inner_text()
         shown.explain()
+
+
+def test_a_text_is_written(tasks: RunningServer, browser: Browser) -> None:
+    with answered(browser, f"{tasks.url}/#summary") as shown:
+        shown.fill("source", "the story is warm and funny")
+        shown.predict()
+        said = shown.page.locator("#raw pre").text_content() or ""
+        assert shown.page.locator("#headline").inner_text().startswith(json.loads(said)[0]["predicted"] or "nothing")
+        expect(shown.page.locator("#ask-why")).to_be_hidden()
+
+
+def test_each_of_several_labels_has_a_bar_whatever_it_is_called(tasks: RunningServer, browser: Browser) -> None:
+    with answered(browser, f"{tasks.url}/#topics") as shown:
+        shown.fill("text", f"the story is {GOOD[0]} {BAD[0]} {GOOD[0]} {BAD[0]}")
+        shown.predict()
+        assert set(shown.bars) == set(TOPICS)
+        likely = [name for name, share in shown.bars.items() if float(share.rstrip("%")) > 50]
+        assert set(shown.page.locator("#answer .chosen .name").all_inner_texts()) == set(likely)
+        assert shown.headline == (", ".join(name for name in sorted(TOPICS) if name in likely) or "no label")
+        assert "story" in shown.explain()
+
+
+def test_a_text_and_columns_are_asked_together(tasks: RunningServer, browser: Browser) -> None:
+    with answered(browser, f"{tasks.url}/#mixed") as shown:
+        shown.fill("text", f"the story is {GOOD[0]}")
+        shown.page.get_by_label("place", exact=True).select_option("cinema")
+        shown.fill("stars", "5")
+        shown.predict()
+        assert set(shown.bars) == {"neg", "pos"}
+        assert {"stars", "place", "story"} <= set(shown.explain())
 
 
 def test_tasks_of_one_artifact_are_chosen_as_its_group(tasks: RunningServer, browser: Browser) -> None:
