@@ -207,8 +207,11 @@ def _lacking(kind: str, cls: type[Component]) -> list[str]:
 
 def _lacking_of(protocol: type[Any] | None, cls: type[Component]) -> list[str]:
     members = required_members(protocol) if protocol else frozenset()
-    has = {each for each in dir(cls) if not getattr(getattr(cls, each, None), "__isabstractmethod__", False)}
-    return sorted(members - has - cls.model_fields.keys())
+    return sorted(each for each in members if each not in cls.model_fields and not _has(cls, each))
+
+
+def _has(cls: type, member: str) -> bool:
+    return hasattr(cls, member) and not getattr(getattr(cls, member), "__isabstractmethod__", False)
 
 
 def _is_behind(address: str, cls: type) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -47,6 +48,7 @@ class Slot:
     default: str | None = None
 
 
+@cache
 def required_members(protocol: type) -> frozenset[str]:
     """Name what a component of a kind must have: all of a protocol, and of a base class what it leaves open."""
     if is_protocol(protocol):
@@ -57,6 +59,8 @@ def required_members(protocol: type) -> frozenset[str]:
 
 def add_defaults(cls: type, base: type) -> None:
     """Give a plug-in's class that does not derive from the base the usual answers to what it leaves open."""
+    if base in cls.__mro__:
+        return
     own = {*dir(cls), *getattr(cls, "model_fields", ()), *getattr(base, "__abstractmethods__", ())}
     for name in sorted(name for name in vars(base).keys() - own if not name.startswith("_")):
         setattr(cls, name, vars(base)[name])
