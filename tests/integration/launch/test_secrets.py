@@ -3,7 +3,9 @@
 import json
 import os
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
@@ -16,12 +18,11 @@ from tests.harness.cloud import BUCKET, Cloud, loopback_cloud
 from tests.harness.server import TABLE, write_rides
 
 MARK = "s3cret"
-NOBODY = "http://127.0.0.1:9"
 VARIABLES = {
-    "SLACK_WEBHOOK_URL": f"{NOBODY}/services/{MARK}-slack",
-    "HOOK": f"{NOBODY}/hook?token={MARK}-hook",
+    "SLACK_WEBHOOK_URL": f"http://PLACE/services/{MARK}-slack",
+    "HOOK": f"http://PLACE/hook?token={MARK}-hook",
     "HOOK_KEY": f"{MARK}-signs",
-    "APPRISE_URLS": f"json://me:{MARK}-apprise@127.0.0.1:9",
+    "APPRISE_URLS": f"json://me:{MARK}-apprise@PLACE",
     "JOB_TOKEN": f"{MARK}-job",
     "HF_TOKEN": f"{MARK}-hub",
     "WANDB_API_KEY": f"{MARK}-wandb",
@@ -52,17 +53,35 @@ REFUSED = [
 ]
 
 
+class Refuser(BaseHTTPRequestHandler):
+    """Refuses every message for good, so that nobody tries again and the refusal is noted."""
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.send_error(400)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing."""
+
+
 @pytest.fixture
-def cloud(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+def place() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Refuser) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture
+def cloud(tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("burnish.commands.elsewhere.launching._POLL_SECONDS", 0.3)
-    monkeypatch.setattr("burnish.run.announce._LAST_SECONDS", 3.0)
     for name, value in VARIABLES.items():
-        monkeypatch.setenv(name, value)
+        monkeypatch.setenv(name, value.replace("PLACE", place))
     with loopback_cloud(tmp_path / "cloud") as cloud:
         write_rides(Path("rides.csv"), 100)
         Path("rides.yaml").write_text(f"{TABLE}{NOTIFY}")
-        Path("hook.txt").write_text(f"{NOBODY}/{MARK}-in-a-file\n")
+        Path("hook.txt").write_text(f"http://{place}/{MARK}-in-a-file\n")
         image = f"{cloud.registry}/team/burnish:1"  # type: ignore[attr-defined]  # the fixture sets it
         Path("launch.yaml").write_text(LAUNCH.replace("IMAGE", image))
         yield cloud
