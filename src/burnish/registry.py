@@ -206,7 +206,7 @@ def _lacking(kind: str, cls: type[Component]) -> list[str]:
 
 
 def _lacking_of(protocol: type[Any] | None, cls: type[Component]) -> list[str]:
-    members = required_members(protocol) if protocol else frozenset()
+    members = required_members(protocol) if protocol else frozenset()  # type: ignore[arg-type]  # a class is hashable
     return sorted(each for each in members if each not in cls.model_fields and not _has(cls, each))
 
 
