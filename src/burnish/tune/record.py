@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -56,6 +56,8 @@ class StudyRecord:
     """What must not change while a study goes on: experiment, space, searcher, seed, metric."""
     trials: dict[int, Trial] = field(default_factory=dict)
     ends: list[EndedLeg] = field(default_factory=list)
+    passed: dict[int, int] = field(default_factory=dict)
+    """By trial, after how many evaluations its searcher had it train on."""
     score_name: str = ""
     """The score that decides, with its split, once a trial has said so."""
     is_lower_better: bool = False
@@ -75,13 +77,16 @@ class StudyRecord:
         self.trials[trial.number] = trial
         self._append({"trial": trial.number, "point": trial.point, "values": trial.values, "run": trial.run})
 
-    def add_end(self, end: EndedLeg) -> None:
-        """Record how a leg ended, and write the table for programs anew."""
+    def add_end(self, end: EndedLeg, *, others: Iterable[int] = ()) -> None:
+        """Record how a leg ended, and how far the other trials had passed without knowing that."""
         self.ends.append(end)
         values = {name: value for name, value in asdict(end).items() if value not in (None, "", ())}
         del values["trial"]
         about = {"metric": self.score_name, "is_lower_better": self.is_lower_better}
-        self._append({"end": end.trial, "until": end.until, **values, **about})
+        passed = {number: self.passed[number] for number in others if number in self.passed}
+        self._append(
+            {"end": end.trial, "until": end.until, **values, **about, **({"passed": passed} if passed else {})}
+        )
 
     def run_of(self, trial: int) -> RunDirectory:
         """The run directory of a trial."""
@@ -171,6 +176,7 @@ def _take(record: StudyRecord, values: Mapping[str, Any]) -> None:
         record.trials[int(values["trial"])] = Trial(int(values["trial"]), point, dict(values["values"]), run)
     else:
         record.ends.append(_ended(values))
+        record.passed |= {int(number): int(count) for number, count in values.get("passed", {}).items()}
         record.score_name, record.is_lower_better = str(values.get("metric", "")), values.get("is_lower_better") is True
 
 

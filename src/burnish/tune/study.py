@@ -63,24 +63,28 @@ class Study:
 
     def run(self, request: StopRequest) -> Ending:
         """Train until nothing is left to do, time is up or somebody asks to stop; tell which."""
+        if not self.pending():
+            return "finished"
         began = self.now() - self.record.seconds
         stop_file = RunDirectory(self.record.directory).stop_file
         model = str(self.record.about["experiment"].get("model.type"))
         with _choose_starter(os.environ, model) as starter, ThreadPoolExecutor(self.limits.parallel) as pool:
-            runner = LegRunner(starter, self.goal, self._should_stop, stopping=self.stopping)
-            while True:
-                seconds = self.now() - began
-                if request.reason or stop_file.exists() or self._is_late(seconds) or self._failure:
-                    self.stopping.set()
-                    self._ask_to_stop()
-                else:
-                    self._begin_legs(runner, pool, at=seconds)
-                if not self._running:
-                    break
-                done, _ = wait(self._running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED)
-                for future in done:
-                    self._running.pop(future)
-                    self._take(future.result(), at=self.now() - began)
+            runner = LegRunner(starter, self.goal, self._should_stop, self.record.passed, stopping=self.stopping)
+            try:
+                while True:
+                    seconds = self.now() - began
+                    if request.reason or stop_file.exists() or self._is_late(seconds) or self._failure:
+                        self._ask_to_stop()
+                    else:
+                        self._begin_legs(runner, pool, at=seconds)
+                    if not self._running:
+                        break
+                    for future in wait(self._running, timeout=_LOOK_SECONDS, return_when=FIRST_COMPLETED).done:
+                        self._running.pop(future)
+                        self._take(future.result(), at=self.now() - began)
+            finally:
+                while wait(self._running, timeout=_LOOK_SECONDS).not_done:
+                    self._ask_to_stop()  # after an error, as the pool waits for all legs
         if self._failure is not None:
             raise self._failure
         if not self.pending():
@@ -97,7 +101,8 @@ class Study:
             int(record.about["evaluations"]),
             max_failed=max(self.limits.max_failed, sum(end.state == "failed" for end in record.ends)),
             num_trials_at_first=record.about.get("trials"),
-            points={number: trial.point for number, trial in record.trials.items() if trial.point},
+            # Threads of legs ask too, while the main thread adds trials.
+            points={number: trial.point for number, trial in record.trials.copy().items() if trial.point},
             ends=record.leg_ends(),
             curves={number: [*map(record.loss, end.curve)] for number, end in record.last.items()},
         )
@@ -113,6 +118,8 @@ class Study:
             if leg is None:
                 return
             refused = self._prepare(leg)
+            if self.record.trials[leg.trial].run in self._busy_runs():
+                continue  # its point is being trained by another trial, whose end answers it
             if refused is not None:
                 self._take(refused, at=at)
                 continue
@@ -122,7 +129,7 @@ class Study:
 
     def _startable(self) -> Iterator[Leg]:
         """Give the legs that may begin: no run is trained by two at once."""
-        busy = {self.record.trials[leg.trial].run for leg, _ in self._running.values()}
+        busy = self._busy_runs()
         for leg in self.pending():
             trial = self.record.trials.get(leg.trial)
             if trial is None or trial.run not in busy:
@@ -165,7 +172,8 @@ class Study:
         settled = self.goal.settle(run)
         if settled is not None:
             self.record.score_name, self.record.is_lower_better = settled
-        self.record.add_end(replace(ended, at=round(at, 3)))
+        others = [leg.trial for leg, _ in self._running.values()]
+        self.record.add_end(replace(ended, at=round(at, 3)), others=others)
         self.record.write_table()
         self.tell(ended)
         failed = [end for end in self.record.ends if end.state == "failed"]
@@ -186,12 +194,16 @@ class Study:
         return minutes is not None and seconds >= minutes * 60 and self.record.best is not None
 
     def _ask_to_stop(self) -> None:
+        self.stopping.set()
         for leg, _ in self._running.values():
             run = self.record.run_of(leg.trial)
             # A worker that has just begun removes the file, so it is asked again each time.
             if run.read_lock() is not None:
                 with suppress(OSError):
                     run.stop_file.touch()
+
+    def _busy_runs(self) -> set[str]:
+        return {self.record.trials[leg.trial].run for leg, _ in self._running.values()}
 
     def _busy_slots(self) -> set[int]:
         return {slot for _, slot in self._running.values()}

@@ -4,6 +4,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import Event as Flag
@@ -12,6 +13,7 @@ from typing import Protocol
 from burnish.run.record.directory import RunDirectory, read_json
 from burnish.run.record.ending import COMPLETE
 from burnish.run.record.events_file import from_dict
+from burnish.run.record.lock import Held, unclaimed
 from burnish.run.worker import AS_TRIAL, UNTIL
 from burnish.spec.events import Evaluated, Event
 from burnish.spec.search import Leg
@@ -40,6 +42,8 @@ class LegRunner:
     goal: Goal
     should_stop: Callable[[int, Sequence[float]], bool]
     """Asked with a trial and its scores so far."""
+    passed: dict[int, int] = field(default_factory=dict)
+    """By trial, after how many evaluations it was trained on: what others come to later does not change that."""
     watch: Callable[[int, Event], None] = lambda number, event: None
     stopping: Flag = field(default_factory=Flag)
     """Set when the study is asked to stop: what is unfinished stays so, and is taken up by the next attempt."""
@@ -52,6 +56,8 @@ class LegRunner:
             ended = self._judge(leg, run)
             if ended is not None or self.stopping.is_set():
                 return ended
+            with suppress(Held), unclaimed(run):
+                run.exit.unlink(missing_ok=True)  # or a worker that dies early would seem to end as the leg before did
             self._work(leg, run, cores=cores)
             if read_json(run.exit) is None:
                 step = _newest_step(run)
@@ -72,7 +78,7 @@ class LegRunner:
             if event is None:
                 continue
             self.watch(leg.trial, event)
-            if isinstance(event, Evaluated) and self.should_stop(leg.trial, self.goal.curve(run)):
+            if isinstance(event, Evaluated) and self._first_stop(leg, self.goal.curve(run)) is not None:
                 run.stop_file.touch()
         if log.exists() and log.stat().st_size == 0:
             log.unlink()
@@ -101,7 +107,11 @@ class LegRunner:
 
     def _first_stop(self, leg: Leg, curve: Sequence[float]) -> int | None:
         """Find the evaluation after which the trial is given up: the same, however late anybody asks."""
-        return next((at for at in range(1, len(curve) + 1) if self.should_stop(leg.trial, curve[:at])), None)
+        for at in range(self.passed.get(leg.trial, 0) + 1, len(curve) + 1):
+            if self.should_stop(leg.trial, curve[:at]):
+                return at
+            self.passed[leg.trial] = at
+        return None
 
     def _stopped_by_others(self, leg: Leg, run: RunDirectory) -> EndedLeg:
         """Take a trial as it is that somebody stopped, or its own deadline."""

@@ -1,12 +1,13 @@
 """How a leg ended, told from the files of its run: scores that are no finite numbers, errors and silent deaths."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from burnish.run.record.directory import RunDirectory, write_json
-from burnish.run.record.events_file import EventsFile
+from burnish.run.record.events_file import EventsFile, to_dict
 from burnish.run.record.result import ScoreSheet, write_sheet
 from burnish.spec.events import Evaluated, Started
 from burnish.spec.search import Leg
@@ -105,3 +106,65 @@ def test_a_run_that_ended_before_it_said_its_score_settles_nothing(tmp_path: Pat
     assert by_selection.settle(run) is None
     finish(run, 2.0)
     assert by_selection.settle(run) == ("validation/perplexity", True)
+
+
+def evaluate(run: RunDirectory, number: int) -> str:
+    event = Evaluated(number, "validation", {"perplexity": 1.0 / number}, is_best=True)
+    EventsFile(run.events).append(event, time=1.0, attempt=1)
+    return json.dumps(to_dict(event))
+
+
+class Watched:
+    """Stands for a worker that is evaluated three times; others end after its second evaluation."""
+
+    def __init__(self) -> None:
+        self.others_ended = False
+
+    def start(self, run: Path, options: Sequence[str], *, cores: Sequence[int], log: Path) -> Iterator[str]:
+        directory = RunDirectory(run)
+        EventsFile(directory.events).append(Started(0, 1, 2, {"select": "perplexity"}), time=1.0, attempt=1)
+        yield evaluate(directory, 1)
+        yield evaluate(directory, 2)
+        self.others_ended = True
+        yield evaluate(directory, 3)
+        sheet = {"validation": {"perplexity": Score(0.3)}}
+        write_sheet(directory, ScoreSheet("perplexity", sheet, {}, is_lower_better=True))
+        write_json(directory.exit, {"reason": "finished"})
+
+    def should_stop(self, number: int, curve: Sequence[float]) -> bool:
+        return self.others_ended and len(curve) == 2
+
+
+def test_what_others_came_to_later_is_no_reason_to_give_a_trial_up(tmp_path: Path) -> None:
+    worker = Watched()
+    runner = LegRunner(worker, GOAL, worker.should_stop)
+    ended = runner.train(Leg(0, None), RunDirectory(tmp_path / "trial-0000"), cores=[])
+    assert ended is not None
+    assert (ended.state, ended.score) == ("finished", 0.3)
+    assert runner.passed == {0: 3}
+
+
+def test_a_trial_is_given_up_at_the_same_evaluation_however_late_anybody_asks(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "trial-0000")
+    for _ in Watched().start(run.path, [], cores=[], log=tmp_path / "log"):
+        pass  # its tuner was killed on the way
+    runner = LegRunner(Worker(lambda run: None), GOAL, lambda number, curve: len(curve) == 2)
+    assert runner.train(Leg(0, None), run, cores=[]) == EndedLeg(0, None, "pruned", 0.5, curve=(1.0, 0.5))
+
+
+def test_a_promoted_trial_whose_worker_dies_before_it_begins_is_resumed(tmp_path: Path) -> None:
+    run = RunDirectory(tmp_path / "trial-0000")
+    EventsFile(run.events).append(Started(0, 1, 2, {"select": "perplexity"}), time=1.0, attempt=1)
+    evaluate(run, 1)
+    write_json(run.exit, {"reason": "stop_file"})  # as the leg before has left it
+
+    class Dying(Worker):
+        def start(self, run: Path, options: Sequence[str], *, cores: Sequence[int], log: Path) -> Iterator[str]:
+            self.num_started += 1
+            if self.num_started > 1:
+                yield from super().start(run, options, cores=cores, log=log)
+
+    runner = LegRunner(Dying(lambda run: finish(run, 0.5)), GOAL, lambda number, curve: False)
+    ended = runner.train(Leg(0, None), run, cores=[])
+    assert ended is not None
+    assert ended.state == "finished"
