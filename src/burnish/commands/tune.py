@@ -22,6 +22,7 @@ from burnish.engine.stop import REASON_OF_SIGNAL, StopRequest
 from burnish.errors import BurnishError, CheckpointError, ConfigError, Problem
 from burnish.registry import default_registry
 from burnish.run.record.directory import RunDirectory, default_directory, find_run, read_json
+from burnish.run.record.ending import COMPLETE
 from burnish.run.record.events_file import EventsFile
 from burnish.run.record.lock import held, unclaimed
 from burnish.run.record.plan import AnotherExperiment, move_aside, read_plan, settle_plan
@@ -142,6 +143,7 @@ def tune(
 ) -> TuneResult:
     """Run a study, or go on with it; the same command brings it to its end, however often it was killed."""
     _refuse_unfit(search.directory)
+    search.settings.searcher.check_installed(search.settings.num_trials)
     place = RunDirectory(search.directory)
     with _listening(request or StopRequest()) as asked, held(place, tell=lambda each: watch(Noted(0, each))):
         place.stop_file.unlink(missing_ok=True)
@@ -151,8 +153,10 @@ def tune(
         total = _expect_legs(search, study.state())
         study.tell = lambda ended: tell(record, ended, _seconds_left(record, search, total))
         ending = study.run(asked)
-        is_refitted = search.settings.refit and ending != "stopped" and record.best is not None
-        chosen = _refit(record, search, watch=watch) if is_refitted else None
+        chosen = None
+        if search.settings.refit and ending != "stopped" and record.best is not None:
+            chosen = None if asked.reason else _refit(record, search, watch=watch)
+            ending = ending if chosen else "stopped"
         record.write_table(chosen=chosen)
         return _close(record, search, ending=ending, chosen=chosen)
 
@@ -313,8 +317,8 @@ def _refuse_unfit(directory: Path) -> None:
         raise CheckpointError(f"{directory} holds files but no study; name an empty or new directory with --dir")
 
 
-def _refit(record: StudyRecord, search: PreparedSearch, *, watch: Callable[[Event], None]) -> str:
-    """Train with the best options on training and validation rows together, as long as was best."""
+def _refit(record: StudyRecord, search: PreparedSearch, *, watch: Callable[[Event], None]) -> str | None:
+    """Train with the best options on training and validation rows together, as long as was best; None if stopped."""
     assert record.best is not None  # the caller asked
     trial = record.trials[record.best.trial]
     settled = search.space.at(trial.point) if trial.point else Settled({}, (), {})
@@ -326,13 +330,13 @@ def _refit(record: StudyRecord, search: PreparedSearch, *, watch: Callable[[Even
     run = RunDirectory(record.directory / REFIT)
     train = partial(continue_run, run, settle=partial(settle_plan, run, resolved), processes=1, watch=watch)
     try:
-        train()
+        result = train()
     except AnotherExperiment:  # another trial was best when the study ended before
         with unclaimed(run):
             place = move_aside(run)
         watch(Noted(0, f"another trial is the best now; the refit of the one before is in {place}"))
-        train()
-    return REFIT
+        result = train()
+    return REFIT if result.reason in COMPLETE else None
 
 
 def _written(run: RunDirectory, section: str) -> object:

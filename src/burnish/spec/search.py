@@ -83,6 +83,10 @@ class Searcher(Component):
         """How many trials there will be if none fails."""
         return state.num_trials
 
+    def check_installed(self, num_trials: int) -> None:
+        """Raise MissingExtra, before the first of so many trials, unless all that it comes to need is there."""
+        return
+
     def problems(self, space: Any) -> Mapping[str, str]:
         """Say by name which parameters of a space it cannot search, and what they lack."""
         return {}

@@ -146,6 +146,10 @@ class Modelled(SamplingSearcher):
         point: Coordinates = state.space.settle(pick).point
         return point
 
+    def check_installed(self, num_trials: int) -> None:
+        if num_trials > self.first_random:
+            require("optuna", extra="tune", why=_WHY)
+
     def sampler(self, optuna: Any, seed: int) -> Any:
         """Make the sampler of one trial."""
         raise NotImplementedError
@@ -173,10 +177,13 @@ class CmaEs(SamplingSearcher):
     spread: Annotated[float, Field(gt=0, le=1)] = 0.3
     """How far the first generation reaches, as a share of each range."""
 
+    def check_installed(self, num_trials: int) -> None:
+        _require_cmaes()
+
     def sample(self, state: SearchState, number: int) -> Coordinates:
         import numpy as np
 
-        cmaes = require("cmaes", extra="tune", why="to search by CMA-ES")
+        cmaes = _require_cmaes()
         names = {parameter.name: parameter for parameter in state.space.parameters()}
         bounds = np.array([[0.0, 1.0]] * len(names))
         if len(names) < 2:
@@ -189,17 +196,22 @@ class CmaEs(SamplingSearcher):
             population_size=self.population,
         )
         size, told = optimizer.population_size, {end.leg.trial: end.loss for end in state.ends}
-        first = 0
+        # A trial of the experiment as it was written has no place in the space, and is of no generation.
+        placed = sorted(each for each in state.points if each < number)
         # The generations that are complete are asked and told again; the generator then stands where it stood.
-        while all(each in told for each in range(first, first + size)) and first + size <= number:
+        while len(placed) >= size and all(each in told for each in placed[:size]):
             asked = [optimizer.ask() for _ in range(size)]
-            stood = [_vector(state.points[first + at], names, asked[at]) for at in range(size)]
-            optimizer.tell([(stood[at], min(told[first + at], _WORST)) for at in range(size)])
-            first += size
-        place = [optimizer.ask() for _ in range(number - first + 1)][-1]
+            stood = [_vector(state.points[each], names, asked[at]) for at, each in enumerate(placed[:size])]
+            optimizer.tell([(stood[at], min(told[each], _WORST)) for at, each in enumerate(placed[:size])])
+            placed = placed[size:]
+        place = [optimizer.ask() for _ in range(len(placed) + 1)][-1]
         coordinates = dict(zip(names, place.tolist(), strict=True))
         point: Coordinates = state.space.settle(lambda parameter: _within(parameter, coordinates)).point
         return point
+
+
+def _require_cmaes() -> Any:
+    return require("cmaes", extra="tune", why="to search by CMA-ES")
 
 
 def rehearse(searcher: Searcher, state: SearchState) -> list[Leg]:

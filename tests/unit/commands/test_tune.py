@@ -6,13 +6,19 @@ from pathlib import Path
 import pytest
 
 from burnish.cli.tune import preview_lines
+from burnish.commands import tune as module
+from burnish.commands.train import read_result
 from burnish.commands.tune import PreparedSearch, _settle_record, prepare_search
+from burnish.engine.stop import StopRequest
 from burnish.errors import ConfigError
-from burnish.run.record.directory import RunDirectory, write_json
+from burnish.run.record.directory import RunDirectory, read_json, write_json
+from burnish.run.record.events_file import EventsFile
 from burnish.run.record.plan import settle_plan
+from burnish.run.record.result import RunResult
+from burnish.spec.events import Ended, Stepped
 from burnish.spec.forecast import Footprint, Forecast, Timing
 from burnish.tune.preview import SearchPreview, estimate
-from burnish.tune.record import read_record
+from burnish.tune.record import EndedLeg, Trial, read_record
 from burnish.tune.space import Settled
 from tests.studies import make_study
 
@@ -150,3 +156,41 @@ def test_a_study_starts_from_a_run_whose_options_are_choices(tmp_path: Path) -> 
     settle_plan(run, search.plan(Settled({}, (), {})))
     starts, _ = begin(search_of(tmp_path, *overrides, start_from=[str(run.path)]))
     assert starts == [{RATE: 0.02, "train.batch": 16, "model": {"type": "linear"}}]
+
+
+def search_at_its_end(tmp_path: Path) -> PreparedSearch:
+    """Write a study of one trial that has finished, and of which only the refit is left."""
+    search = search_of(tmp_path, trials=1, refit=True)
+    begin(search)
+    record = read_record(search.directory)
+    settled = search.space.at(search.space.settle(lambda parameter: 0.0).point)
+    record.add_trial(Trial(0, settled.point, settled.values, "trial-0000"))
+    run = record.run_of(0)
+    settle_plan(run, search.plan(settled))
+    for event in (Stepped(10, 1.0, 0.5, 0.01, 1.0, 160, 0, 0.5), Ended(10, "finished", 10)):
+        EventsFile(run.events).append(event, time=1.0, attempt=1)
+    record.add_end(EndedLeg(0, None, "finished", 0.5, curve=(0.5,)))
+    return search
+
+
+@pytest.mark.parametrize(("reason", "ending", "best"), [("preempted", "stopped", 0), ("finished", "finished", 1)])
+def test_a_refit_that_is_stopped_is_not_the_model_of_the_study(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reason: str, ending: str, best: int
+) -> None:
+    search = search_at_its_end(tmp_path)
+
+    def end(run: RunDirectory, **_: object) -> RunResult:
+        write_json(run.exit, {"reason": reason, "step": 3})
+        return read_result(run)
+
+    monkeypatch.setattr(module, "continue_run", end)
+    found = module.tune(search, request=StopRequest())
+    name = ("trial-0000", "refit")[best]
+    assert (found.ending, found.best_run) == (ending, search.directory / name)
+    assert read_json(search.directory / "study.json")["best_run"] == name  # type: ignore[index]  # it is a table
+
+
+def test_a_study_that_is_asked_to_stop_begins_no_refit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = search_at_its_end(tmp_path)
+    monkeypatch.setattr(module, "continue_run", lambda *_, **options: pytest.fail("it began"))
+    assert module.tune(search, request=StopRequest("interrupted")).ending == "stopped"

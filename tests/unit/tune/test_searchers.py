@@ -1,9 +1,11 @@
 """Searchers repeat with their seed, and learn from what is recorded."""
 
+import sys
 from dataclasses import replace
 
 import pytest
 
+from burnish.errors import MissingExtra
 from burnish.spec.search import Leg, LegEnd, Searcher, SearchState
 from burnish.tune.searchers import CmaEs, Gp, Grid, Random, Single, Tpe
 from tests.unit.tune.test_asha import loss_after, toy_space
@@ -84,3 +86,24 @@ def test_a_stopper_gives_up_a_bad_trial_and_keeps_a_good_one(stopper: str) -> No
     assert any(bad)
     assert not any(good)
     assert not searcher.should_stop(replace(state, curves={**curves, 9: [99.0] * 3}), 9)
+
+
+def test_the_generations_of_cmaes_leave_out_the_experiment_as_it_was_written() -> None:
+    state = SearchState(toy_space(), 3, 20, 1, ends=[LegEnd(Leg(0, None), 0.5)])  # trial 0 has no place in the space
+    for number in range(1, 10):
+        point = CmaEs(population=4).sample(state, number)
+        end = LegEnd(Leg(number, None), loss_after(dict(point), 5))
+        state = replace(state, points={**state.points, number: point}, ends=[*state.ends, end])
+    without = search(CmaEs(population=4), seed=3, num_trials=9)
+    assert [*state.points.values()] == [*without.points.values()]
+
+
+@pytest.mark.parametrize(("searcher", "module"), [(Tpe(), "optuna"), (Gp(), "optuna"), (CmaEs(), "cmaes")])
+def test_what_a_searcher_comes_to_need_is_asked_for_before_the_first_trial(
+    searcher: Searcher, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=rf"{module} is not installed.*burnish\[tune\]"):
+        searcher.check_installed(20)
+    Random().check_installed(20)
+    Tpe().check_installed(10)  # which are drawn evenly
