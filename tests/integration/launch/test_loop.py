@@ -292,7 +292,7 @@ def test_a_job_is_left_running_by_ctrl_c_and_stopped_after_it_has_saved(
 def test_a_job_whose_machine_was_taken_away_goes_on_to_the_same_bits(
     cloud: Cloud, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    longer = ["name=taken", "train.length=4000 steps", "train.checkpoint_every=200 steps", "train.patience=null"]
+    longer = ["name=taken", "train.length=8000 steps", "train.checkpoint_every=400 steps", "train.patience=null"]
     assert run(["train", "rides.yaml", *longer, "--dir", "local", "--quiet"]) == 0
     assert run(["train", "rides.yaml", *longer, "--on", "vertex", "-l", "launch.yaml", "--yes", "--detach"]) == 0
     name = capfd.readouterr().out.split()[-1]
