@@ -49,16 +49,17 @@ def estimate(settings: TuneSettings, space: Space, *, trial: Forecast) -> Search
     wanted = settings.searcher.count_trials(whole) / settings.searcher.count_trials(state)
     lengths, seconds, is_cut = _fit_in_time(rehearse(settings.searcher, state), trial, settings)
     pace = 1.0 if is_cut else min(wanted, max(1.0, settings.seconds / seconds))
+    found, trials = len(lengths), int(len(lengths) * pace)
     rungs = sorted({*lengths.values()})
     return SearchPreview(
         searcher=default_registry().name_of("searchers", type(settings.searcher)),
-        trials=int(len(lengths) * pace),
+        trials=trials,
         rungs=tuple(
-            {"evaluations": rung, "trials": int(sum(each >= rung for each in lengths.values()) * pace)}
+            {"evaluations": rung, "trials": sum(each >= rung for each in lengths.values()) * trials // found}
             for rung in rungs
         ),
         evaluations=trial.evaluations,
-        total_evaluations=int(sum(lengths.values()) * pace),
+        total_evaluations=sum(lengths.values()) * trials // found,
         minutes=seconds * pace / 60 / settings.parallel,
         is_cut=is_cut or pace < wanted,
         memory_bytes=trial.footprint.memory_bytes * settings.parallel,

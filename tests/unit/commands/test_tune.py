@@ -74,6 +74,8 @@ def test_a_preview_of_minutes_says_how_many_trials_fit(tmp_path: Path) -> None:
     assert found.minutes == pytest.approx(30)
     assert "trials      300 before time is up" in told(found)
     assert preview(search_of(tmp_path, minutes=2, trials=100)).trials == 10
+    odd = preview(search_of(tmp_path, minutes=119.9))  # 599.5 trials
+    assert (odd.trials, odd.total_evaluations) == (599, 8 * 599)
     assert not preview(search_of(tmp_path, minutes=2, trials=3)).is_cut
 
 
