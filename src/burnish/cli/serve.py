@@ -1,6 +1,7 @@
 """`burnish serve`: artifacts behind HTTP."""
 
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -72,4 +73,5 @@ def _found(target: str) -> str:
 
 
 def _log(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    with suppress(OSError):  # whoever read it may be gone, and requests are answered all the same
+        print(line, file=sys.stderr, flush=True)

@@ -6,6 +6,7 @@
 import json
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -205,3 +206,19 @@ def test_the_description_of_the_api_holds(server: RunningServer, tmp_path: Path)
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=800)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-1000:]
+
+
+def test_a_server_whose_log_nobody_reads_any_more_answers_and_ends(artifacts: Path) -> None:
+    command = [sys.executable, "-m", "burnish", "serve", "rides", "--port", "0", "--access-log"]
+    with subprocess.Popen(command, cwd=artifacts, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as one:
+        assert one.stderr is not None
+        line = next(line for line in one.stderr if line.startswith("serving"))
+        one.stderr.close()
+        url = re.search(r"http://\S+", line)
+        assert url is not None
+        assert httpx.get(f"{url[0]}/ping", timeout=30).status_code == 200
+        one.terminate()
+        try:
+            assert one.wait(30) == 0
+        finally:
+            one.kill()
