@@ -1,7 +1,8 @@
 """Studies for real: trials are runs, rungs resume, failures are replaced, and a study goes on where it stood."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from burnish.run.record.events_file import EventsFile
 from burnish.run.record.plan import read_plan, settle_plan
 from burnish.spec.events import Started
 from burnish.spec.search import Coordinates, Searcher, SearchState
+from burnish.tune import study as module
+from burnish.tune.forks import TrialStarter
 from burnish.tune.space import RangeParameter
 from tests.studies import make_study, outcome
 
@@ -31,6 +34,14 @@ def run(files: tuple[Path, Path], name: str, *overrides: str, **settings: object
         settings=settings,
     )
     return tune(search, request=StopRequest())
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _shared_process() -> Iterator[None]:
+    """Fork the trials of all these studies from one process, which imports torch once."""
+    with TrialStarter() as starter, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_choose_starter", lambda environment, model: nullcontext(starter))
+        yield
 
 
 @pytest.fixture(scope="module")
