@@ -328,7 +328,13 @@ def _refit(record: StudyRecord, search: PreparedSearch, *, watch: Callable[[Even
         search.given, overrides=[*settled.layers, *from_values({**data, **_length(best)}, origin=Origin("the refit"))]
     )
     run = RunDirectory(record.directory / REFIT)
-    train = partial(continue_run, run, settle=partial(settle_plan, run, resolved), processes=1, watch=watch)
+
+    def hear(event: Event) -> None:
+        if RunDirectory(record.directory).stop_file.exists():
+            run.stop_file.touch()
+        watch(event)
+
+    train = partial(continue_run, run, settle=partial(settle_plan, run, resolved), processes=1, watch=hear)
     try:
         result = train()
     except AnotherExperiment:  # another trial was best when the study ended before

@@ -1,6 +1,7 @@
 """What a study will take, and where its first trials stand, told before anything is trained."""
 
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from burnish.run.record.directory import RunDirectory, read_json, write_json
 from burnish.run.record.events_file import EventsFile
 from burnish.run.record.plan import settle_plan
 from burnish.run.record.result import RunResult
-from burnish.spec.events import Ended, Stepped
+from burnish.spec.events import Ended, Event, Noted, Stepped
 from burnish.spec.forecast import Footprint, Forecast, Timing
 from burnish.tune.preview import SearchPreview, estimate
 from burnish.tune.record import EndedLeg, Trial, read_record
@@ -196,3 +197,19 @@ def test_a_study_that_is_asked_to_stop_begins_no_refit(tmp_path: Path, monkeypat
     search = search_at_its_end(tmp_path)
     monkeypatch.setattr(module, "continue_run", lambda *_, **options: pytest.fail("it began"))
     assert module.tune(search, request=StopRequest("interrupted")).ending == "stopped"
+
+
+def test_the_stop_file_of_a_study_stops_its_refit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = search_at_its_end(tmp_path)
+
+    def train(run: RunDirectory, *, watch: Callable[[Event], None], **_: object) -> RunResult:
+        run.path.mkdir()
+        watch(Noted(0, "it has begun"))
+        assert not run.stop_file.exists()
+        RunDirectory(search.directory).stop_file.touch()
+        watch(Noted(0, "it goes on"))
+        write_json(run.exit, {"reason": "stop_file" if run.stop_file.exists() else "finished", "step": 3})
+        return read_result(run)
+
+    monkeypatch.setattr(module, "continue_run", train)
+    assert module.tune(search, request=StopRequest()).ending == "stopped"
