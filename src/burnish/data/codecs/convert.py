@@ -61,6 +61,9 @@ class Converted:
     faults: Mapping[int, str] = field(default_factory=dict)
 
 
+IS_MISSING = "is missing"
+
+
 class Unfit(ValueError):
     """Say what is wrong with a value."""
 
@@ -116,7 +119,7 @@ def settle_missing(converted: Converted, spec: ColumnSpec) -> Converted:
     if not spec.must_be_given:
         return converted
     missing = pc.indices_nonzero(array.is_null()).to_pylist()
-    sentence = f"is missing and has no default; {_RIGHT[spec.kind]}"
+    sentence = f"{IS_MISSING} and has no default; {_RIGHT[spec.kind]}"
     return Converted(array, {**{at: sentence for at in missing if at not in faults}, **faults})
 
 

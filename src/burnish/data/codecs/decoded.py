@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.codecs.columns import ColumnSpec, read_columns
-from burnish.data.codecs.convert import Converted, Unfit, from_values, settle_missing
+from burnish.data.codecs.convert import IS_MISSING, Converted, Unfit, from_values, settle_missing
 from burnish.data.readers.open_file import text_body
 from burnish.data.readers.scan import decode_lossy, lost_byte
 from burnish.errors import DataError
+from burnish.nearest import nearest
 from burnish.spec.values import Array
 
 MAX_ERRORS = 10_000
@@ -99,18 +100,20 @@ def assemble(
     columns: Sequence[ColumnSpec], converted: Sequence[Converted], *, origin: RowSource, unused: Iterable[str] = ()
 ) -> DecodedRows:
     """Put converted columns together, those that are read, and leave out every row in which something is wrong."""
-    arrays, faults = [], list(origin.broken)
+    arrays, faults, named = [], list(origin.broken), tuple(sorted(unused)[:_UNUSED_LISTED])
     columns = read_columns(columns)
     is_good = np.ones(len(origin.positions), dtype=bool)
     for spec, each in zip(columns, converted, strict=True):
         final = settle_missing(each, spec)
         arrays.append(final.array)
         is_good[list(final.faults)] = False
-        faults.extend((int(origin.positions[at]), spec.name, what) for at, what in final.faults.items())
+        meant = nearest(spec.name, named) if final.faults else None
+        for at, what in final.faults.items():
+            hint = f". Was it sent as `{meant}`?" if meant and what.startswith(IS_MISSING) else ""
+            faults.append((int(origin.positions[at]), spec.name, f"{what}{hint}"))
         refuse_too_many(faults, num_rows=origin.num_rows, lines=origin.lines)
     table = pa.table(arrays, names=[spec.name for spec in columns]).filter(pa.array(is_good))
     errors = tuple(_error(fault, origin.lines) for fault in sorted(faults, key=lambda fault: fault[0]))
-    named = tuple(sorted(unused)[:_UNUSED_LISTED])
     return DecodedRows(table, origin.positions[is_good] + 1, origin.num_rows, errors, named)
 
 

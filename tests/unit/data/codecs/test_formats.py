@@ -366,6 +366,11 @@ def test_a_row_that_gives_none_of_the_columns_is_refused_though_all_have_default
     assert rows.table.num_rows == 1
 
 
+def test_a_value_that_was_sent_by_nearly_the_right_name_is_pointed_out() -> None:
+    rows = decode(b'{"instances": [{"txt": "good"}]}', [ColumnSpec("text")], format="json")
+    assert "is missing and has no default; expected text. Was it sent as `txt`?" in str(rows.errors[0])
+
+
 def test_a_typo_is_named_also_where_examples_cannot_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     def miss(_start: bytes) -> bool:
         raise MissingExtra("the extra `tfrecord`")
