@@ -1,4 +1,7 @@
-"""The source keeps its shape: short files and functions, one class a name, few small modules. A limit is raised for what users lack, and never for comfort."""
+"""The source keeps its shape: short files and functions, one class a name, few small modules.
+
+A limit is raised for what users lack, and never for comfort.
+"""
 
 import pytest
 
