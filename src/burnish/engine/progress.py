@@ -2,20 +2,24 @@
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field, NonNegativeInt
 
 from burnish.spec.interval import Interval
 from burnish.spec.protocols import Schedule
+
+Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 @dataclass(frozen=True)
 class TrainingProgress:
     """How far a run has come, by every unit."""
 
-    step: int = 0
-    epochs: float = 0.0
-    examples: int = 0
-    minutes: float = 0.0
+    step: NonNegativeInt = 0
+    epochs: Amount = 0.0
+    examples: NonNegativeInt = 0
+    minutes: Amount = 0.0
 
     def by(self, unit: str) -> float:
         """Return the amount in one unit."""

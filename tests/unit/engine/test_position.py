@@ -1,5 +1,6 @@
 """When something is due."""
 
+import math
 from itertools import pairwise
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.engine.progress import TrainingProgress, is_due
+from burnish.engine.state import TrainState
 from burnish.spec.interval import NEVER, Interval
 
 
@@ -48,3 +50,10 @@ def test_never_is_never_due() -> None:
 )
 def test_a_length_is_reached_in_its_own_unit(text: str, place: TrainingProgress, is_reached: bool) -> None:
     assert place.has_reached(Interval.parse(text)) is is_reached
+
+
+@pytest.mark.parametrize("odd", [{"step": -3}, {"epochs": -0.5}, {"examples": -1}, {"minutes": math.inf}])
+def test_a_saved_position_that_no_run_comes_to_is_refused(odd: dict[str, float]) -> None:
+    state = TrainState().to_json()
+    with pytest.raises(ValueError, match=next(iter(odd))):
+        TrainState.from_json({**state, "position": {**state["position"], **odd}})

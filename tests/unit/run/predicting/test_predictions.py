@@ -98,3 +98,10 @@ def test_probabilities_as_lists_are_in_the_order_of_the_labels(tmp_path: Path) -
     pq.write_table(table, run.predictions / "test.parquet")
     write_json(run.profile, {"kind": "multiclass", "labels": list(LABELS)})
     np.testing.assert_array_equal(read_outcome(run, "test").outputs, SHARES)
+
+
+def test_a_profile_of_another_shape_is_refused(tmp_path: Path) -> None:
+    run = run_of(tmp_path, {"row": [0], "predicted": ["a"], "probabilities": [[0.9, 0.1, 0.1]]}, LABELS)
+    write_json(run.profile, {"kind": "multilabel", "labels": list(LABELS), "facts": "none"})
+    with pytest.raises(CheckpointError, match="does not hold the predictions of this run"):
+        read_outcome(run, "test")
