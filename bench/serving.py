@@ -26,6 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 
 PEERS = Path(__file__).with_name("peers")
+OURS = ("burnish", "burnish-onnx")
 LIMIT_SECONDS = 0.25
 STEP = 1.2
 Running = tuple["subprocess.Popen[bytes]", int, str, Path]
@@ -95,8 +96,11 @@ def start(name: str, options: argparse.Namespace, bodies: dict[str, Path], scrat
         "PYTHONPATH": f"{PEERS}:{Path(__file__).parents[1] / 'src'}",
     }
     tool = str(options.peers / "bin")
+    serve = ["-m", "burnish", "serve", f"m={options.model}", "--port", str(port)]
     commands = {
-        "burnish": [sys.executable, "-m", "burnish", "serve", f"m={options.model}", "--port", str(port)],
+        "burnish": [sys.executable, *serve],
+        # The same weights in float32 as onnxruntime computes them, of an artifact that `burnish export` has been at.
+        "burnish-onnx": [sys.executable, *serve, "--engine", "onnx"],
         "litserve": [python, str(PEERS / "with_litserve.py"), str(port)],
         "mosec": [
             python,
@@ -125,7 +129,7 @@ def start(name: str, options: argparse.Namespace, bodies: dict[str, Path], scrat
     path, body = {"litserve": ("/predict", "v1"), "mosec": ("/inference", "v1"), "bentoml": ("/predict", "bento")}.get(
         name, ("/classify", "infinity") if name == "infinity" else ("/v1/predict", "v1")
     )
-    if name == "burnish":
+    if name in OURS:
         environment.pop("OMP_NUM_THREADS")
         commands[name] += ["--deadline", "30"] if options.closed else []  # the others refuse nobody
     log = (scratch / f"{name}.log").open("w")
@@ -212,11 +216,14 @@ def find_processes(root: int) -> list[tuple[int, int]]:
 
 
 def compare(found: dict[str, list[float]], unit: str) -> None:
-    ours = found.get("burnish", [])
     for name, rates in found.items():
-        ratios = sorted(a / b for a, b in zip(ours, rates, strict=True) if b) if ours and any(rates) else [0.0]
-        times = f"{statistics.median(ratios):.2f}x ({ratios[0]:.2f} to {ratios[-1]:.2f})"
-        print(f"{name:10} {statistics.median(rates):8.1f} {unit}   burnish is {times}", flush=True)
+        said = [f"{own} is {times(found[own], rates)}" for own in OURS if own in found]
+        print(f"{name:12} {statistics.median(rates):8.1f} {unit}   {', '.join(said)}", flush=True)
+
+
+def times(ours: list[float], rates: list[float]) -> str:
+    ratios = sorted(a / b for a, b in zip(ours, rates, strict=True) if b) or [0.0]
+    return f"{statistics.median(ratios):.2f}x ({ratios[0]:.2f} to {ratios[-1]:.2f})"
 
 
 def free_port() -> int:

@@ -20,7 +20,7 @@ from bench.run import SHARED
 from bench.sets import MODEL
 
 SETS = {"sst2": "64", "imdb": "256", "adult": "1"}
-_SERVERS = "burnish,litserve,mosec,bentoml"
+_SERVERS = "litserve,mosec,bentoml"
 
 
 def main() -> None:
@@ -48,6 +48,7 @@ def train(name: str, precision: str, *, data: Path, runs: Path) -> Path:
     run = runs / f"{name}-{precision}"
     if (run / "artifact").is_dir():
         return run
+    burnish = [sys.executable, "-m", "burnish"]
     few = ["train.length=40 steps", f"runtime.precision={precision}"]
     texts = [f"model={MODEL}", f"task.max_length={SETS[name]}", "data.limit={train: 2000, validation: 200}"]
     words = {
@@ -56,10 +57,10 @@ def train(name: str, precision: str, *, data: Path, runs: Path) -> Path:
         "adult": ["adult", f"data.dir={data}/adult"],
     }[name]
     subprocess.run(
-        [sys.executable, "-m", "burnish", "train", *words, *few, "--dir", str(run), "--quiet"],
-        check=True,
-        stdout=subprocess.DEVNULL,
+        [*burnish, "train", *words, *few, "--dir", str(run), "--quiet"], check=True, stdout=subprocess.DEVNULL
     )
+    if precision == "fp32":
+        subprocess.run([*burnish, "export", str(run), "--to", "onnx"], check=True, stdout=subprocess.DEVNULL)
     return run
 
 
@@ -70,7 +71,8 @@ def command(name: str, precision: str, run: Path, asked: argparse.Namespace) -> 
     words += ["--length", SETS[name], "--drop", "income" if is_table else "label", "--dtype", precision]
     words += ["--rounds", asked.rounds, "--seconds", asked.seconds, "--first", "1000" if is_table else "30"]
     words += ["--closed", asked.closed]
-    words += ["--servers", _SERVERS + ",infinity" * has_infinity]
+    ours = "burnish,burnish-onnx" if precision == "fp32" else "burnish"
+    words += ["--servers", f"{ours},{_SERVERS}" + ",infinity" * has_infinity]
     words += ["--infinity", str(asked.infinity)] if has_infinity else []
     return [sys.executable, "-m", "bench.serving", *words]
 
