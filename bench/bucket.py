@@ -8,8 +8,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.faults.test_bucket import CONFIG, Machine
+from tests.faults.test_bucket import CONFIG
 from tests.harness.fake_gcs import fake_gcs
+from tests.harness.machine import Machine
 from tests.harness.server import write_rides
 
 
@@ -22,7 +23,7 @@ def main() -> None:
         root = Path(folder)
         write_rides(root / "rides.csv", 400)
         (root / "rides.yaml").write_text(CONFIG.format(train="rides.csv", steps=asked.steps))
-        machine = Machine(root, bucket, "here")
+        machine = Machine(root, "here", {"STORAGE_EMULATOR_HOST": bucket.url})
         seconds: dict[str, list[float]] = {"local": [], "bucket": []}
         for turn in range(asked.turns):
             places = {"local": f"local-{turn}", "bucket": f"gs://tank/runs/{turn}"}
