@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from burnish.errors import CheckpointError, DataError
 from burnish.run.record.directory import RunDirectory, read_json
-from burnish.spec.parts import ALONE, prefix, profile_from_json, read_profiles
+from burnish.spec.parts import ALONE, prefix, read_profiles
 from burnish.spec.values import Array, Outcome, Profile
 
 if TYPE_CHECKING:
@@ -72,7 +73,11 @@ def read_places(directory: RunDirectory, split: str, *, task: str = ALONE) -> pa
 
 def read_profile(directory: RunDirectory, *, task: str = ALONE) -> Profile:
     """Read what a run, or one of its tasks, learned of its data."""
-    return profile_from_json(read_profiles(read_json(directory.profile))[task])
+    fields = read_profiles(read_json(directory.profile))[task]
+    facts = fields.get("facts", {})
+    if not isinstance(facts, Mapping):
+        raise ValueError(f"{directory.profile}: facts are no mapping")
+    return Profile(str(fields["kind"]), tuple(map(str, fields["labels"])), facts)
 
 
 def predictions_file(directory: RunDirectory, split: str, *, task: str = ALONE) -> Path:
