@@ -19,7 +19,11 @@ _LABEL_NAMES = (
     *("polarity", "intent", "topic", "topics", "tags", "genres", "is_duplicate", "score", "rating", "stars"),
     *("similarity", "quality", "y"),
 )
-_TARGET_NAMES = ("outcome", "income", "survived", "default", "churn")
+_TARGET_NAMES = ("outcome", "income", "survived", "default", "churn", "species", "diagnosis")
+_SELDOM_A_TARGET = re.compile(
+    r"(^|[_\W])(year|month|day|date|time|comments?|notes?|remarks?|lat|lon|lng|latitude|longitude|id)$", re.IGNORECASE
+)
+"""What stands last in many files without being what they are about."""
 _PRICE_NAMES = ("price", "sale_price", "saleprice", "fare_amount")
 _GROUP_NAME = re.compile(
     r"(^|_)(user|author|patient|customer|session|conversation|thread|group|document|doc|article|film|movie|source)(_?id)?$"
@@ -118,7 +122,7 @@ def has_text(facts: FileFacts) -> bool:
 def choose_target(facts: FileFacts, *, label: str | None = None) -> ColumnFacts:
     """Choose the column that a table is about: the given one, one called like a label, a price, or the last.
 
-    A last column of few values wins over prices, unless those come first.
+    A last column of few values wins over prices, unless those come first; years, places and remarks only if all are.
     """
     given = _find_label(label, {column.name: column for column in facts.columns}, facts)
     if given is not None:
@@ -129,9 +133,10 @@ def choose_target(facts: FileFacts, *, label: str | None = None) -> ColumnFacts:
     by_name = {column.name.lower(): column for column in several}
     named = [by_name[name] for name in (*_LABEL_NAMES, *_TARGET_NAMES) if name in by_name]
     prices = [by_name[name] for name in _PRICE_NAMES if name in by_name]
-    if not named and prices and several[-1].num_distinct <= _FEW and prices[0] != facts.columns[0]:
-        return several[-1]
-    return next(iter([*named, *prices]), several[-1])
+    last = next((each for each in reversed(several) if not _SELDOM_A_TARGET.search(each.name)), several[-1])
+    if not named and prices and last.num_distinct <= _FEW and prices[0] != facts.columns[0]:
+        return last
+    return next(iter([*named, *prices]), last)
 
 
 def _find_label(label: str | None, columns: dict[str, ColumnFacts], facts: FileFacts) -> ColumnFacts | None:
