@@ -29,7 +29,7 @@ from burnish.run.record.plan import AnotherExperiment, move_aside, read_plan, se
 from burnish.spec.events import Ended, Event, Noted, Stepped
 from burnish.spec.experiment import Experiment
 from burnish.spec.search import Coordinates, SearchState
-from burnish.tune.goal import Goal
+from burnish.tune.goal import Goal, score_loss
 from burnish.tune.preview import SearchPreview, estimate
 from burnish.tune.record import EndedLeg, StudyRecord, read_record
 from burnish.tune.searchers import rehearse
@@ -114,6 +114,10 @@ def prepare_search(
         SECTION, TuneSettings, name, configs=files, overrides=[*overrides, *asked], trust_code=trust_code
     )
     base = check(experiment, configs=configs, overrides=overrides, trust_code=trust_code, has_inputs=True)
+    metrics = score_loss(section.value.metric, base.experiment) if section.value and section.value.metric else []
+    if metrics:
+        overrides = [*overrides, *from_values({"metrics": metrics}, origin=Origin("tune.metric"))]
+        base = check(experiment, configs=configs, overrides=overrides, trust_code=trust_code, has_inputs=True)
     stack = layers(name, configs=files, overrides=overrides, registry=default_registry())
     given = Given(str(experiment), tuple(stack))
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, model_validator
 
-from burnish.metrics.metric import CLASSES, DECISIONS, Better, FunctionMetric, Scale
+from burnish.metrics.metric import CLASSES, DECISIONS, TOLD_BY_ROW, Better, FunctionMetric, Scale
 from burnish.spec.component import Component
 from burnish.spec.values import CELLS, Array, Outcome
 
@@ -156,7 +156,7 @@ class LogLoss(FunctionMetric):
     better: ClassVar[Better] = "lower"
     scale: ClassVar[Scale] = "value"
     gives = ("log_loss",)
-    kinds = DECISIONS
+    kinds = (*DECISIONS, *TOLD_BY_ROW)
     compute = "confidence:log_loss"
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from burnish.metrics.metric import DECISIONS
 from burnish.metrics.sums import Array, count, dot, known_truth, mean, over_set
 from burnish.spec.values import Outcome
 
@@ -13,9 +14,12 @@ were the first guess; and where pairs of texts were told apart, how many there w
 
 
 def log_loss(outcome: Outcome, weights: Array | None) -> Array:
-    """Average minus the log of the probability given to the truth."""
-    losses = _row_losses(outcome)
-    return over_set(outcome, weights, lambda part: mean(part, losses))
+    """Average minus the log of the probability given to the truth, over all decisions of all rows."""
+    if outcome.kind in DECISIONS:
+        losses = _row_losses(outcome)
+        return over_set(outcome, weights, lambda part: mean(part, losses))
+    told = np.full((len(outcome.rows), 2), np.nan) if outcome.unlikelihood is None else outcome.unlikelihood
+    return over_set(outcome, weights, lambda part: dot(part, told[:, 0]) / dot(part, told[:, 1]))
 
 
 def calibration_error(outcome: Outcome, weights: Array | None, *, bins: int) -> Array:

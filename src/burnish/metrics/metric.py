@@ -14,6 +14,8 @@ Scale = Literal["share", "value", "count"]
 
 CLASSES = ("binary", "multiclass")
 DECISIONS = (*CLASSES, "multilabel")
+TOLD_BY_ROW = ("choice", "tags", "spans", "retrieval")
+"""Kinds whose task tells of each row how unlikely its truth was."""
 
 
 class FunctionMetric(Component):

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.errors import ConfigError, DataError, Problem
+from burnish.metrics.metric import TOLD_BY_ROW
 from burnish.metrics.sums import Array, sets_at_once
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome, Score
@@ -78,6 +79,7 @@ def join_outcomes(outcomes: Sequence[Outcome]) -> Outcome:
     truths = [part.truth for part in outcomes if part.truth is not None]
     if len(truths) not in (0, len(outcomes)):
         raise DataError("these rows cannot be scored: some have labels and others have none")
+    told = [part.unlikelihood for part in outcomes if part.unlikelihood is not None]
     tables = [part.answers for part in outcomes if part.answers is not None]
     return Outcome(
         kind=outcomes[0].kind,
@@ -89,6 +91,7 @@ def join_outcomes(outcomes: Sequence[Outcome]) -> Outcome:
         names=outcomes[0].names,
         answers=pa.concat_tables(tables).take(pa.array(order)) if len(tables) == len(outcomes) else None,
         weights=_weights(outcomes, order),
+        unlikelihood=np.concatenate(told)[order] if len(told) == len(outcomes) else None,
     )
 
 
@@ -132,6 +135,8 @@ def interval(values: Array, *, value: float) -> tuple[float | None, float | None
 
 def _why_undefined(outcome: Outcome) -> str:
     """Say what about the rows keeps a score from being defined: mostly that they are all alike."""
+    if outcome.kind in TOLD_BY_ROW and outcome.unlikelihood is None:
+        return "it is not known how likely the truth was"
     for what, values in (("truth", outcome.truth), ("prediction", outcome.decisions)):
         if values is None or values.dtype == object or values.ndim != 1 or len(np.unique(values)) != 1:
             continue

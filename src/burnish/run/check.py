@@ -8,7 +8,7 @@ from burnish.config.render import document, leaves
 from burnish.engine.device import explain_absent, is_surely_absent
 from burnish.errors import Problem
 from burnish.registry import default_registry
-from burnish.run.selection import AUTO, LOSS, falling, headline, is_count, type_name, unfit
+from burnish.run.selection import AUTO, LOSS, falling, headline, is_count, loss_scores, type_name, unfit
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import MEAN, divide_tasks, find_unmatched, joint_task, prefix, several_sets
 from burnish.spec.protocols import Metric, Task
@@ -121,9 +121,12 @@ def _rising(experiment: Experiment, name: str) -> Iterator[tuple[str, str]]:
 
 def _joint_select(experiment: Experiment, parts: Mapping[str, Experiment]) -> Iterator[tuple[str, str]]:
     score = experiment.train.select.score
-    known = [MEAN, *(prefix(name, each) for name, part in parts.items() for each in _score_names(part))]
+    own = [prefix(name, each) for name, part in parts.items() for each in _score_names(part)]
+    known = [MEAN, *own, *loss_scores(experiment)]
     if score is not None and score not in known:
         yield "train.select.score", f"train.select.score must be one of {', '.join(known)}, got {score!r}"
+    elif score == LOSS and experiment.train.select.direction == "max":
+        yield "train.select.direction", "train.select.direction must be min to select by loss, a score that falls"
     elif score == MEAN and experiment.train.select.direction == "min":
         yield "train.select.direction", "train.select.direction must be max to select by mean, a score that rises"
     for part in parts.values():

@@ -1,6 +1,8 @@
 """The metrics of a run and the score that selects; refuses what the labels turn out not to give."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import log
+from statistics import fmean
 from typing import Literal
 
 from burnish.errors import ConfigError, Problem
@@ -11,7 +13,7 @@ from burnish.spec.protocols import Metric
 from burnish.spec.values import Profile
 
 LOSS = "loss"
-"""Selects by what training minimises, as far as a score tells it."""
+"""What training minimises, as far as a score tells it; of several tasks the mean of theirs, which is a score itself."""
 AUTO = "auto"
 _OF_CLASSES, _OF_TOKENS = "log_loss", "perplexity"
 _OF_LOSSES, _OF_SQUARES = ("poisson_deviance", "gamma_deviance", "pinball"), ("mse", "rmse")
@@ -61,12 +63,18 @@ def metrics_of(experiment: Experiment, profile: Profile) -> Sequence[Metric]:
     return experiment.task.metrics(profile) if experiment.metrics is None else experiment.metrics
 
 
-def selection(select: Select, metrics: Sequence[Metric], *, num_rows: int) -> tuple[str, Literal["max", "min"]]:
-    """Give the score by which the best checkpoint is chosen from so many validation rows, and its direction."""
+def selection(
+    select: Select, metrics: Sequence[Metric], *, losses: Sequence[str], num_rows: int
+) -> tuple[str, Literal["max", "min"]]:
+    """Give the score by which the best checkpoint is chosen from so many validation rows, and its direction.
+
+    `losses` are the scores that tell what training minimises, the best teller first.
+    """
     score = judging(select, metrics)
     is_coarse = select.score == AUTO and score == "accuracy" and num_rows < _FEW_ROWS
-    if (select.score == LOSS or is_coarse) and any(_OF_CLASSES in metric.names() for metric in metrics):
-        score = _OF_CLASSES
+    if select.score == LOSS or is_coarse:
+        names = [name for metric in metrics for name in metric.names()]
+        score = next((name for name in losses if name in names), score)
     owner = next(metric for metric in metrics if score in metric.names())
     if select.direction != "auto":
         return score, select.direction
@@ -85,19 +93,24 @@ def headline(metrics: Sequence[Metric]) -> str | None:
 
 
 def loss_scores(experiment: Experiment) -> tuple[str, ...]:
-    """Name the scores that tell what training minimises, the best teller first; several tasks together have none.
+    """Name the scores that tell what training minimises, the best teller first.
 
     Which of them a run has depends on the kind of its labels. The error of a root or the exponential of a loss tells
     the same order.
     """
     parts = divide_tasks(experiment)
     if ALONE not in parts:
-        return ()
-    own = experiment.task.metrics(None)
-    usual = {name for metric in own for name in metric.names()}
-    scored = {name for metric in (own if experiment.metrics is None else experiment.metrics) for name in metric.names()}
+        return (LOSS,) if all({_OF_CLASSES, _OF_TOKENS, "r2"} & _score_names(part) for part in parts.values()) else ()
+    usual = {name for metric in experiment.task.metrics(None) for name in metric.names()}
+    scored = _score_names(experiment)
     of_numbers = [name for name in _OF_LOSSES if name in usual] or _OF_SQUARES
     return tuple(name for name in (_OF_CLASSES, *of_numbers, _OF_TOKENS) if name in scored)
+
+
+def mean_loss(parts: Sequence[Mapping[str, float]]) -> float | None:
+    """Average the losses of several tasks that their scores tell; None where one of them tells none."""
+    told = [_loss_of(scores) for scores in parts]
+    return None if None in told else fmean(each for each in told if each is not None)
 
 
 def is_count(metric: Metric) -> bool:
@@ -114,6 +127,20 @@ def unfit(metric: Metric, kind: str, *, fitting: Sequence[Metric], place: str = 
 def type_name(metric: Metric) -> str:
     """Give the name by which a config asks for a metric."""
     return default_registry().name_of("metrics", type(metric))
+
+
+def _score_names(experiment: Experiment) -> set[str]:
+    metrics = experiment.task.metrics(None) if experiment.metrics is None else experiment.metrics
+    return {name for metric in metrics for name in metric.names()}
+
+
+def _loss_of(scores: Mapping[str, float]) -> float | None:
+    if _OF_CLASSES in scores:
+        return scores[_OF_CLASSES]
+    if _OF_TOKENS in scores:
+        return log(scores[_OF_TOKENS])
+    # Targets are learned in units of their deviation, in which this is the mean squared error.
+    return 1 - scores["r2"] if "r2" in scores else None
 
 
 def _misfits(experiment: Experiment, profile: Profile) -> Iterator[Problem]:

@@ -260,6 +260,9 @@ class Outcome:
     times: Times = field(default=Times(), compare=False)
     names: tuple[str, ...] = ()
     """The labels as people should read them; nothing where that is how they are."""
+    unlikelihood: Array | None = None
+    """Of each row [n, 2] minus the log-likelihood of its truth, and of how many decisions that is the sum; None where
+    `outputs` tell it, or nothing does."""
 
     def part(self, which: Array | slice) -> Outcome:
         """Take some of the rows."""
@@ -271,6 +274,7 @@ class Outcome:
             truth=None if self.truth is None else self.truth[which],
             answers=None if self.answers is None else _take(self.answers, which),
             weights=None if self.weights is None else self.weights[which],
+            unlikelihood=None if self.unlikelihood is None else self.unlikelihood[which],
         )
 
 

@@ -20,6 +20,16 @@ def softmax(logits: "Array") -> "Array":
     return np.asarray(raised / raised.sum(axis=-1, keepdims=True))
 
 
+def unlikelihood(shares: "Array", truth: "Array", lengths: "Array | None" = None) -> "Array":
+    """Return minus the log of the share of each row's truth, summed over its decisions, and how many these are."""
+    smallest = np.finfo(shares.dtype).tiny
+    each = -np.log(np.maximum(shares[np.arange(len(truth)), truth], smallest))
+    if lengths is None:
+        return np.stack([each, np.ones_like(each)], axis=1)
+    row_of = np.repeat(np.arange(len(lengths)), lengths)
+    return np.stack([np.bincount(row_of, weights=each, minlength=len(lengths)), lengths], axis=1)
+
+
 _TINY = 1e-7
 _ROUNDS = 50
 _MOST_THRESHOLDS = 200

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from burnish.config.render import document
 from burnish.nearest import nearest
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.events_file import EventsFile, read_evaluations
@@ -60,7 +61,7 @@ class Goal:
         select, known = experiment.train.select, _known_scores(experiment)
         if self.score is None and MEAN not in known:
             metrics = experiment.task.metrics(None) if experiment.metrics is None else experiment.metrics
-            return selection(select, metrics, num_rows=sys.maxsize)
+            return selection(select, metrics, losses=loss_scores(experiment), num_rows=sys.maxsize)
         name = next((each for each in self.losses if each in known), self.score) or select.score or MEAN
         return name, "min" if name in self.falling else "max"
 
@@ -95,6 +96,23 @@ def read_goal(metric: str | None, experiment: Experiment) -> tuple[Goal, str | N
     return Goal(split, score, falling, losses=losses if score == LOSS else ()), problem
 
 
+def score_loss(metric: str, experiment: Experiment) -> list[object]:
+    """List the metrics of an experiment and the one that tells the loss, where `tune.metric` asks for it in vain.
+
+    Only an experiment of one task is helped; the metrics of several are each its own.
+    """
+    if metric.rpartition("/")[2] != LOSS or experiment.metrics is None or loss_scores(experiment):
+        return []
+    tellers = loss_scores(experiment.model_copy(update={"metrics": None}))
+    for each in experiment.task.metrics(None):
+        # The kind of the labels may not be known yet: the metrics that were named are of the kind that is expected.
+        is_fit = any(own.applies(kind) for own in experiment.metrics for kind in getattr(each, "kinds", ()))
+        if is_fit and set(each.names()) & set(tellers):
+            scored = experiment.model_copy(update={"metrics": (*experiment.metrics, each)})
+            return list(document(scored)["metrics"])
+    return []
+
+
 def _known_scores(experiment: Experiment) -> dict[str, bool]:
     """List the scores that an experiment may have, and whether each is better when it is lower."""
     parts = divide_tasks(experiment)
@@ -104,4 +122,6 @@ def _known_scores(experiment: Experiment) -> dict[str, bool]:
         for metric in (part.task.metrics(None) if part.metrics is None else part.metrics)
         for score in metric.names()
     }
-    return known if ALONE in parts else {MEAN: False, **known}
+    if ALONE in parts:
+        return known
+    return {MEAN: False, **known, **({LOSS: True} if loss_scores(experiment) else {})}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 import torch
 
@@ -21,6 +22,8 @@ from burnish.errors import DataError
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
 from burnish.run.record.result import RunResult
+from burnish.run.selection import mean_loss
+from burnish.spec.values import RandomKey
 from burnish.testing import exams
 from burnish.testing.exams import Examined, Trainer
 from tests.faults.conftest import Scene, undisturbed
@@ -37,6 +40,8 @@ class TaskExam(exams.TaskExam):
     waits: ClassVar[tuple[str, ...]] = ("_local_scalar_dense",)
     """The operations of a step that need values of tensors, for which a GPU has to wait: that one is a look at whether
     a mask hides anything, `index` is by a mask."""
+    tells_loss: ClassVar[bool] = True
+    """Whether a score is the mean of the losses of training; not where these are in other units, or of more than it."""
     limited: ClassVar[tuple[str, ...]] = ()
     """The columns of features whose limits are known; all, unless the encoder is of someone else."""
 
@@ -80,6 +85,15 @@ class TaskExam(exams.TaskExam):
         with torch.no_grad():
             theirs = float(self.theirs(examined.learner.network, batch))
         assert examined.loss(batch) == pytest.approx(theirs, rel=1e-5, abs=1e-5)
+
+    def test_a_score_tells_the_loss_of_training_on_a_whole_split(self, examined: Examined) -> None:
+        if not self.tells_loss:
+            return
+        told = mean_loss([self._score(examined, examples=3)])
+        indices, collate = np.arange(examined.prepared.features["validation"].num_rows), examined.prepared.collate
+        batches = (collate("validation")(indices, RandomKey(0, 0, is_training=each)) for each in (False, True))
+        labelled = next(batch for batch in batches if "label" in batch)
+        assert told == pytest.approx(examined.loss({k: torch.tensor(v) for k, v in labelled.items()}), rel=1e-4)
 
     def test_features_of_a_prepared_folder_that_no_encoder_made_are_refused(
         self, examined: Examined, tmp_path: Path

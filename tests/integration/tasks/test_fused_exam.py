@@ -91,6 +91,7 @@ class TestOwnTask(TaskExam, test_tickets.TestTickets):
 class TestRetrieval(FusedExam):
     """A query leads to its passage, and not to a text that is unlike it."""
 
+    tells_loss = False
     waits = ("_local_scalar_dense", "index")
     task = "type: retrieval, negative: unlike"
     refusals = (r"dev\.jsonl:2: passage is empty", r"dev\.jsonl:3: unlike is empty")
@@ -127,6 +128,7 @@ class TestRetrieval(FusedExam):
 class TestSimilarity(FusedExam):
     """How alike two texts are is the cosine of their embeddings."""
 
+    tells_loss = False
     waits = ("_local_scalar_dense", "index")
     task = "type: similarity, label: alike"
     refusals = (r"dev\.jsonl:2: label 'much' is not a number", r"dev\.jsonl:3: pair is empty")

@@ -125,6 +125,7 @@ class TestCausalLm(LanguageExam):
 class TestPretraining(BeginsAtCounts, LanguageExam):
     """Tokens are hidden in pairs, of which half do not belong together."""
 
+    tells_loss = False
     waits = ("_local_scalar_dense", "index")
     task = "type: pretraining, max_length: 20, pairing: next_sentence"
 
@@ -172,6 +173,7 @@ class TestPermutationLm(LanguageExam):
 class TestReplacedTokens(LanguageExam):
     """A generator fills in, and the model tells what was replaced."""
 
+    tells_loss = False
     waits = ("_local_scalar_dense", "index")
     task = "type: replaced_tokens, max_length: 14, pack: false, generator_size: 0.5"
     family = "electra"

@@ -43,6 +43,8 @@ _ALONE_SCORED = ("likelihood", "retrieval")
 class TestMulti(TaskExam):
     """Moods of texts, how alike two are, and tags of words."""
 
+    tells_loss = False
+
     sections = CONFIG.partition("model:")[0]
     refusals = (
         r"task mood: 1 of 24 rows",
@@ -66,6 +68,15 @@ class TestMulti(TaskExam):
     def theirs(network: Any, batch: Mapping[str, torch.Tensor]) -> torch.Tensor:
         model = network.heads["task_mood"].model
         return model(**{name: batch[name] for name in INPUTS}, labels=batch["label"]).loss
+
+    def test_the_loss_is_the_mean_of_those_of_the_tasks(self, examined: Examined, result: RunResult) -> None:
+        scores = {name: score.value for name, score in result.scores["validation"].items()}
+        losses = [scores.get(f"{name}/log_loss", scores.get(f"{name}/r2")) for name in examined.experiments]
+        if None in losses:  # a beam and hidden words tell none of the two
+            assert "loss" not in scores
+        else:
+            told = [scores.get(f"{name}/log_loss", 1 - scores.get(f"{name}/r2", 0)) for name in examined.experiments]
+            assert scores["loss"] == pytest.approx(sum(told) / len(told))
 
     def test_gradients_are_those_of_each_task_alone(self, examined: Examined) -> None:
         joint = build_learner(examined.resolved.experiment, examined.prepared, Solo())

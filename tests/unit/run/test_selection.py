@@ -3,7 +3,7 @@
 import pytest
 
 from burnish.metrics.classification import F1, Accuracy, LogLoss, RocAuc
-from burnish.metrics.regression import R2, Mae
+from burnish.metrics.regression import R2, Mae, Mse
 from burnish.run.selection import judging, selection
 from burnish.spec.experiment import Select
 from burnish.spec.protocols import Metric
@@ -16,6 +16,7 @@ from burnish.spec.protocols import Metric
         (Select(score="loss"), (RocAuc(), Accuracy(), LogLoss()), ("log_loss", "min"), "roc_auc"),
         (Select(score="loss"), (RocAuc(), Accuracy()), ("roc_auc", "max"), "roc_auc"),
         (Select(score="loss"), (Mae(), R2()), ("mae", "min"), "mae"),
+        (Select(score="loss"), (R2(), Mse()), ("mse", "min"), "r2"),
         (Select(score="log_loss"), (RocAuc(), LogLoss()), ("log_loss", "min"), "log_loss"),
         (Select(score="r2", direction="min"), (Mae(), R2()), ("r2", "min"), "r2"),
         (Select(score="auto"), (Accuracy(), LogLoss()), ("accuracy", "max"), "accuracy"),
@@ -24,7 +25,8 @@ from burnish.spec.protocols import Metric
 def test_the_loss_selects_and_the_first_score_judges(
     select: Select, metrics: tuple[Metric, ...], selects: tuple[str, str], judges: str
 ) -> None:
-    assert (selection(select, metrics, num_rows=1000), judging(select, metrics)) == (selects, judges)
+    chosen = selection(select, metrics, losses=("log_loss", "mse"), num_rows=1000)
+    assert (chosen, judging(select, metrics)) == (selects, judges)
 
 
 @pytest.mark.parametrize(
@@ -38,4 +40,4 @@ def test_the_loss_selects_and_the_first_score_judges(
 def test_an_accuracy_over_few_rows_is_too_coarse_to_choose_by(
     metrics: tuple[Metric, ...], selects: tuple[str, str]
 ) -> None:
-    assert selection(Select(score="auto"), metrics, num_rows=999) == selects
+    assert selection(Select(score="auto"), metrics, losses=("log_loss",), num_rows=999) == selects

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from burnish.config import load
-from burnish.tune.goal import read_goal
+from burnish.tune.goal import read_goal, score_loss
 
 TABLE = "model: linear\ntask: {type: tabular, target: y, kind: "
 TEXT = "model: none\ntask: {type: "
@@ -18,10 +18,13 @@ TELLS = {
     "label sets": (f"{TEXT}text_classification, kind: multilabel}}", "log_loss"),
     "translations": (f"{TEXT}seq2seq}}", "perplexity"),
     "language models": (f"{TEXT}causal_lm}}", "perplexity"),
+    "tags": (f"{TEXT}token_classification}}", "log_loss"),
+    "answers": (f"{TEXT}question_answering}}", "log_loss"),
+    "choices": (f"{TEXT}multiple_choice}}", "log_loss"),
+    "passages": (f"{TEXT}retrieval}}", "log_loss"),
 }
 TELLS_NOT = {
-    "tags": (f"{TEXT}token_classification}}", "f1, precision, recall, token_accuracy"),
-    "answers": (f"{TEXT}question_answering}}", "f1, exact_match"),
+    "answers found by a beam": (f"{TEXT}question_answering, search: beam}}", "f1, exact_match"),
     "metrics of one's own": (f"{TABLE}binary}}\nmetrics: [accuracy]", "accuracy"),
     "an error that is not minimised": (f"{TABLE}regression, loss: gamma}}\nmetrics: [rmse]", "rmse"),
 }
@@ -55,3 +58,23 @@ def test_a_loss_that_no_score_tells_is_refused_with_those_there_are(tmp_path: Pa
     assert problem is not None
     assert problem.startswith(f"tune.metric must be one of {scores}")
     assert problem.endswith("on validation, got 'loss'. None of these is the loss.")
+
+
+def test_a_study_that_looks_for_the_loss_scores_it_where_the_experiment_does_not(tmp_path: Path) -> None:
+    for name, text, told in (
+        ("classes", f"{TABLE}binary}}\nmetrics: [accuracy]", "log_loss"),
+        ("numbers", f"{TEXT}text_classification, kind: auto}}\nmetrics: [pearson]", "rmse"),
+        ("quantiles", f"{TABLE}regression, loss: quantile, quantile: 0.9}}\nmetrics: [mae]", "pinball"),
+        ("answers", f"{TEXT}question_answering}}\nmetrics: [exact_match]", "log_loss"),
+    ):
+        (tmp_path / "data.csv").write_text("text,y\na,1\nb,2\n")
+        (tmp_path / "experiment.yaml").write_text(f"data: data.csv\n{text}\n")
+        experiment = load(str(tmp_path / "experiment.yaml")).experiment
+        assert [each["type"] for each in score_loss("validation/loss", experiment)][1:] == [told], name
+        assert score_loss("validation/accuracy", experiment) == []
+
+
+def test_nothing_is_added_where_the_loss_is_scored_or_cannot_be(tmp_path: Path) -> None:
+    for text in (f"{TABLE}binary}}\nmetrics: [log_loss]", f"{TABLE}binary}}", TELLS_NOT["answers found by a beam"][0]):
+        (tmp_path / "experiment.yaml").write_text(f"data: data.csv\n{text}\n")
+        assert score_loss("loss", load(str(tmp_path / "experiment.yaml")).experiment) == []

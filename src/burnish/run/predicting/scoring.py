@@ -10,7 +10,7 @@ from burnish.dist.world import Solo, World
 from burnish.engine.evaluate import Fitting, Infer, plainly
 from burnish.metrics.tally import Tally, mean_score
 from burnish.run.preparation.prepared_data import PreparedData
-from burnish.run.selection import judging, main_metric, metrics_of, selection
+from burnish.run.selection import LOSS, judging, loss_scores, main_metric, mean_loss, metrics_of, selection
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, MEAN, divide_tasks, prefix
 from burnish.spec.protocols import Metric
@@ -43,12 +43,13 @@ class Scorer:
         """Give the score by which the best checkpoint is told, and its direction."""
         score = self.experiment.train.select.score
         parts = self.parts
-        if ALONE not in parts and score in (None, MEAN):
-            return MEAN, "max"
+        if ALONE not in parts and score in (None, MEAN, LOSS):
+            return (LOSS, "min") if score == LOSS else (MEAN, "max")
         name = ALONE if ALONE in parts else str(score).partition("/")[0]
         part = parts[name]
         num_rows = len(part.prepared.rows["validation"])
-        chosen, direction = selection(part.experiment.train.select, part.metrics, num_rows=num_rows)
+        losses = loss_scores(part.experiment)
+        chosen, direction = selection(part.experiment.train.select, part.metrics, losses=losses, num_rows=num_rows)
         return prefix(name, chosen), direction
 
     def headline(self) -> str:
@@ -58,8 +59,8 @@ class Scorer:
         return judging(self.experiment.train.select, self.metrics)
 
     def is_lower_better(self, score: str) -> bool:
-        """Tell whether a score is an error or a loss; the mean of several tasks never is."""
-        return any(
+        """Tell whether a score is an error or a loss; the mean score of several tasks never is."""
+        return score == LOSS or any(
             metric.better == "lower"
             for name, part in self.parts.items()
             for metric in part.metrics
@@ -119,21 +120,23 @@ class Scorer:
 
 
 def scored(parts: Mapping[str, tuple[Sequence[Metric], Outcome | None]], *, intervals: bool = True) -> dict[str, Score]:
-    """Score the outcome of each task by its metrics; the mean of several tasks stands first, if all were scored."""
+    """Score the outcome of each task by its metrics.
+
+    If all of several tasks were scored, their mean stands first, and the mean of their losses last.
+    """
     known = {
         name: (metrics, outcome)
         for name, (metrics, outcome) in parts.items()
         if outcome is not None and outcome.truth is not None
     }
-    found = {
-        prefix(name, score): figure
-        for name, (metrics, outcome) in known.items()
-        for score, figure in Tally(metrics, [outcome]).scored(intervals=intervals).items()
-    }
+    each = {name: Tally(metrics, [outcome]).scored(intervals=intervals) for name, (metrics, outcome) in known.items()}
+    found = {prefix(name, score): figure for name, scores in each.items() for score, figure in scores.items()}
     if ALONE in parts or len(known) < len(parts):
         return found
     mains = {name: (main_metric(metrics), outcome) for name, (metrics, outcome) in known.items()}
     # Those that the mean is of come right behind it: a line on the screen has room for a few.
     first = [prefix(name, metric.names()[0]) for name, (metric, _) in mains.items()]
     mean = mean_score(list(mains.values()), intervals=intervals)
-    return {MEAN: mean, **{score: found[score] for score in first}, **found}
+    loss = mean_loss([{score: figure.value for score, figure in scores.items()} for scores in each.values()])
+    mean_of_losses = {} if loss is None else {LOSS: Score(loss)}
+    return {MEAN: mean, **{score: found[score] for score in first}, **found, **mean_of_losses}

@@ -29,10 +29,11 @@ def decode(
     queries, passages = np.split(vectors, max(2, int(outputs["label"][0])), axis=1)[:2]
     queries = queries * np.float32(temperature)
     known = _Known.of(rows, table, columns)
-    ranks, best = ranks_of(queries, passages[known.first], known)
+    ranks, best, losses = ranks_of(queries, passages[known.first], known, temperature=temperature)
     answers = None if table is None else _answers(table[columns[1]].take(pa.array(rows)), ranks, known.first[best])
     both = np.concatenate([queries, passages], axis=1)
-    return Outcome("retrieval", rows, both, ranks, np.ones_like(ranks), answers=answers)
+    told = np.stack([losses, np.ones_like(losses)], axis=1)
+    return Outcome("retrieval", rows, both, ranks, np.ones_like(ranks), answers=answers, unlikelihood=told)
 
 
 class _Known:
@@ -62,12 +63,13 @@ class _Known:
         return np.repeat(np.arange(len(query)), counts), self._right[positions(self._starts[query], counts)]
 
 
-def ranks_of(queries: "Array", passages: "Array", known: _Known) -> "tuple[Array, Array]":
+def ranks_of(queries: "Array", passages: "Array", known: _Known, *, temperature: float) -> "tuple[Array, Array, Array]":
     """Rank each row's own passage among all that are not right for its query; one as near as its own stands before it.
 
-    Beside the ranks, give the nearest passage of all.
+    Beside the ranks, give the nearest passage of all, and how unlikely its own is among those that it is ranked with.
     """
     ranks, best = np.empty(len(queries), np.int64), np.empty(len(queries), np.int64)
+    losses = np.empty(len(queries))
     step = max(1, _SCORES_AT_ONCE // max(1, len(passages)))
     for start in range(0, len(queries), step):
         block = slice(start, min(start + step, len(queries)))
@@ -78,7 +80,10 @@ def ranks_of(queries: "Array", passages: "Array", known: _Known) -> "tuple[Array
         scores[known.right(block)] = -np.inf
         # A network that says the same of everything must not look as if it had found everything.
         ranks[block] = 1 + (scores >= own[:, None]).sum(axis=1)
-    return ranks, best
+        nearer = (scores - own[:, None]) / temperature
+        most = np.maximum(0, nearer.max(axis=1))
+        losses[block] = most + np.log(np.exp(-most) + np.exp(nearer - most[:, None]).sum(axis=1))
+    return ranks, best, losses
 
 
 def _numbered(texts: pa.ChunkedArray) -> "Array":

@@ -77,9 +77,10 @@ class Retrieval(Task):
         return decode(outputs, table, columns=(self.query, self.passage), temperature=self.temperature)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
+        from burnish.metrics.classification import LogLoss
         from burnish.metrics.language import Mrr, RecallAt
 
-        return (Mrr(), RecallAt())
+        return (Mrr(), RecallAt(), LogLoss())
 
     def _number_of_texts(self, table: "pa.Table") -> "tuple[Array, list[RowFault]]":
         """Label each row by how many texts it holds: the right passage is the second, whatever the row."""

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from burnish.spec.values import Array, BaselineRequest, Outcome, Profile, Times
 from burnish.tasks.multiple_choice.rows import ChoiceColumns
-from burnish.tasks.probabilities import softmax
+from burnish.tasks.probabilities import softmax, unlikelihood
 from burnish.tasks.token_classification.rows import TagItems
 
 
@@ -25,7 +25,8 @@ def decode(
     answers = None
     if table is not None:
         answers = _answers(shares, decisions, truth, columns.options(table.take(pa.array(rows))))
-    return Outcome(profile.kind, rows, shares, decisions, truth, profile.labels, answers)
+    told = None if truth is None else unlikelihood(shares, truth)
+    return Outcome(profile.kind, rows, shares, decisions, truth, profile.labels, answers, unlikelihood=told)
 
 
 def majority(asked: BaselineRequest) -> Outcome:
@@ -33,7 +34,8 @@ def majority(asked: BaselineRequest) -> Outcome:
     began = perf_counter()
     usual = np.bincount(asked.features["train"]["label"].to_numpy()).argmax()
     times = Times(perf_counter() - began, 0.0)
-    return replace(asked.outcome, decisions=np.full_like(asked.outcome.decisions, usual), answers=None, times=times)
+    decisions = np.full_like(asked.outcome.decisions, usual)
+    return replace(asked.outcome, decisions=decisions, answers=None, times=times, unlikelihood=None)
 
 
 def _answers(shares: "Array", decisions: "Array", truth: "Array | None", options: TagItems) -> pa.Table:

@@ -104,9 +104,9 @@ class MultipleChoice(Task):
         return {"majority": majority(asked)}
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
-        from burnish.metrics.classification import Accuracy
+        from burnish.metrics.classification import Accuracy, LogLoss
 
-        return (Accuracy(),)
+        return (Accuracy(), LogLoss())
 
     def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
         import pyarrow as pa

@@ -14,6 +14,8 @@ from burnish.spec.values import Array, Outcome
 from burnish.tasks.question_answering.columns import QuestionColumns
 
 _PLACES_AT_ONCE = 1 << 18
+RIGHT_PLACES = ("at_right_start", "at_right_end")
+"""Which places of a window are the right ones, where that is known."""
 INVALID = -1e29
 """Scores below this are no spans."""
 
@@ -56,6 +58,21 @@ def search_places(outputs: Mapping[str, Array], *, n_best: int, max_tokens: int)
     nulls = np.concatenate([nulls for _, nulls in found])
     best = merged(Spans(which[spans[0]], *spans[1:]), n_best=n_best)
     return Search(rows, best, _lowest(nulls, which, size=len(rows)))
+
+
+def unlikelihood(outputs: Mapping[str, Array]) -> Array | None:
+    """Return of each row minus the log-likelihood of the right start and end in each window, and how many windows."""
+    if not set(RIGHT_PLACES) <= outputs.keys():
+        return None
+    order = np.lexsort((outputs["part"], outputs["row"]))
+    part, logits = outputs["part"][order], outputs["logits"][order].astype(np.float64)
+    right = np.stack([outputs[name] for name in RIGHT_PLACES], axis=1)[order]
+    firsts = np.flatnonzero(np.diff(part, prepend=part[:1] - 1))
+    most = np.maximum.reduceat(logits, firsts)
+    raised = np.exp(logits - np.repeat(most, np.diff(np.append(firsts, len(part))), axis=0))
+    each = np.log(np.add.reduceat(raised, firsts)) + most - np.add.reduceat(np.where(right, logits, 0.0), firsts)
+    which = np.unique(outputs["row"][order][firsts], return_inverse=True)[1]
+    return np.stack([np.bincount(which, weights=each.mean(axis=1)), np.bincount(which)], axis=1)
 
 
 def search_beams(outputs: Mapping[str, Array], *, n_best: int) -> Search:

@@ -20,6 +20,7 @@ from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Array, Batch, FeatureLimit, RandomKey, RowFault, Rows
 from burnish.tasks.labels import refuse_other_than_text
 from burnish.tasks.question_answering.columns import QuestionColumns
+from burnish.tasks.question_answering.decoder import RIGHT_PLACES
 from burnish.tasks.sequences import SequenceEncoder, WindowPlan, plan_windows
 
 VERSION = 1
@@ -84,8 +85,9 @@ class QuestionEncoder(SequenceEncoder):
     def finish(self, batch: dict[str, Array], features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
         layout = _Layout.of(batch["input_ids"].shape, features, indices, self)
         batch |= layout.places(gather(features["begins"], indices).values, gather(features["ends"], indices).values)
-        if draw.is_training:
-            batch["label"] = layout.labels(pick(features["label"], indices))
+        if "label" in features.column_names:
+            label = layout.labels(pick(features["label"], indices))
+            batch |= {"label": label} if draw.is_training else {} if self.has_beam else layout.marks(label)
         return _arrange_for_beam(batch, layout.nulls, is_training=draw.is_training) if self.has_beam else batch
 
     def limits(self, features: pa.Table, *, num_rows: int) -> Iterator[FeatureLimit]:
@@ -159,6 +161,11 @@ class _Layout:
     def labels(self, local: Array) -> Array:
         """Return the places of start and end; where the window does not hold the answer, that of no answer."""
         return np.where(local >= 0, self.firsts[:, None] + local, self.nulls[:, None])
+
+    def marks(self, labels: Array) -> dict[str, Array]:
+        """Mark the right start and end among the places."""
+        places = np.arange(self.shape[1])
+        return {name: places == labels[:, side, None] for side, name in enumerate(RIGHT_PLACES)}
 
 
 def _cut_features(

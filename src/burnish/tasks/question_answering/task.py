@@ -109,14 +109,15 @@ class QuestionAnswering(Task):
         return QuestionEncoder.build(demand_tokenizer(assets), self._columns(), reading, **flags)
 
     def decode(self, outputs: "Mapping[str, Array]", profile: Profile, table: "pa.Table | None" = None) -> Outcome:
-        from burnish.tasks.question_answering.decoder import Decision, decode, search_beams, search_places
+        from burnish.tasks.question_answering.decoder import Decision, decode, search_beams, search_places, unlikelihood
 
         assert table is not None, "answers are words of the rows"
         if self.search == "beam":
             found = search_beams(outputs, n_best=self.n_best)
         else:
             found = search_places(outputs, n_best=self.n_best, max_tokens=self.max_answer)
-        return decode(found, table, columns=self._columns(), decision=Decision(self._threshold(profile)))
+        outcome = decode(found, table, columns=self._columns(), decision=Decision(self._threshold(profile)))
+        return replace(outcome, unlikelihood=unlikelihood(outputs))
 
     def refine(self, outcome: Outcome, profile: Profile) -> Profile:
         from burnish.metrics.answer_scores import best_threshold
@@ -127,11 +128,14 @@ class QuestionAnswering(Task):
         return replace(profile, facts={**profile.facts, _FITTED: best_threshold(outcome)})
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
+        from burnish.metrics.classification import LogLoss
         from burnish.metrics.language import Answerability, AnswerF1, BestThreshold, ExactMatch
 
-        both: tuple[Metric, ...] = (AnswerF1(), ExactMatch())
         is_open = profile is None or profile.facts[_MAY_BE_OPEN]
-        return (*both, Answerability(), BestThreshold()) if is_open else both
+        of_open: tuple[Metric, ...] = (Answerability(), BestThreshold()) if is_open else ()
+        # A beam tells how likely its own spans are, and nothing of those that it did not follow.
+        of_places: tuple[Metric, ...] = (LogLoss(),) if self.search == "pairs" else ()
+        return (AnswerF1(), ExactMatch(), *of_open, *of_places)
 
     def input_specs(self, profile: Profile) -> "tuple[ColumnSpec, ...]":
         from burnish.data.codecs.columns import ColumnSpec

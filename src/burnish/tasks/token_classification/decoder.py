@@ -11,7 +11,7 @@ import pyarrow as pa
 from burnish.data.batching.ragged import Ragged, pack, positions
 from burnish.metrics.entities import ChunkMarks, Chunks, find_chunks, flat, read_marks
 from burnish.spec.values import Array, BaselineRequest, Outcome, Profile, Times
-from burnish.tasks.probabilities import softmax
+from burnish.tasks.probabilities import softmax, unlikelihood
 from burnish.tasks.token_classification.rows import TagTexts, items_of, words_of
 from burnish.tasks.token_classification.schemes import TagReading
 
@@ -24,7 +24,8 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | N
     rows = np.unique(row_of) if table is None else np.arange(table.num_rows)
     lengths = np.bincount(np.searchsorted(rows, row_of), minlength=len(rows))
     said = pack(shares.argmax(axis=1), lengths)
-    truth = pack(outputs["label"][order], lengths) if "label" in outputs else None
+    labels = outputs["label"][order] if "label" in outputs else None
+    truth = None if labels is None else pack(labels, lengths)
     confidence = shares.max(axis=1)
     return Outcome(
         kind=profile.kind,
@@ -34,6 +35,7 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | N
         truth=None if truth is None else as_rows(truth),
         labels=profile.labels,
         answers=None if table is None else answers(Said(said, truth, confidence), profile, table[words], name=words),
+        unlikelihood=None if labels is None else unlikelihood(shares, labels, lengths),
     )
 
 
@@ -142,4 +144,4 @@ def tag_baselines(asked: BaselineRequest, *, words: str, tags: str) -> dict[str,
 
 def _said(tags: Array, outcome: Outcome) -> Outcome:
     lengths = flat(outcome.decisions)[1]
-    return replace(outcome, decisions=as_rows(pack(tags, lengths)), answers=None)
+    return replace(outcome, decisions=as_rows(pack(tags, lengths)), answers=None, unlikelihood=None)

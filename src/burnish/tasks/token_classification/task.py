@@ -96,10 +96,11 @@ class TokenClassification(Task):
         return tag_baselines(asked, words=self.words, tags=self.tags)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
+        from burnish.metrics.classification import LogLoss
         from burnish.metrics.language import Entities, TokenAccuracy
 
         marks_none = self.scheme == "none" or (profile is not None and profile.facts.get("written") == "none")
-        return (TokenAccuracy(),) if marks_none else (Entities(), TokenAccuracy())
+        return (TokenAccuracy(), LogLoss()) if marks_none else (Entities(), TokenAccuracy(), LogLoss())
 
     def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
         import pyarrow as pa

@@ -56,6 +56,7 @@ class TestMeanOfTokens(TestTextClassification):
 class TestPairsOnAScale(TaskExam):
     """Two texts are scored by how alike they are."""
 
+    tells_loss = False
     sections = """\
 task: {{type: text_classification, pair: other, label: alike, kind: regression, max_length: 24}}
 data: {{train: {root}/train.jsonl, validation: {root}/dev.jsonl}}

@@ -3,11 +3,13 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from burnish.data.truncation import Head, Windows
+from burnish.metrics.classification import LogLoss
 from burnish.metrics.language import Mrr, RecallAt
 from burnish.metrics.tally import Tally
 from burnish.spec.values import Profile
@@ -61,6 +63,14 @@ def test_scores_are_shares_of_ranks():
     assert scores == {"mrr": pytest.approx(0.625), "recall_at_1": 0.5, "recall_at_4": 1.0}
     assert outcome.answers["predicted"].to_pylist() == ["w", "x", "z", "y"]
     assert outcome.answers["truth"].to_pylist() == ["w", "x", "y", "z"]
+
+
+def test_the_loss_is_how_unlikely_each_passage_is_among_all_of_the_split():
+    random = np.random.default_rng(3)
+    queries, passages = random.normal(size=(5, 3)) * 900, random.normal(size=(5, 3))
+    outcome = decoded(queries, passages, asked=list("abcde"), given_=list("vwxyz"))
+    expected = torch.nn.functional.cross_entropy(torch.tensor(queries @ passages.T / 0.5), torch.arange(5))
+    assert Tally([LogLoss()], [outcome]).scores() == {"log_loss": pytest.approx(float(expected), rel=1e-5)}
 
 
 def test_negatives_are_left_out_of_the_ranks():

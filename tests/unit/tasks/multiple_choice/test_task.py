@@ -195,7 +195,8 @@ def test_the_likeliest_choice_is_chosen_in_row_order() -> None:
     assert (found["predicted"], found["truth"]) == (["g", "c"], ["h", "c"])
     assert [len(each) for each in found["probabilities"]] == [2, 3]
     assert [sum(each) for each in found["probabilities"]] == pytest.approx([1, 1])
-    assert Tally(chosen.metrics(profile), [outcome]).scores() == {"accuracy": 0.5}
+    log_loss = np.mean([np.log(np.exp([0, 1, 3]).sum()) - 3, np.log(np.exp([2, 0]).sum()) - 0])
+    assert Tally(chosen.metrics(profile), [outcome]).scores() == {"accuracy": 0.5, "log_loss": pytest.approx(log_loss)}
 
 
 def test_rows_that_lack_a_column_are_refused_all_at_once() -> None:

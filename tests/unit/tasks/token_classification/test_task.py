@@ -159,7 +159,7 @@ def test_parts_of_speech_are_labels_as_they_are() -> None:
     data = rows([["a", "b"]], [["NN", "VB"]])
     _, profile = encoder_for(data)
     assert (profile.kind, profile.labels) == ("tags", ("NN", "VB"))
-    assert [type(each).__name__ for each in TokenClassification().metrics(profile)] == ["TokenAccuracy"]
+    assert [type(each).__name__ for each in TokenClassification().metrics(profile)] == ["TokenAccuracy", "LogLoss"]
 
 
 def test_a_misspelt_tag_does_not_turn_entities_into_something_else() -> None:
