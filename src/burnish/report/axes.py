@@ -33,14 +33,15 @@ class PlotArea:
     height: int
 
 
-def ticks(low: float, high: float, *, most: int = 5) -> list[float]:
-    """Choose round values that cover a range."""
+def ticks(low: float, high: float, *, most: int = 5, is_whole: bool = False) -> list[float]:
+    """Choose round values that cover a range, or whole numbers, where nothing is between two."""
     span = high - low
     if not math.isfinite(span) or span <= 0:
         return [low]
-    rough = span / most
+    rough = max(span / most, 1.0) if is_whole else span / most
     power = 10.0 ** math.floor(math.log10(rough))
-    step = next(factor * power for factor in (1, 2, 2.5, 5, 10) if factor * power >= rough * 0.999)
+    factors = (1, 2, 5, 10) if is_whole and power == 1 else (1, 2, 2.5, 5, 10)
+    step = next(factor * power for factor in factors if factor * power >= rough * 0.999)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     return [float(f"{number * step:.10g}") for number in range(first, last + 1)]
 
@@ -67,15 +68,15 @@ def text(x: float, y: float, content: str, *, kind: str = "", anchor: str = "sta
     return f'<text x="{x}" y="{y}" class="{kind}" text-anchor="{anchor}">{hint}{escape(content)}</text>'
 
 
-def axes(frame: PlotArea, *, x_label: str, y_label: str = "") -> list[str]:
-    """Draw grid lines, tick values and the names of the axes."""
+def axes(frame: PlotArea, *, x_label: str, y_label: str = "", counts: bool = False) -> list[str]:
+    """Draw grid lines, tick values and the names of the axes; `counts` has whole numbers only from left to right."""
     x, y = frame.x, frame.y
     shapes = []
     for value in ticks(y.low, y.high):
         at = y.at(value)
         shapes.append(f'<line x1="{x.start}" x2="{x.end}" y1="{at}" y2="{at}" class="grid"/>')
         shapes.append(text(x.start - 8, at + 4, tick(value), kind="tick", anchor="end"))
-    for value in ticks(x.low, x.high, most=6):
+    for value in ticks(x.low, x.high, most=6, is_whole=counts):
         shapes += [text(x.at(value), y.start + 18, tick(value), kind="tick", anchor="middle")]
     shapes.append(f'<line x1="{x.start}" x2="{x.end}" y1="{y.start}" y2="{y.start}" class="axis"/>')
     shapes.append(text(x.end, frame.height - 4, x_label, kind="name", anchor="end"))

@@ -18,7 +18,7 @@ _GROUPS = 10
 
 @dataclass(frozen=True)
 class Line:
-    """A series of points; `kind` names its look."""
+    """A series of points; `kind` names its look: `dots` stand alone."""
 
     points: Sequence[CurvePoint]
     kind: str
@@ -62,7 +62,7 @@ def line_chart(
     x = Scale(left, max(*steps, left + 1), 52, width - 14)
     is_positive = all(point.value >= 0 for point in every)
     frame = PlotArea(x, Scale(max(low, 0.0) if is_positive else low, high, height - 38, 10), width, height)
-    shapes = axes(frame, x_label=over)
+    shapes = axes(frame, x_label=over, counts=True)
     for line in drawn:
         shapes += _line(line, frame)
     if mark is not None and math.isfinite(mark.value):
@@ -169,11 +169,11 @@ def residual_chart(residuals: Residuals, *, title: str, width: int = 940, height
 
 
 def _line(line: Line, frame: PlotArea) -> list[str]:
-    places = [f"{frame.x.at(point.step)},{frame.y.at(point.value)}" for point in line.points]
-    if len(places) == 1:
-        x, y = places[0].split(",")
-        return [f'<circle cx="{x}" cy="{y}" r="3" class="dot"/>']
-    return [f'<polyline points="{" ".join(places)}" class="line {line.kind}"/>'] if places else []
+    places = [(frame.x.at(point.step), frame.y.at(point.value)) for point in line.points]
+    if line.kind == "dots" or len(places) == 1:
+        return [f'<circle cx="{x}" cy="{y}" r="3" class="dot"/>' for x, y in places]
+    joined = " ".join(f"{x},{y}" for x, y in places)
+    return [f'<polyline points="{joined}" class="line {line.kind}"/>'] if places else []
 
 
 def _mark(mark: CurvePoint, frame: PlotArea) -> list[str]:

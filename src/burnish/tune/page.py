@@ -106,7 +106,7 @@ def _pictures(record: StudyRecord, score: str) -> Iterator[StudyPicture]:
         ordered = sorted(ends, key=lambda end: end.trial)
         points = [CurvePoint(end.trial, end.score or 0.0) for end in ordered]
         best = [CurvePoint(each.step, value) for each, value in zip(points, _running_best(record, points), strict=True)]
-        lines = [svg.Line(points, "faint"), svg.Line(best, "model")]
+        lines = [svg.Line(points, "dots"), svg.Line(best, "model")]
         picture = svg.line_chart(lines, title=f"{score} by trial", over="trial", width=940, height=260)
         yield _picture("History", picture, "The score of each trial that came to its end, and the best so far.")
     importance = measure_importance(record)

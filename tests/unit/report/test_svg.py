@@ -71,6 +71,13 @@ def test_ticks_are_few_and_inside(low, span) -> None:
     assert all(low - slack <= value <= low + span + slack for value in found)
 
 
+@given(st.integers(0, 1000), st.integers(1, 100_000))
+def test_steps_and_trials_are_whole_numbers(low, span) -> None:
+    found = ticks(low, low + span, most=6, is_whole=True)
+    assert 0 < len(found) <= 7
+    assert all(value == int(value) for value in found)
+
+
 def test_a_scale_keeps_values_on_the_page() -> None:
     scale = Scale(0, 10, 100, 200)
     assert [scale.at(value) for value in (-5, 0, 5, 10, 50)] == [100, 100, 150, 200, 200]
