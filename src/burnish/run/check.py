@@ -8,7 +8,18 @@ from burnish.config.render import document, leaves
 from burnish.engine.device import explain_absent, is_surely_absent
 from burnish.errors import Problem
 from burnish.registry import default_registry
-from burnish.run.selection import AUTO, LOSS, falling, headline, is_count, loss_scores, type_name, unfit
+from burnish.run.selection import (
+    AUTO,
+    LOSS,
+    falling,
+    headline,
+    is_count,
+    loss_scores,
+    score_names,
+    type_name,
+    unfit,
+    why_no_loss,
+)
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import MEAN, divide_tasks, find_unmatched, joint_task, prefix, several_sets
 from burnish.spec.protocols import Metric, Task
@@ -121,10 +132,11 @@ def _rising(experiment: Experiment, name: str) -> Iterator[tuple[str, str]]:
 
 def _joint_select(experiment: Experiment, parts: Mapping[str, Experiment]) -> Iterator[tuple[str, str]]:
     score = experiment.train.select.score
-    own = [prefix(name, each) for name, part in parts.items() for each in _score_names(part)]
+    own = [prefix(name, each) for name, part in parts.items() for each in score_names(part)]
     known = [MEAN, *own, *loss_scores(experiment)]
     if score is not None and score not in known:
-        yield "train.select.score", f"train.select.score must be one of {', '.join(known)}, got {score!r}"
+        why = why_no_loss(experiment) if score == LOSS else ""
+        yield "train.select.score", f"train.select.score must be one of {', '.join(known)}, got {score!r}{why}"
     elif score == LOSS and experiment.train.select.direction == "max":
         yield "train.select.direction", "train.select.direction must be min to select by loss, a score that falls"
     elif score == MEAN and experiment.train.select.direction == "min":
@@ -132,11 +144,6 @@ def _joint_select(experiment: Experiment, parts: Mapping[str, Experiment]) -> It
     for part in parts.values():
         if part.train.select.score is not None and score in known:
             yield from _select(part)
-
-
-def _score_names(experiment: Experiment) -> list[str]:
-    metrics = experiment.task.metrics(None) if experiment.metrics is None else experiment.metrics
-    return list(dict.fromkeys(name for metric in metrics for name in metric.names()))
 
 
 def _head(experiment: Experiment) -> Iterator[tuple[str, str]]:

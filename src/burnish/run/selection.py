@@ -17,6 +17,7 @@ LOSS = "loss"
 AUTO = "auto"
 _OF_CLASSES, _OF_TOKENS = "log_loss", "perplexity"
 _OF_LOSSES, _OF_SQUARES = ("poisson_deviance", "gamma_deviance", "pinball"), ("mse", "rmse")
+_OF_PARTS = (_OF_CLASSES, _OF_TOKENS, "r2")
 _FEW_ROWS = 1000
 """An accuracy over fewer validation rows than this moves in coarse steps, and mostly by chance."""
 
@@ -100,11 +101,24 @@ def loss_scores(experiment: Experiment) -> tuple[str, ...]:
     """
     parts = divide_tasks(experiment)
     if ALONE not in parts:
-        return (LOSS,) if all({_OF_CLASSES, _OF_TOKENS, "r2"} & _score_names(part) for part in parts.values()) else ()
+        return () if why_no_loss(experiment) else (LOSS,)
     usual = {name for metric in experiment.task.metrics(None) for name in metric.names()}
-    scored = _score_names(experiment)
+    scored = score_names(experiment)
     of_numbers = [name for name in _OF_LOSSES if name in usual] or _OF_SQUARES
     return tuple(name for name in (_OF_CLASSES, *of_numbers, _OF_TOKENS) if name in scored)
+
+
+def why_no_loss(experiment: Experiment) -> str:
+    """Name those of several tasks of which no score is the loss, and what would be; nothing where all have one."""
+    silent = [name for name, part in divide_tasks(experiment).items() if not {*_OF_PARTS} & {*score_names(part)}]
+    places = " and ".join(f"task.scores.{name}" for name in silent)
+    return f"; for `{LOSS}`, {places} must have {', '.join(_OF_PARTS[:-1])} or {_OF_PARTS[-1]}" if silent else ""
+
+
+def score_names(experiment: Experiment) -> list[str]:
+    """Name the scores that an experiment of one task may have."""
+    metrics = experiment.task.metrics(None) if experiment.metrics is None else experiment.metrics
+    return list(dict.fromkeys(name for metric in metrics for name in metric.names()))
 
 
 def mean_loss(parts: Sequence[Mapping[str, float]]) -> float | None:
@@ -127,11 +141,6 @@ def unfit(metric: Metric, kind: str, *, fitting: Sequence[Metric], place: str = 
 def type_name(metric: Metric) -> str:
     """Give the name by which a config asks for a metric."""
     return default_registry().name_of("metrics", type(metric))
-
-
-def _score_names(experiment: Experiment) -> set[str]:
-    metrics = experiment.task.metrics(None) if experiment.metrics is None else experiment.metrics
-    return {name for metric in metrics for name in metric.names()}
 
 
 def _loss_of(scores: Mapping[str, float]) -> float | None:

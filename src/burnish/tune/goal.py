@@ -10,7 +10,7 @@ from burnish.nearest import nearest
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.events_file import EventsFile, read_evaluations
 from burnish.run.record.result import read_sheet
-from burnish.run.selection import LOSS, loss_scores, selection
+from burnish.run.selection import LOSS, loss_scores, selection, why_no_loss
 from burnish.spec.events import Started
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import ALONE, MEAN, divide_tasks, prefix
@@ -89,10 +89,11 @@ def read_goal(metric: str | None, experiment: Experiment) -> tuple[Goal, str | N
         problem = f"tune.metric must begin with one of {', '.join(splits)}, like validation/loss, got {metric!r}"
     elif score not in (allowed := [*known, *([LOSS] if losses else [])]):
         close = nearest(score, allowed)
-        hint = f" Did you mean `{split}/{close}`?" if close else ""
-        hint = " None of these is the loss." if score == LOSS else hint
+        hint = f". Did you mean `{split}/{close}`?" if close else ""
+        if score == LOSS:
+            hint = why_no_loss(experiment) if MEAN in known else ". None of these is the loss."
         or_loss = " or loss" if losses else ""
-        problem = f"tune.metric must be one of {', '.join(known)}{or_loss}, on {split}, got {score!r}.{hint}"
+        problem = f"tune.metric must be one of {', '.join(known)}{or_loss}, on {split}, got {score!r}{hint}"
     return Goal(split, score, falling, losses=losses if score == LOSS else ()), problem
 
 

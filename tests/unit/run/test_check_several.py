@@ -100,6 +100,13 @@ def test_a_selection_by_a_score_that_nothing_gives(model: Path) -> None:
     assert "direction must be max to select by mean" in refusal(model, "train.select={score: mean, direction: min}")
 
 
+def test_a_selection_by_the_loss_needs_that_of_every_task(model: Path) -> None:
+    check(written(model), overrides=["train.select=loss"])
+    text = refusal(model, "train.select=loss", "task.scores={mood: [f1], stars: [pearson]}")
+    assert "stars/pearson, got 'loss'; for `loss`, task.scores.mood and task.scores.stars must have log_loss, " in text
+    assert "must be min to select by loss" in refusal(model, "train.select={score: loss, direction: max}")
+
+
 def test_annealing_by_the_clock_needs_a_number_of_epochs(model: Path) -> None:
     overrides = ["task.sampling=annealed", "train.length=5 minutes"]
     assert "task.sampling.epochs is needed when train.length is in minutes" in refusal(model, *overrides)
