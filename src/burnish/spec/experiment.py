@@ -77,7 +77,7 @@ class Select(Component):
     yields: ClassVar[Mapping[str, tuple[str, ...]]] = {"score": ("direction",)}
 
     score: str | None = None
-    """A score's name, or `loss`: that which tells it, if scored, else the first metric; by default the first metric.
+    """A score's name, or `loss`: that of what training minimises, else the first metric; by default the first metric.
 
     `auto` is the first metric too, but `loss` where that is an accuracy over fewer than 1,000 validation rows.
     """
