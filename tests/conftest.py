@@ -38,6 +38,24 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield directory
 
 
+@pytest.fixture(scope="session")
+def interpreter() -> Iterator[Path]:
+    """Give an interpreter whose modules are forks of a process that has imported everything."""
+    from tests.harness.quick_cli import quick_interpreter
+
+    with quick_interpreter() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def quick_workers(interpreter: Path) -> Iterator[None]:
+    """Train the runs of a module by forks: what a fresh process does, other tests show."""
+    from tests.harness.quick_cli import workers_by
+
+    with workers_by(interpreter):
+        yield
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _loopback_only() -> Iterator[None]:
     """Refuse any connection that would leave this machine."""

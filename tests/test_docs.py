@@ -134,14 +134,14 @@ def test_experiments_decode(block: Block, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page", RUNNING_PAGES, ids=name_of)
-def test_what_a_page_shows_runs_from_top_to_bottom(page: Path, small_data: Path) -> None:
+def test_what_a_page_shows_runs_from_top_to_bottom(page: Path, small_data: Path, interpreter: Path) -> None:
     for block in blocks_of(page):
         if block.file_name is not None:
             (small_data / block.file_name).write_text(block.text + "\n")
         if block.language == "python" and not block.is_skipped:
             run_python(block, directory=small_data)
         if block.language == "console" and not block.is_skipped:
-            run_console(block, directory=small_data)
+            run_console(block, directory=small_data, interpreter=interpreter)
 
 
 def test_a_skipped_block_says_why() -> None:
@@ -209,17 +209,17 @@ def run_python(block: Block, *, directory: Path) -> None:
     assert answer.returncode == 0, f"{block.place}\n{answer.stderr}"
 
 
-def run_console(block: Block, *, directory: Path) -> None:
+def run_console(block: Block, *, directory: Path, interpreter: Path) -> None:
     for command in commands_of(block.text):
-        answer = burnish(command.words, directory=directory)
+        answer = burnish(command.words, directory=directory, interpreter=interpreter)
         said = f"{block.place}: burnish {shlex.join(command.words)}\n{answer.stdout}{answer.stderr}"
         assert (answer.returncode != 0) == command.is_refused, said
         if command.is_refused:
             assert command.answer in answer.stderr, said
 
 
-def burnish(words: list[str], *, directory: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "burnish", *words]
+def burnish(words: list[str], *, directory: Path, interpreter: Path) -> subprocess.CompletedProcess[str]:
+    command = [interpreter, "-m", "burnish", *words]
     return subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=COMMAND_SECONDS)
 
 

@@ -13,11 +13,14 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NoReturn
+from unittest.mock import patch
 
 from tests.harness.fork_server import IMPORTED, import_if_there, searching_root, warm_transformers
 
@@ -64,6 +67,21 @@ def quick_cli(folder: Path) -> Iterator[Path]:
         assert server.stdout is not None
         assert server.stdout.readline() == "ready\n"
         yield commands
+
+
+@contextmanager
+def quick_interpreter() -> Iterator[Path]:
+    """Give a stand-in for the interpreter, below a short path: that of a socket has a hundred letters at most."""
+    folder = tempfile.TemporaryDirectory(prefix="quick", ignore_cleanup_errors=True)
+    with folder as root, quick_cli(Path(root) / "cli") as commands:
+        yield commands / "interpreter"
+
+
+@contextmanager
+def workers_by(interpreter: Path) -> Iterator[None]:
+    """Let workers that this process starts be forks; whatever else it starts has an interpreter of its own."""
+    with patch("burnish.launch.local.sys", SimpleNamespace(executable=str(interpreter))):
+        yield
 
 
 def serve(address: str, interpreter: str) -> None:

@@ -75,7 +75,7 @@ def _port(process: subprocess.Popen[str], log: Path) -> int:
     raise AssertionError(f"the server ended with {process.returncode}: {log.read_text()}")
 
 
-def make_artifacts(root: Path) -> Path:
+def make_artifacts(root: Path, interpreter: Path) -> Path:
     """Train a text model in the folder `texts` and a table model in `rides`."""
     model = tiny_model(root / "bert", texts=(" ".join((*GOOD, *BAD, *PLAIN)),))
     project = make_project(root, model=model, rows=140, config="train: {length: 4 steps, batch: 8}\n")
@@ -84,7 +84,7 @@ def make_artifacts(root: Path) -> Path:
     write_rides(root / "rides.csv", 200)
     (root / "rides.yaml").write_text(TABLE)
     for config_file, name in ((project.config, "texts"), (root / "rides.yaml", "rides")):
-        command = [sys.executable, "-m", "burnish", "train", str(config_file), "--dir", name, "--quiet"]
+        command = [interpreter, "-m", "burnish", "train", str(config_file), "--dir", name, "--quiet"]
         subprocess.run(command, cwd=root, check=True, capture_output=True, timeout=240)
     return root
 

@@ -14,6 +14,8 @@ from sklearn.preprocessing import StandardScaler
 import burnish
 from tests.project import BAD, GOOD, PLAIN
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 FAST = {"train.length": "20 epochs", "optimizer.learning_rate": 0.05}
 
 

@@ -18,6 +18,8 @@ from burnish.commands.crash.sameness import find_differences
 from burnish.errors import DataError
 from burnish.run.record.directory import RunDirectory
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 SECONDS = 120
 
 

@@ -10,6 +10,8 @@ from burnish.artifact.signature import InputField
 from burnish.commands.train import train
 from burnish.storage import manifest
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 
 def trained(root: Path, rows: list[dict[str, object]], config: str) -> Path:
     root.mkdir(exist_ok=True)

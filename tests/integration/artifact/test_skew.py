@@ -16,6 +16,8 @@ from burnish.storage import manifest
 from tests.integration.artifact.test_signature import trained
 from tests.project import BAD, GOOD
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 
 @pytest.fixture(scope="module")
 def text(tmp_path_factory: pytest.TempPathFactory, tiny_bert: Path) -> Path:

@@ -7,8 +7,8 @@ from tests.harness.server import RunningServer, make_artifacts, running_server
 
 
 @pytest.fixture(scope="session")
-def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_artifacts(tmp_path_factory.mktemp("served"))
+def artifacts(tmp_path_factory: pytest.TempPathFactory, interpreter: Path) -> Path:
+    return make_artifacts(tmp_path_factory.mktemp("served"), interpreter)
 
 
 @pytest.fixture(scope="session")

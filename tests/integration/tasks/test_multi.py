@@ -38,6 +38,8 @@ from tests.harness.faults import Fault
 from tests.harness.fork_server import fork_server
 from tests.integration.tasks.several import several
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 TASKS = ("mood", "alike", "tag")
 DRAW = RandomKey(seed=0, epoch=0, is_training=True)
 

@@ -13,6 +13,8 @@ from burnish.commands.predict import predict_file
 from burnish.commands.train import train
 from burnish.errors import DataError
 
+pytestmark = pytest.mark.usefixtures("quick_workers")
+
 HEADER = "miles,pay,night,begin,fare,tip"
 
 
