@@ -170,14 +170,11 @@ class Registry:
             if self.is_guarded and all(each.address != name for each in self._names(kind)):
                 raise ForeignCode([name])
             return name
-        raise _refusal(self._unknown(kind, name))
-
-    def _unknown(self, kind: str, name: str) -> str:
         listings = self._names(kind)
         close = nearest(name, (word for each in listings for word in (each.name, *each.aliases)))
         names = ", ".join(each.name for each in listings) or "none"
         hint = f"Did you mean `{close}`?" if close else f"Known are {names}."
-        return f"no {_noun(kind)} is called '{name}'. {hint}"
+        raise _refusal(f"no {_noun(kind)} is called '{name}'. {hint}")
 
 
 def _installed_entry_points() -> EntryPoints:

@@ -63,7 +63,8 @@ class _Estimator(_base.BaseEstimator):  # type: ignore[misc]  # scikit-learn has
 
     def _table(self, X: Any, *, is_fit: bool = False) -> pa.Table:  # noqa: N803  # as above
         if is_fit:
-            self._are_texts = _holds_texts(X)
+            is_flat = is_series(X) or isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1
+            self._are_texts = is_flat and len(X) > 0 and all(isinstance(each, str) for each in X)
         else:
             _validation.check_is_fitted(self, "model_")
         if self._are_texts:
@@ -154,12 +155,6 @@ def _labels(X: Any, y: Any) -> Array:  # noqa: N803  # as above
     _validation.check_consistent_length(X, y)
     labels: Array = _validation.check_array(y, ensure_2d=False, dtype=None)
     return labels
-
-
-def _holds_texts(X: Any) -> bool:  # noqa: N803  # as above
-    """Tell a list, an array or a Series of texts from a table."""
-    is_flat = is_series(X) or isinstance(X, list | tuple) or getattr(X, "ndim", 0) == 1
-    return is_flat and len(X) > 0 and all(isinstance(each, str) for each in X)
 
 
 def _numbers(table: pa.Table) -> dict[str, str]:

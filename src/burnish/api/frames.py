@@ -51,7 +51,11 @@ def store(frame: Any) -> Path:
     temporary = folder / f".{os.getpid()}-{os.urandom(4).hex()}.tmp"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _write(frame, temporary)
+        parts = _even_parts(_parts(frame))
+        first = next(parts)  # rows there are, or none of this is reached
+        with temporary.open("wb") as file, pa.ipc.new_file(file, first.schema) as writer:
+            for part in chain([first], parts):
+                writer.write_table(part)
         path = folder / f"{sha256_of(temporary)[:32]}.arrow"
         if not path.exists():  # another run may be reading it, and would notice that it was replaced
             sync_file(temporary)
@@ -63,14 +67,6 @@ def store(frame: Any) -> Path:
         with suppress(OSError):
             temporary.unlink()
     return path.absolute()
-
-
-def _write(frame: Any, path: Path) -> None:
-    parts = _even_parts(_parts(frame))
-    first = next(parts)  # rows there are, or none of this is reached
-    with path.open("wb") as file, pa.ipc.new_file(file, first.schema) as writer:
-        for part in chain([first], parts):
-            writer.write_table(part)
 
 
 def table_of_frame(frame: Any) -> pa.Table:
@@ -97,7 +93,9 @@ def _parts(frame: Any) -> Iterator[pa.Table]:
         if _comes_from(frame, "pandas"):
             frame = _from_pandas(frame, name=name)
         elif _comes_from(frame, "datasets"):
-            frame = _from_datasets(frame, name=name)
+            if not hasattr(frame, "num_rows") or isinstance(frame, dict):
+                raise DataError(f"{name} is not a table of rows; give one split of it, read in full")
+            frame = name_classes(frame)
         batches = frame if isinstance(frame, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(frame)
         refuse_twins(batches.schema.names, name=name)
         if not batches.schema.names:
@@ -120,12 +118,6 @@ def _from_pandas(frame: Any, *, name: str) -> pa.Table:
     refuse_twins([*named.columns], name=name)
     odd = [column for column, kind in named.dtypes.items() if str(kind).startswith(_AS_TEXT)]
     return pa.Table.from_pandas(named.astype(dict.fromkeys(odd, str)), preserve_index=False)
-
-
-def _from_datasets(found: Any, *, name: str) -> pa.Table:
-    if not hasattr(found, "num_rows") or isinstance(found, dict):
-        raise DataError(f"{name} is not a table of rows; give one split of it, read in full")
-    return name_classes(found)
 
 
 def _unfit(error: Exception, *, name: str) -> DataError:

@@ -86,14 +86,10 @@ def _classes(value: object) -> Iterator[type]:
 
 def _described(cls: type) -> dict[str, str]:
     file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-    package = _package_of(cls)
+    names = packages_distributions().get(cls.__module__.partition(".")[0], [])
+    package = f"{names[0]} {version(names[0])}" if names else None
     described = {"address": f"{cls.__module__}:{cls.__qualname__}", "file": Path(file).name if file else ""}
     return {**described, **({"package": package} if package else {})}
-
-
-def _package_of(cls: type) -> str | None:
-    names = packages_distributions().get(cls.__module__.partition(".")[0], [])
-    return f"{names[0]} {version(names[0])}" if names else None
 
 
 def _told(needed: Mapping[str, Any]) -> str:

@@ -101,7 +101,17 @@ class Predictor:
         One that learned several tasks must be told of which it is asked. Code that it names must be trusted.
         An `engine` other than torch must have been exported; `auto` takes the fastest that is as good here.
         """
-        return _chosen(load_all(path, trust_code=trust_code, engine=engine), task, path)
+        predictors = load_all(path, trust_code=trust_code, engine=engine)
+        there = ", ".join(predictors)
+        if ALONE in predictors and task is not None:
+            raise DataError(f"{path} was trained on a single task, which has no name; leave out --task {task}")
+        if ALONE not in predictors and task is None:
+            raise DataError(f"{path} was trained on several tasks; choose one with --task: {there}")
+        if (task or ALONE) not in predictors:
+            close = nearest(task or "", predictors)
+            hint = f"Did you mean `{close}`?" if close else f"There are {there}."
+            raise DataError(f"{path} has no task called {task!r}. {hint}")
+        return predictors[task or ALONE]
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[Prediction]:
         """Predict rows given as mappings from column to value."""
@@ -244,19 +254,6 @@ def _proven(predictor: Predictor, golden: Mapping[str, Any], path: Path, *, name
     return replace(predictor, described=described)
 
 
-def _chosen(predictors: Mapping[str, Predictor], task: str | None, path: Path) -> Predictor:
-    there = ", ".join(predictors)
-    if ALONE in predictors and task is not None:
-        raise DataError(f"{path} was trained on a single task, which has no name; leave out --task {task}")
-    if ALONE not in predictors and task is None:
-        raise DataError(f"{path} was trained on several tasks; choose one with --task: {there}")
-    if (task or ALONE) not in predictors:
-        close = nearest(task or "", predictors)
-        hint = f"Did you mean `{close}`?" if close else f"There are {there}."
-        raise DataError(f"{path} has no task called {task!r}. {hint}")
-    return predictors[task or ALONE]
-
-
 def views(experiment: Experiment) -> list[RandomKey]:
     """Give the draws that a prediction averages over: fixed, so that a prediction is repeatable."""
     seed, number = experiment.runtime.seed, experiment.task.views
@@ -266,20 +263,18 @@ def views(experiment: Experiment) -> list[RandomKey]:
 def table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile) -> pa.Table:
     """Put rows into columns as the task reads them; where it does not say how, a missing column is refused."""
     try:
-        return _table_of(rows, task, profile=profile)
+        if (table := task.table(rows, profile)) is not None:
+            return table
+        names = [name for name in task.training_columns if any(name in row for row in rows)]
+        missing = [name for name in task.input_columns if name not in names]
+        if missing:
+            there = sorted({name for row in rows for name in row})
+            raise DataError(
+                f"the rows have no {' and no '.join(missing)}; they have {', '.join(there) or 'no columns'}"
+            )
+        return pa.table({name: build_column([row.get(name) for row in rows]) for name in names})
     except UnicodeEncodeError as error:
         raise DataError(f"{error.object!a} contains half of a surrogate pair, which is not a character") from error
-
-
-def _table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile) -> pa.Table:
-    if (table := task.table(rows, profile)) is not None:
-        return table
-    names = [name for name in task.training_columns if any(name in row for row in rows)]
-    missing = [name for name in task.input_columns if name not in names]
-    if missing:
-        there = sorted({name for row in rows for name in row})
-        raise DataError(f"the rows have no {' and no '.join(missing)}; they have {', '.join(there) or 'no columns'}")
-    return pa.table({name: build_column([row.get(name) for row in rows]) for name in names})
 
 
 def as_predictions(outcome: Outcome) -> list[Prediction]:
@@ -314,9 +309,17 @@ def _plain(value: object) -> object:
 def _assemble(path: Path, experiment: Experiment, engine: str, *, threads: int | None) -> dict[str, Predictor]:
     whole = profile_from_json(read_json(path / PROFILE))
     if engine == TORCH:
-        infer = _load_torch(path, experiment, whole)
+        from burnish.artifact.loading_torch import load_infer
+
+        # One that does not tell its precision is of a version that left `auto` to the device, as its answers show.
+        is_told = "precision" in (manifest.read(path) or {})
+        runtime = experiment.settled_runtime if is_told else experiment.runtime
+        infer = load_infer(path / MODEL, experiment, whole, runtime=runtime)
     else:
-        infer = _load_variant(path, experiment, whole, engine, threads=threads)
+        graphs = read_variant(path, engine).graphs
+        specs = [graphs[name] for name in divide_tasks(experiment)]
+        threads = threads or experiment.runtime.threads or available_cores()
+        infer = OnnxInference.load(folder_of(path, engine), specs, experiment.task.head(whole), threads=threads).infer
     # A model without a tokenizer leaves no file of one, and makes its assets itself.
     has_tokenizer = (path / MODEL / DESCRIPTION).is_file()
     assets = TextAssets.load(path / MODEL) if has_tokenizer else experiment.model.assets()
@@ -326,22 +329,6 @@ def _assemble(path: Path, experiment: Experiment, engine: str, *, threads: int |
         encoder = build_encoder(part.task, profile, assets)
         predictors[name] = Predictor(part, profile, Grouped(encoder, group) if name else encoder, infer)
     return predictors
-
-
-def _load_torch(path: Path, experiment: Experiment, profile: Profile) -> Infer:
-    from burnish.artifact.loading_torch import load_infer
-
-    # An artifact that does not tell its precision is of a version that left `auto` to the device, as its answers show.
-    is_told = "precision" in (manifest.read(path) or {})
-    runtime = experiment.settled_runtime if is_told else experiment.runtime
-    return load_infer(path / MODEL, experiment, profile, runtime=runtime)
-
-
-def _load_variant(path: Path, experiment: Experiment, profile: Profile, engine: str, *, threads: int | None) -> Infer:
-    graphs = read_variant(path, engine).graphs
-    specs = [graphs[name] for name in divide_tasks(experiment)]
-    threads = threads or experiment.runtime.threads or available_cores()
-    return OnnxInference.load(folder_of(path, engine), specs, experiment.task.head(profile), threads=threads).infer
 
 
 def _replay(predictor: Predictor, golden: Mapping[str, Any], path: Path, *, tolerance: float) -> Outcome:

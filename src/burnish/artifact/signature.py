@@ -245,18 +245,14 @@ def _measured(table: pa.Table, spec: ColumnSpec, kind: InputKind) -> dict[str, A
         text = pc.utf8_trim_whitespace(pc.fill_null(column.cast(pa.string()), ""))
         lengths = pc.utf8_length(text).to_numpy(zero_copy_only=False)
     else:
-        return _counted(column, kind)
+        read, shares = parse_words(column), {}
+        if kind == "boolean":
+            values = parse_flags(column).values
+            shares = {"false": float((values == 0).mean()), "true": float((values == 1).mean())}
+        elif kind == "category":
+            shares = _shares(read.values.take(pa.array(read.codes[read.codes >= 0])), len(column))
+        return {"missing_share": float((read.codes < 0).mean()), "value_shares": shares}
     return {"missing_share": float((lengths == 0).mean()), "lengths": distribution(lengths[lengths > 0])}
-
-
-def _counted(column: pa.Array, kind: InputKind) -> dict[str, Any]:
-    read, shares = parse_words(column), {}
-    if kind == "boolean":
-        values = parse_flags(column).values
-        shares = {"false": float((values == 0).mean()), "true": float((values == 1).mean())}
-    elif kind == "category":
-        shares = _shares(read.values.take(pa.array(read.codes[read.codes >= 0])), len(column))
-    return {"missing_share": float((read.codes < 0).mean()), "value_shares": shares}
 
 
 def _shares(values: pa.Array, num_rows: int) -> dict[str, float]:

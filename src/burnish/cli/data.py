@@ -14,7 +14,6 @@ from burnish.cli.verb import Lines, Reply, group, verb
 
 if TYPE_CHECKING:
     from burnish.commands.prepare import Written
-    from burnish.commands.split import Divided
 
 _SHOWN_CLASSES = 20
 
@@ -91,8 +90,16 @@ def split(
 
     share = dev or validation
     divided = command(source, out=out, validation=share, test=test, label=label, group=group or (), seed=seed)
+    names = tuple(divided.files)
+    rows = [(each, *(f"{counted[name]:,}" for name in names)) for each, counted in divided.counts.items()]
+    if len(rows) > _SHOWN_CLASSES:
+        rest = tuple("" for _ in names)
+        rows = [*rows[:_SHOWN_CLASSES], (f"… {len(rows) - _SHOWN_CLASSES:,} more", *rest)]
+    if divided.label is not None:
+        totals = tuple(f"{sum(counted[name] for counted in divided.counts.values()):,}" for name in names)
+        rows.append(("all", *totals))
     lines = (
-        _count_classes(divided),
+        TextTable((divided.label or "", *names), tuple(rows), right=names),
         f"validation is {divided.how}",
         f"wrote {', '.join(map(str, divided.files.values()))}; for an experiment on them",
         f"  burnish new {shlex.quote(str(divided.files['train']))}",
@@ -178,18 +185,6 @@ def _features(written: "Written", asked: Asked) -> Lines:
     layers += [word for text in asked.params_override or () for word in ("--params-override", text)]
     others = [each for each in asked.overrides or () if not each.startswith(("data=", "data."))]
     yield f"  {shlex.join(['burnish', 'train', asked.experiment, *layers, *others, written.override])}"
-
-
-def _count_classes(divided: "Divided") -> TextTable:
-    names = tuple(divided.files)
-    rows = [(each, *(f"{counted[name]:,}" for name in names)) for each, counted in divided.counts.items()]
-    if len(rows) > _SHOWN_CLASSES:
-        rest = tuple("" for _ in names)
-        rows = [*rows[:_SHOWN_CLASSES], (f"… {len(rows) - _SHOWN_CLASSES:,} more", *rest)]
-    if divided.label is not None:
-        totals = tuple(f"{sum(counted[name] for counted in divided.counts.values()):,}" for name in names)
-        rows.append(("all", *totals))
-    return TextTable((divided.label or "", *names), tuple(rows), right=names)
 
 
 @verb("cp", short_help="Copy from or to gs:// and s3://.")

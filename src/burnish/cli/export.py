@@ -56,7 +56,7 @@ def _tabulate(found: "Exports", target: str) -> Iterator[str | TextTable]:
                 each.engine,
                 _score(each.tasks[name]),
                 _agreement(each.tasks[name]),
-                _error(each.tasks[name]),
+                f"{each.tasks[name].max_error:.1e}",
                 *_costs(each.own),
             )
             for each in found.variants
@@ -83,10 +83,6 @@ def _agreement(proof: "TaskProof") -> str:
     if proof.agreement is None or proof.agreement_low is None or proof.agreement_high is None:
         return ""
     return f"{100 * proof.agreement:.2f}% ({100 * proof.agreement_low:.2f} to {100 * proof.agreement_high:.2f})"
-
-
-def _error(proof: "TaskProof") -> str:
-    return f"{proof.max_error:.1e}"
 
 
 def _costs(speed: "EngineSpeed") -> tuple[str, str, str]:

@@ -102,7 +102,23 @@ def run(argv: Sequence[str]) -> int:
     """Do what the arguments ask, and return the exit code."""
     with warnings.catch_warnings():
         warnings.showwarning = partial(_show_warning, show=warnings.showwarning)
-        return _run(argv)
+        try:
+            _refuse_broken_words(argv)
+            is_shell = "_BURNISH_COMPLETE" in os.environ  # which asks for the options of whatever is typed
+            command = typer.main.get_command(app if is_shell else without_others(app, argv))
+            argv = _settle_trial_arguments(argv, command)
+            code = command(args=[*argv], prog_name="burnish", standalone_mode=False)
+        except BurnishError as error:
+            return _refuse(str(error), code=error.exit_code)
+        except _Refusal as refusal:
+            return _refuse(_explain_usage(refusal, argv), code=2)
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
+        except OSError as error:
+            return _excuse_output(error) if _is_about_output(error) else _confess(error)
+        except Exception as error:  # the last place where a bug can still be reported in one line
+            return _confess(error)
+        return code if isinstance(code, int) else 0
 
 
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, *place: Any, show: Any) -> None:
@@ -111,26 +127,6 @@ def _show_warning(message: Warning | str, category: type[Warning], filename: str
         print(f"note: {message}", file=sys.stderr)
     else:
         show(message, category, filename, *place)
-
-
-def _run(argv: Sequence[str]) -> int:
-    try:
-        _refuse_broken_words(argv)
-        is_shell = "_BURNISH_COMPLETE" in os.environ  # which asks for the options of whatever is typed
-        command = typer.main.get_command(app if is_shell else without_others(app, argv))
-        argv = _settle_trial_arguments(argv, command)
-        code = command(args=[*argv], prog_name="burnish", standalone_mode=False)
-    except BurnishError as error:
-        return _refuse(str(error), code=error.exit_code)
-    except _Refusal as refusal:
-        return _refuse(_explain_usage(refusal, argv), code=2)
-    except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
-    except OSError as error:
-        return _excuse_output(error) if _is_about_output(error) else _confess(error)
-    except Exception as error:  # the last place where a bug can still be reported in one line
-        return _confess(error)
-    return code if isinstance(code, int) else 0
 
 
 def _refuse_broken_words(argv: Sequence[str]) -> None:

@@ -71,7 +71,18 @@ def advance(progress: Progress, event: Event, *, now: float) -> Progress:
             select = event.facts.get("select")
             return Progress(event.total_steps, event.step, select=None if select is None else str(select))
         case Stepped():
-            return _count_step(progress, event, now=now)
+            speed = progress.speed
+            # the first step only starts the clock: before it the worker was compiling, not stepping
+            if progress.stepped_at is not None:
+                speed = speed.after(
+                    now - progress.stepped_at,
+                    steps=event.step - progress.step,
+                    examples=event.examples,
+                    fraction=event.fraction - progress.fraction,
+                )
+            return replace(
+                progress, step=event.step, fraction=event.fraction, loss=event.loss, speed=speed, stepped_at=now
+            )
         case Evaluated(is_best=True) if event.scores:
             select = progress.select or ""
             name = select if select in event.scores else next(iter(event.scores))
@@ -117,19 +128,6 @@ def status_line(progress: Progress) -> str:
     if speed.seconds > 0 and progress.seconds_left is not None:
         parts.append(f"{duration(progress.seconds_left)} left")
     return "  ".join(parts)
-
-
-def _count_step(progress: Progress, event: Stepped, *, now: float) -> Progress:
-    speed = progress.speed
-    # the first step only starts the clock: before it the worker was compiling, not stepping
-    if progress.stepped_at is not None:
-        speed = speed.after(
-            now - progress.stepped_at,
-            steps=event.step - progress.step,
-            examples=event.examples,
-            fraction=event.fraction - progress.fraction,
-        )
-    return replace(progress, step=event.step, fraction=event.fraction, loss=event.loss, speed=speed, stepped_at=now)
 
 
 def _describe_start(event: Started) -> str:

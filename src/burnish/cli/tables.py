@@ -24,7 +24,16 @@ def shorten(text: str, *, most: int = 60) -> str:
 def show(table: TextTable) -> None:
     """Print a table to standard output in the form that suits it."""
     if sys.stdout.isatty():
-        _draw(table)
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        drawn = Table(title=table.title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
+        for column in table.columns:
+            drawn.add_column(column, justify="right" if column in table.right else "left", overflow="fold")
+        for row in table.rows:
+            drawn.add_row(*map(Text, row))
+        Console(highlight=False).print(drawn)
     else:
         print(plain(table))
 
@@ -42,16 +51,3 @@ def _line(cells: Sequence[str], table: TextTable, widths: Sequence[int]) -> str:
         for cell, column, width in zip(cells, table.columns, widths, strict=True)
     ]
     return "  ".join(padded).rstrip()
-
-
-def _draw(table: TextTable) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    drawn = Table(title=table.title or None, title_justify="left", box=None, pad_edge=False, header_style="bold")
-    for column in table.columns:
-        drawn.add_column(column, justify="right" if column in table.right else "left", overflow="fold")
-    for row in table.rows:
-        drawn.add_row(*map(Text, row))
-    Console(highlight=False).print(drawn)

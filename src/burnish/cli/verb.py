@@ -122,17 +122,13 @@ def add(app: typer.Typer, *parts: Verb | typer.Typer) -> typer.Typer:
     above = () if app.info.name == _COMMAND else (app.info.name,)
     for part in parts:
         if isinstance(part, Verb):
-            examples = _examples(" ".join([_COMMAND, *above, part.name]))
+            words = " ".join([_COMMAND, *above, part.name])
+            found = [f"  {line}" for line in _EXAMPLES if f"{line} ".startswith(f"{words} ")]
+            examples = "\n".join(["\b", "Examples:", *found]) if found else None
             app.command(part.name, short_help=part.short_help, epilog=examples)(part.call)
         else:
             app.add_typer(part, name=part.info.name)
     return app
-
-
-def _examples(words: str) -> str | None:
-    """Write the examples of a verb, each on a line of its own."""
-    found = [f"  {line}" for line in _EXAMPLES if f"{line} ".startswith(f"{words} ")]
-    return "\n".join(["\b", "Examples:", *found]) if found else None
 
 
 def group(name: str, help: str, *verbs: Verb, **settings: Any) -> typer.Typer:

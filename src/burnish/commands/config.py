@@ -1,7 +1,7 @@
 """List what can be named; show, explain, compare, describe and check experiments; nothing runs."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,7 +94,14 @@ def why(
     values = {write_path(path): value for path, value in leaves(document(resolved.experiment, registry=registry))}
     chosen = [path for path in values if path == key or path.startswith((f"{key}.", f"{key}["))]
     if not chosen:
-        raise ConfigError([_unknown(key, values)], subject="the request")
+        paths = list(values)
+        sections = {path[: match.start()] for path in paths for match in re.finditer(r"[.\[]", path)}
+        same = next((path for path in paths if path.endswith(f".{key}")), None)
+        entry = find_foreign(key)
+        theirs = next((each for each in entry.ours if each in {*paths, *sections}), None) if entry else None
+        close = same or theirs or nearest(key, [*paths, *sorted(sections)])
+        hint = f"Did you mean `{close}`?" if close else f"Options are {', '.join(paths)}."
+        raise ConfigError([Problem(f"{key}: no such option. {hint}")], subject="the request")
     return [line for path in chosen for line in _explain(path, values[path], resolved)]
 
 
@@ -147,14 +154,3 @@ def check(
 def _explain(path: str, value: object, resolved: Resolved) -> list[str]:
     origin = resolved.origin(path)
     return [f"{path} = {write_value(value)}", *(f"  {line}" for line in origin.lines() or [str(origin)])]
-
-
-def _unknown(key: str, known: Iterable[str]) -> Problem:
-    paths = list(known)
-    sections = {path[: match.start()] for path in paths for match in re.finditer(r"[.\[]", path)}
-    same = next((path for path in paths if path.endswith(f".{key}")), None)
-    entry = find_foreign(key)
-    theirs = next((each for each in entry.ours if each in {*paths, *sections}), None) if entry else None
-    close = same or theirs or nearest(key, [*paths, *sorted(sections)])
-    hint = f"Did you mean `{close}`?" if close else f"Options are {', '.join(paths)}."
-    return Problem(f"{key}: no such option. {hint}")

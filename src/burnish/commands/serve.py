@@ -60,7 +60,9 @@ def named_targets(targets: Sequence[str]) -> Mapping[str, str]:
     for target in targets:
         name, sign, place = target.partition("=")
         if not sign or Path(target).exists():
-            name, place = _folder_name(target), target
+            path = Path(target).absolute()
+            folder = path.parent.name if path.name == "artifact" else path.name
+            name, place = re.sub(r"[^A-Za-z0-9_.-]+", "-", folder).strip("-.") or "model", target
         if not _NAME.fullmatch(name):
             raise ServeError(
                 f"{name!r} is no name for a model; use letters, digits, `-`, `_` and `.`, like NAME=ARTIFACT"
@@ -69,9 +71,3 @@ def named_targets(targets: Sequence[str]) -> Mapping[str, str]:
             raise ServeError(f"two models are called {name}; give them names: NAME={named[name]} OTHER={place}")
         named[name] = place
     return named
-
-
-def _folder_name(target: str) -> str:
-    path = Path(target).absolute()
-    folder = path.parent.name if path.name == "artifact" else path.name
-    return re.sub(r"[^A-Za-z0-9_.-]+", "-", folder).strip("-.") or "model"

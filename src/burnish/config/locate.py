@@ -60,7 +60,12 @@ def locate(name: str, *, registry: Registry | None = None) -> Located:
     if os.path.isfile(name):
         written = shlex.quote(name)
         raise _refusal(f"{name} is data, not an experiment. Write one for it: `burnish new {written}`")
-    raise _refusal(_unknown(name, registry))
+    names = [each.name for each in experiments(registry=registry)]
+    close = nearest(name, names) or nearest(name, [each.rpartition("/")[2] for each in names])
+    meant = next((each for each in names if close and each.endswith(close)), None)
+    hint = f" Did you mean `{meant}`?" if meant else ""
+    known = f"There are {', '.join(names)}; name your own file by its path, ending in .yaml."
+    raise _refusal(f"no experiment is called '{name}'.{hint} {known}")
 
 
 def locate_layer(name: str, *, registry: Registry | None = None) -> Located:
@@ -106,10 +111,6 @@ def _plugged(name: str, registry: Registry) -> Iterator[Located]:
 
 
 def _of_entry_point(point: EntryPoint) -> Iterator[Located]:
-    return _inside(_directory(point), prefix=f"{point.name}/", provider=_provider(point))
-
-
-def _directory(point: EntryPoint) -> Path:
     try:
         target = point.load()
     except Exception as error:  # a plug-in may fail in any way; it must break only who asked for it
@@ -119,7 +120,7 @@ def _directory(point: EntryPoint) -> Path:
     directory = Path(str(files(target))) if isinstance(target, ModuleType) else Path(str(target))
     if not directory.is_dir():
         raise _refusal(f"the experiments of {_provider(point)} cannot be loaded: {point.value} is not a directory")
-    return directory
+    return _inside(directory, prefix=f"{point.name}/", provider=_provider(point))
 
 
 def _inside(root: Path, *, prefix: str, provider: str) -> Iterator[Located]:
@@ -135,15 +136,6 @@ def _list(located: Located) -> ExperimentListing:
     except ConfigError as error:
         description = error.problems[0].message
     return ExperimentListing(located.name, description, located.provider, located.path)
-
-
-def _unknown(name: str, registry: Registry) -> str:
-    names = [each.name for each in experiments(registry=registry)]
-    close = nearest(name, names) or nearest(name, [each.rpartition("/")[2] for each in names])
-    meant = next((each for each in names if close and each.endswith(close)), None)
-    hint = f" Did you mean `{meant}`?" if meant else ""
-    known = f"There are {', '.join(names)}; name your own file by its path, ending in .yaml."
-    return f"no experiment is called '{name}'.{hint} {known}"
 
 
 def _provider(point: EntryPoint) -> str:

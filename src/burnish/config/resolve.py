@@ -153,7 +153,9 @@ def _refusal(path: Path, code: Sequence[str], *, can_say: bool) -> str:
 
 def resolve(stack: Sequence[Branch], *, registry: Registry) -> Resolved:
     """Merge layers, lowest first, above the defaults of the task they name, and decode the result."""
-    stack = [_without_aside(layer) for layer in stack]
+    stack = [
+        replace(layer, nodes={key: node for key, node in layer.nodes.items() if key not in ASIDE}) for layer in stack
+    ]
     defaults = defaults_layer(_merge_layers(stack, registry), registry=registry)
     tree = _merge_layers([defaults, *stack], registry)
     try:
@@ -161,10 +163,6 @@ def resolve(stack: Sequence[Branch], *, registry: Registry) -> Resolved:
     except Incomplete as error:
         part = Resolved(Experiment.model_construct(**error.sound), tree, registry)
         raise Unsound(error.problems, part, _missing(error.sound, tree)) from error
-
-
-def _without_aside(layer: Branch) -> Branch:
-    return replace(layer, nodes={key: node for key, node in layer.nodes.items() if key not in ASIDE})
 
 
 def resolve_as(root: type[Component], stack: Sequence[Branch], *, subject: str) -> Any:

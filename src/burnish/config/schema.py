@@ -49,21 +49,18 @@ class _Writer:
 
     def _option(self, shape: FieldShape) -> Schema:
         if shape.is_plain:
-            return self._plain(shape)
+            form: Any = Annotated[shape.info.annotation, shape.info]
+            written = TypeAdapter(form).json_schema()
+            self.definitions.update({name: _loosen(each) for name, each in written.pop("$defs", {}).items()})
+            loose: Schema = _loosen(written)
+            if not shape.wants_list:
+                return loose
+            return {"anyOf": [loose, {"type": ["string", "number", "boolean", "null"]}]}  # a list of one, or of none
         one = self._slot(shape.slot) if shape.slot else self._nested(shape.component)
         forms = [one, {"type": "array", "items": one}] if shape.is_many else [one]
         if shape.is_named:
             return {"type": "object", "additionalProperties": {"anyOf": forms}}
         return {"anyOf": [*forms, {"type": "null"}]} if len(forms) > 1 or not shape.info.is_required() else one
-
-    def _plain(self, shape: FieldShape) -> Schema:
-        form: Any = Annotated[shape.info.annotation, shape.info]
-        written = TypeAdapter(form).json_schema()
-        self.definitions.update({name: _loosen(each) for name, each in written.pop("$defs", {}).items()})
-        loose: Schema = _loosen(written)
-        if not shape.wants_list:
-            return loose
-        return {"anyOf": [loose, {"type": ["string", "number", "boolean", "null"]}]}  # a list of one, or of none
 
     def _nested(self, cls: type[Component] | None) -> Schema:
         assert cls is not None  # a shape that is not plain has a slot or a component

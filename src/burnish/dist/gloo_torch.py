@@ -36,7 +36,8 @@ class TorchWorld:
     def sum(self, values: list[float]) -> list[float]:
         """Add numbers up over all processes, in float64."""
         total = torch.tensor(values, dtype=torch.float64)
-        _add_up(total)
+        with talking("add up"):
+            dist.all_reduce(total)
         return [float(value) for value in total]
 
     def gather(self, value: Any) -> list[Any]:
@@ -66,8 +67,3 @@ class TorchWorld:
         with talking("gather"):
             dist.all_gather(parts, mine)
         return parts
-
-
-def _add_up(tensor: Tensor) -> None:
-    with talking("add up"):
-        dist.all_reduce(tensor)

@@ -95,7 +95,8 @@ class Learner:
         """Learn from one global batch, cut into micro-batches; `step` counts from 0."""
         if not self.network.training:  # a walk through all of its modules costs as much as a small layer
             self.network.train()
-        self._set_rates(factor)
+        for group, base in zip(self.optimizer.param_groups, self._base_rates, strict=True):
+            group["lr"] = base * factor
         weights = self._world.sum(self._losses.added(map(self._weights, batches)))
         if not any(weights):
             # Rows of weight 0, or texts with nothing to guess. Every rank sees the same sums: all of them leave here.
@@ -175,10 +176,6 @@ class Learner:
         loss, weighed = self._losses.measured(outputs, batch, weights=weights)
         self._scale.lifted(loss).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
         return float(loss.detach()), weighed
-
-    def _set_rates(self, factor: float) -> None:
-        for group, base in zip(self.optimizer.param_groups, self._base_rates, strict=True):
-            group["lr"] = base * factor
 
     def _seed_others(self, step: int, micro: int) -> None:
         # Of whatever else draws, on a GPU for one. A pure function of (seed, step, micro-batch, rank): nothing to save.

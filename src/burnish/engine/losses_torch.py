@@ -173,7 +173,8 @@ class OwnLosses(Losses):
         self, outputs: Outputs, batch: Mapping[str, Tensor], *, weights: Sequence[float]
     ) -> tuple[Tensor, float]:
         given = {_LOGITS: outputs} if isinstance(outputs, Tensor) else outputs
-        returned = self._own.loss({name: _in_full(each) for name, each in given.items()}, batch)
+        in_full = {name: each.float() if each.is_floating_point() else each for name, each in given.items()}
+        returned = self._own.loss(in_full, batch)
         try:
             total, weight = returned
             if total.ndim == 0 and float(weight) >= 0:
@@ -185,10 +186,6 @@ class OwnLosses(Losses):
             f"train.loss: {what} must return a sum, a tensor of one number, and a weight that is not negative, "
             f"got {_describe(returned)}"
         )
-
-
-def _in_full(output: Tensor) -> Tensor:
-    return output.float() if output.is_floating_point() else output
 
 
 def _describe(returned: object) -> str:

@@ -129,18 +129,14 @@ def read_weights(learner: Checkpointable, folder: Path) -> None:
         for name, tensor in averages.items():
             if name not in saved or saved[name].shape != tensor.shape:
                 raise ValueError(f"{_AVERAGES} does not hold the average {name} of shape {tuple(tensor.shape)}")
-        _take_weights(learner.network, weights)
+        try:
+            learner.network.load_state_dict(weights)
+        except RuntimeError as error:  # how torch says that names or shapes are others
+            if is_out_of_memory(error):
+                raise
+            raise ValueError(str(error)) from error
     for name, tensor in averages.items():
         tensor.copy_(saved[name])
-
-
-def _take_weights(network: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    try:
-        network.load_state_dict(weights)
-    except RuntimeError as error:  # how torch says that names or shapes are others
-        if is_out_of_memory(error):
-            raise
-        raise ValueError(str(error)) from error
 
 
 def _load(path: Path) -> dict[str, Tensor]:

@@ -2,7 +2,7 @@
 
 import logging
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from io import StringIO
 from pathlib import Path
@@ -57,7 +57,25 @@ def write_graph(network: nn.Module, batch: Batch, path: Path) -> GraphSpec:
     form = _form(network)
     given = {name: torch.tensor(values) for name, values in _shaped(batch, form).items()}
     taken = {name: each for name, each in inputs_of(given).items() if _is_read(network, name, form)}
-    _write(_Traced(network, tuple(taken), form).eval(), taken, path)
+    any_size = torch.export.Dim.DYNAMIC
+    shapes = [
+        {0: any_size} if each.ndim == 1 or name in _OF_COLUMNS else {0: any_size, 1: any_size}
+        for name, each in taken.items()
+    ]
+    # Outside of inference mode, where attention without padding would look at lengths that a graph cannot know.
+    with _silent(), torch.inference_mode(False), torch.no_grad():
+        torch.onnx.export(
+            _Traced(network, tuple(taken), form).eval(),
+            tuple(taken.values()),
+            path,
+            input_names=list(taken),
+            output_names=["logits"],
+            dynamic_shapes=(tuple(shapes),),
+            opset_version=_OPSET,
+            external_data=False,
+            verbose=False,
+        )
+    _forget_origin(path)
     return GraphSpec(file=path.name, form=form, inputs=tuple(name for name in taken if name != PLACES))
 
 
@@ -123,28 +141,6 @@ def _silent() -> Iterator[None]:
             yield
         finally:
             logger.setLevel(level)
-
-
-def _write(network: nn.Module, taken: Mapping[str, Tensor], path: Path) -> None:
-    any_size = torch.export.Dim.DYNAMIC
-    shapes = [
-        {0: any_size} if each.ndim == 1 or name in _OF_COLUMNS else {0: any_size, 1: any_size}
-        for name, each in taken.items()
-    ]
-    # Outside of inference mode, where attention without padding would look at lengths that a graph cannot know.
-    with _silent(), torch.inference_mode(False), torch.no_grad():
-        torch.onnx.export(
-            network,
-            tuple(taken.values()),
-            path,
-            input_names=list(taken),
-            output_names=["logits"],
-            dynamic_shapes=(tuple(shapes),),
-            opset_version=_OPSET,
-            external_data=False,
-            verbose=False,
-        )
-    _forget_origin(path)
 
 
 def _forget_origin(path: Path) -> None:

@@ -56,7 +56,12 @@ class Agent(LocalElasticAgent):
         if not is_worth_a_retry(failure.exitcode):
             self._remaining_restarts = 0
         elif self._remaining_restarts > 0:
-            self._announce(failure, rank)
+            self.repeat_last_words(failure, rank)
+            most = self._worker_group.spec.max_restarts + 1
+            number = most - self._remaining_restarts
+            wait = seconds_before(number + 1)
+            _note(f"{self.explain(failure, rank)}; start {number + 1} of {most} in {wait:g} s")
+            time.sleep(wait)
         return result
 
     def _start_workers(self, worker_group: WorkerGroup) -> dict[int, Any]:
@@ -67,14 +72,6 @@ class Agent(LocalElasticAgent):
     def _shutdown(self, death_sig: signal.Signals = signal.SIGTERM, *_: object, **__: object) -> None:
         if self._pcontext is not None:
             self._pcontext.close(death_sig, _SECONDS_TO_SAVE)
-
-    def _announce(self, failure: ProcessFailure, rank: int) -> None:
-        self.repeat_last_words(failure, rank)
-        most = self._worker_group.spec.max_restarts + 1
-        number = most - self._remaining_restarts
-        wait = seconds_before(number + 1)
-        _note(f"{self.explain(failure, rank)}; start {number + 1} of {most} in {wait:g} s")
-        time.sleep(wait)
 
     def explain(self, failure: ProcessFailure, rank: int) -> str:
         """Say how a process ended."""
@@ -111,7 +108,20 @@ def _keep_meeting(group: Group, worker: Sequence[str]) -> int:
         try:
             for number in _ASKED:  # while it connects it would hear of none for a minute, and has nothing to tidy up
                 signal.signal(number, signal.SIG_DFL)
-            handler = registry.get_rendezvous_handler(_meeting(group, worker))
+            # Two runs that name one place by mistake never take part in one another.
+            run = sha256(os.path.abspath(worker[1] if len(worker) > 1 else "").encode()).hexdigest()[:16]
+            handler = registry.get_rendezvous_handler(
+                RendezvousParameters(
+                    backend="c10d",
+                    endpoint=group.rendezvous or "localhost:0",
+                    run_id=run,
+                    min_nodes=group.least_nodes,
+                    max_nodes=group.most_nodes,
+                    local_addr="127.0.0.1" if group.is_on_loopback else None,
+                    is_host={"1": True, "0": False}.get(os.environ.get(MEETS_HERE, "")),
+                    **_MEETING,
+                )
+            )
             _listen()
             with TemporaryDirectory(prefix="burnish-words-") as words:
                 return _run(group, worker, handler, words=words)
@@ -153,21 +163,6 @@ def _run(group: Group, worker: Sequence[str], handler: RendezvousHandler, *, wor
     if result is None:
         return _refuse(f"the run has all of its {group.most_nodes} nodes; this one is not needed")
     return _conclude(agent, result) if result.is_failed() else 0
-
-
-def _meeting(group: Group, worker: Sequence[str]) -> RendezvousParameters:
-    # Two runs that name one place by mistake never take part in one another.
-    run = sha256(os.path.abspath(worker[1] if len(worker) > 1 else "").encode()).hexdigest()[:16]
-    return RendezvousParameters(
-        backend="c10d",
-        endpoint=group.rendezvous or "localhost:0",
-        run_id=run,
-        min_nodes=group.least_nodes,
-        max_nodes=group.most_nodes,
-        local_addr="127.0.0.1" if group.is_on_loopback else None,
-        is_host={"1": True, "0": False}.get(os.environ.get(MEETS_HERE, "")),
-        **_MEETING,
-    )
 
 
 def first_to_fail(failures: "dict[int, ProcessFailure]") -> tuple[int, ProcessFailure]:

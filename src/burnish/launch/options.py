@@ -33,7 +33,13 @@ def read_launcher(where: str, given: Sequence[str]) -> Launcher:
     layers: list[Branch] = []
     for each in given:
         try:
-            layers.append(_layer(each))
+            if "=" in each and not Path(each).is_file():
+                text = each if each.startswith(PREFIX) else f"{PREFIX}{each}"
+                layer = override(text)
+            else:
+                layer = read_file(Path(each), source=each)
+                layer = layer if [*layer.nodes] == [_SECTION] else _wrap(layer)
+            layers.append(Branch({name: _mask(node) for name, node in layer.nodes.items()}, layer.origin))
         except ConfigError as error:
             problems += error.problems
     if problems:
@@ -48,16 +54,6 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Separate words of the experiment from launch options."""
     ours = [word for word in words if word.startswith(PREFIX)]
     return [word for word in words if word not in ours], ours
-
-
-def _layer(given: str) -> Branch:
-    if "=" in given and not Path(given).is_file():
-        text = given if given.startswith(PREFIX) else f"{PREFIX}{given}"
-        layer = override(text)
-    else:
-        layer = read_file(Path(given), source=given)
-        layer = layer if [*layer.nodes] == [_SECTION] else _wrap(layer)
-    return Branch({name: _mask(node) for name, node in layer.nodes.items()}, layer.origin)
 
 
 def _wrap(options: Branch) -> Branch:

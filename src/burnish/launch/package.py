@@ -27,7 +27,10 @@ def burnish_wheel() -> tuple[str, bytes]:
     """Make the wheel of the Burnish that runs here, of the very files that run."""
     folder = f"burnish-{__version__}.dist-info"
     files = dict(_own_files())
-    files[f"{folder}/METADATA"] = _metadata().encode()
+    needed = "".join(f"{key}: {each}\n" for key in ("Provides-Extra", "Requires-Dist") for each in _described(key))
+    files[f"{folder}/METADATA"] = (
+        f"Metadata-Version: 2.1\nName: burnish\nVersion: {__version__}\nRequires-Python: >=3.11\n{needed}".encode()
+    )
     files[f"{folder}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: burnish\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     files[f"{folder}/entry_points.txt"] = b"[console_scripts]\nburnish = burnish.cli.main:main\n"
     record = "".join(f"{name},,\n" for name in (*files, f"{folder}/RECORD"))
@@ -135,11 +138,6 @@ def _requires(*extras: str) -> list[str]:
     """Give what Burnish requires, and what these of its extras bring, without their names."""
     found = [(each, _EXTRA.search(each)) for each in _described("Requires-Dist")]
     return [_EXTRA.sub("", each) for each, extra in found if extra is None or extra[1] in extras]
-
-
-def _metadata() -> str:
-    needed = "".join(f"{key}: {each}\n" for key in ("Provides-Extra", "Requires-Dist") for each in _described(key))
-    return f"Metadata-Version: 2.1\nName: burnish\nVersion: {__version__}\nRequires-Python: >=3.11\n{needed}"
 
 
 def _described(key: str) -> list[str]:

@@ -88,7 +88,11 @@ def compare(
     pair = with_weight(pair[0]), with_weight(pair[1])
     name = score or metric.names()[0]
     values = tuple(float(metric.scores(outcome)[name][0]) for outcome in pair)
-    spread = _differences(pair, metric=metric, name=name, seed=seed, resamples=resamples)
+    parts = [
+        metric.scores(pair[1], weights)[name] - metric.scores(pair[0], weights)[name]
+        for weights in draws(len(pair[0].rows), seed=seed, sets=resamples)
+    ]
+    spread = np.concatenate(parts)
     found = compare_resampled(
         spread, metrics=[metric], score=name, names=names, values=(values[0], values[1]), num_rows=len(pair[0].rows)
     )
@@ -133,14 +137,6 @@ def mcnemar(first: Array, second: Array) -> float:
     num, fewer = only_first + only_second, min(only_first, only_second)
     logs = [math.lgamma(num + 1) - math.lgamma(k + 1) - math.lgamma(num - k + 1) for k in range(fewer + 1)]
     return min(1.0, 2 * math.fsum(math.exp(log - num * math.log(2)) for log in logs))
-
-
-def _differences(pair: tuple[Outcome, Outcome], *, metric: Metric, name: str, seed: int, resamples: int) -> Array:
-    parts = [
-        metric.scores(pair[1], weights)[name] - metric.scores(pair[0], weights)[name]
-        for weights in draws(len(pair[0].rows), seed=seed, sets=resamples)
-    ]
-    return np.concatenate(parts)
 
 
 def _bootstrap_p(spread: Array, difference: float) -> float:

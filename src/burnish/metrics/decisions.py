@@ -34,7 +34,14 @@ def average_counts(
             return value(counts.only(label))
         if average == "micro":
             return value(counts.summed())
-        return _mean_over_classes(value(counts), counts, kind=outcome.kind, by_size=average == "weighted")
+        values = value(counts)
+        if average == "weighted":
+            return ratio((values * counts.actual).sum(axis=1), counts.actual.sum(axis=1))
+        if outcome.kind == "multilabel":
+            return np.asarray(values.mean(axis=1))
+        # A class that is neither true nor predicted in this set says nothing about the model.
+        present = (counts.predicted + counts.actual) > 0
+        return np.asarray((values * present).sum(axis=1) / present.sum(axis=1))
 
     return over_set(outcome, weights, score)
 
@@ -113,16 +120,6 @@ def count_classes(outcome: Outcome, weights: Array) -> Counts:
     truth, decisions = truth.astype(np.int64), decisions.astype(np.int64)
     hits = np.where(truth == decisions, truth, size)
     return Counts(*(count(weights, keys, size=size) for keys in (hits, decisions, truth)))
-
-
-def _mean_over_classes(values: Array, counts: Counts, *, kind: str, by_size: bool) -> Array:
-    if by_size:
-        return ratio((values * counts.actual).sum(axis=1), counts.actual.sum(axis=1))
-    if kind == "multilabel":
-        return np.asarray(values.mean(axis=1))
-    # A class that is neither true nor predicted in this set says nothing about the model.
-    present = (counts.predicted + counts.actual) > 0
-    return np.asarray((values * present).sum(axis=1) / present.sum(axis=1))
 
 
 def position(label: str, labels: tuple[str, ...], *, where: str) -> int:

@@ -149,7 +149,30 @@ class Transformer(Architecture):
 
     @model_validator(mode="after")
     def _options_agree(self) -> Transformer:
-        problems = list(_disagreements(self))
+        checks = {
+            f"needs a `name`: {FORMS}": self.pretrained and self.name is None,
+            "needs a `tokenizer` or a `name` to take the tokenizer from": (
+                not self.pretrained and self.name is None and self.tokenizer is None
+            ),
+            "takes `size` only with `pretrained: false`, as pretrained weights have a size": (
+                self.pretrained and self.size != Size()
+            ),
+            "takes `start` only with `pretrained: false`, because pretrained weights are not initialised": (
+                self.pretrained and self.start != "usual"
+            ),
+            "takes `architecture` only without `name` and `config`, which determine it": (
+                self.architecture is not None and (self.name or self.config) is not None
+            ),
+            "takes `attention` with a slash, which is code from the hub, only with `trust_remote_code`": (
+                "/" in self.attention and not self.trust_remote_code
+            ),
+            "takes `checkpoint` only with pretrained weights": self.checkpoint != "best" and not self.pretrained,
+            "takes `lora` only with pretrained weights": self.lora is not None and not self.pretrained,
+            "takes `lora` or `freeze`, not both, as `lora` freezes all but its adapters and the head": (
+                self.lora is not None and self.freeze != Freeze()
+            ),
+        }
+        problems = [problem for problem, is_wrong in checks.items() if is_wrong]
         if problems:
             raise ValueError("; ".join(problems))
         return self
@@ -218,33 +241,6 @@ class Transformer(Architecture):
     def hub_copy(self) -> HubCopy:
         """The version on the hub, and where copies are kept."""
         return HubCopy(self.revision, self.cache_dir, with_code=self.trust_remote_code)
-
-
-def _disagreements(model: Transformer) -> list[str]:
-    checks = {
-        f"needs a `name`: {FORMS}": model.pretrained and model.name is None,
-        "needs a `tokenizer` or a `name` to take the tokenizer from": (
-            not model.pretrained and model.name is None and model.tokenizer is None
-        ),
-        "takes `size` only with `pretrained: false`, as pretrained weights have a size": (
-            model.pretrained and model.size != Size()
-        ),
-        "takes `start` only with `pretrained: false`, because pretrained weights are not initialised": (
-            model.pretrained and model.start != "usual"
-        ),
-        "takes `architecture` only without `name` and `config`, which determine it": (
-            model.architecture is not None and (model.name or model.config) is not None
-        ),
-        "takes `attention` with a slash, which is code from the hub, only with `trust_remote_code`": (
-            "/" in model.attention and not model.trust_remote_code
-        ),
-        "takes `checkpoint` only with pretrained weights": model.checkpoint != "best" and not model.pretrained,
-        "takes `lora` only with pretrained weights": model.lora is not None and not model.pretrained,
-        "takes `lora` or `freeze`, not both, as `lora` freezes all but its adapters and the head": (
-            model.lora is not None and model.freeze != Freeze()
-        ),
-    }
-    return [problem for problem, is_wrong in checks.items() if is_wrong]
 
 
 def _config_here(source: str) -> dict[str, object]:

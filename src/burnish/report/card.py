@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
-from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
@@ -56,13 +55,18 @@ def write_card(run: RunDirectory) -> None:
     told = manifest.read(artifact) or {}
     profiles = read_profiles(read_json(run.profile))
     facts = _section(profiles.get(ALONE, {}), "facts")
+    model = artifact / "model"
+    config = read_json(model / "config.json") if (model / "config.json").is_file() else {}
+    names = config.get("architectures") if isinstance(config, Mapping) else None
+    # The class of transformers loads a model whole; layers of ours above it would be missing there.
+    is_whole = not (model / "above.safetensors").exists() and not (model / "adapter").exists()
     card = CardFacts(
         signatures={
             name: found for name in profiles if (found := read_signature(artifact / "signature.json", name)) is not None
         },
         digests=_section(told, "data"),
         version=str(told.get("burnish", "")),
-        transformers_class=_transformers_class(artifact / "model"),
+        transformers_class=str(names[0]) if names and is_whole else None,
         has_adapter=(artifact / "model" / "adapter").exists(),
         threshold=_section(facts, "fitted").get("threshold"),
         scale=_section(facts, "target") or None,
@@ -103,14 +107,6 @@ def _weak_slices(data: ReportData) -> list[Slice]:
     known = [each for each in data.slices if each.interval is not None and score in each.scores]
     weak = [each for each in known if max(sign * end for end in each.interval or ()) < sign * headline.figure.value]
     return sorted(weak, key=lambda each: sign * each.scores[score])[:_MOST_WEAK]
-
-
-def _transformers_class(model: Path) -> str | None:
-    """Name the class that loads a model whole; layers of ours above it would be missing there."""
-    config = read_json(model / "config.json") if (model / "config.json").is_file() else {}
-    names = config.get("architectures") if isinstance(config, Mapping) else None
-    is_whole = not (model / "above.safetensors").exists() and not (model / "adapter").exists()
-    return str(names[0]) if names and is_whole else None
 
 
 def _section(document: Mapping[str, Any], name: str) -> dict[str, Any]:

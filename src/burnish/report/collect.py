@@ -40,6 +40,7 @@ def collect(run: RunDirectory) -> ReportData:
     ending, profile, insights, audit = (_mapping(path) for path in (run.exit, run.profile, run.insights, run.audit))
     headline = _headline(sheet) if sheet else None
     own = _of_task(run, ALONE, profile, headline=headline)
+    groups = [story.facts[name] for name in _ENVIRONMENT if name in story.facts]
     return replace(
         own,
         title=_setting(settings, "name") or run.name,
@@ -58,7 +59,9 @@ def collect(run: RunDirectory) -> ReportData:
         findings=tuple(_findings(audit)),
         splits_without_repeated=_scores_without_repeated(audit),
         settings=settings,
-        environment=tuple(_environment(story)),
+        environment=tuple(
+            _fact(name, value) for group in groups if isinstance(group, Mapping) for name, value in group.items()
+        ),
         happenings=story.happenings,
         tasks=tuple(
             replace(_of_task(run, name, each, headline=headline), title=name)
@@ -83,8 +86,17 @@ def _scores_without_repeated(audit: Mapping[str, Any]) -> dict[str, Mapping[str,
 
 def _of_task(run: RunDirectory, task: str, profile: Mapping[str, Any], *, headline: Headline | None) -> ReportData:
     """Gather what the predictions of one task tell."""
-    parts = _predictions(run.predictions / task, profile)
-    shown = _shown(parts, headline)
+    folder = run.predictions / task
+    kind, labels = str(profile.get("kind", "")), tuple(map(str, profile.get("labels") or ()))
+    further = sorted(path.stem for path in folder.glob("*.parquet") if path.stem not in _SPLITS)
+    names = _label_names(profile)
+    found = {
+        split: read_predictions(folder / f"{split}.parquet", kind=kind, labels=labels, names=names)
+        for split in (*_SPLITS, *further)
+    }
+    parts = {split: part for split, part in found.items() if part is not None}
+    order = [headline.split] if headline else []
+    shown = next((parts[split] for split in (*order, "test", "validation") if split in parts), None)
     outcome = _outcome(run, task, split=shown.split) if shown else None
     return ReportData(
         title="",
@@ -125,11 +137,6 @@ def _facts(story: Story, ending: Mapping[str, Any]) -> list[Fact]:
     return facts
 
 
-def _environment(story: Story) -> list[Fact]:
-    groups = [story.facts[name] for name in _ENVIRONMENT if name in story.facts]
-    return [_fact(name, value) for group in groups if isinstance(group, Mapping) for name, value in group.items()]
-
-
 def _fact(name: str, value: object) -> Fact:
     is_share = any(word in name for word in ("share", "cut", "dropped", "padding"))
     if is_share and isinstance(value, int | float):
@@ -168,25 +175,9 @@ def _whole_numbers(counts: Mapping[Any, Any]) -> dict[str, int]:
     return {label: int(number) for label, number in numbers.items() if number is not None and math.isfinite(number)}
 
 
-def _predictions(folder: Path, profile: Mapping[str, Any]) -> dict[str, Predictions]:
-    kind, labels = str(profile.get("kind", "")), tuple(map(str, profile.get("labels") or ()))
-    further = sorted(path.stem for path in folder.glob("*.parquet") if path.stem not in _SPLITS)
-    splits = (*_SPLITS, *further)
-    names = _label_names(profile)
-    found = {
-        split: read_predictions(folder / f"{split}.parquet", kind=kind, labels=labels, names=names) for split in splits
-    }
-    return {split: part for split, part in found.items() if part is not None}
-
-
 def _label_names(profile: Mapping[str, Any]) -> dict[str, str]:
     names = _section(_section(profile, "facts"), "label_names")
     return {str(label): str(name) for label, name in names.items()}
-
-
-def _shown(parts: Mapping[str, Predictions], headline: Headline | None) -> Predictions | None:
-    order = [headline.split] if headline else []
-    return next((parts[split] for split in (*order, "test", "validation") if split in parts), None)
 
 
 def _number(value: object) -> float | None:
@@ -234,17 +225,13 @@ def _settings(node: yaml.Node, path: tuple[str, ...], lines: list[str]) -> Itera
         for number, value in enumerate(node.value):
             yield from _settings(value, (*path, str(number)), lines)
     else:
-        yield Setting(".".join(path), _text_of(node), _comment(node, lines))
+        end = node.end_mark
+        rest = lines[end.line][end.column :] if end.line < len(lines) else ""
+        _, mark, comment = rest.partition("#")
+        yield Setting(".".join(path), _text_of(node), comment.strip() if mark else "")
 
 
 def _text_of(node: yaml.Node) -> str:
     if isinstance(node, yaml.SequenceNode):
         return "[" + ", ".join(str(each.value) for each in node.value) + "]"
     return "{}" if isinstance(node, yaml.MappingNode) else str(node.value)
-
-
-def _comment(node: yaml.Node, lines: list[str]) -> str:
-    end = node.end_mark
-    rest = lines[end.line][end.column :] if end.line < len(lines) else ""
-    _, mark, comment = rest.partition("#")
-    return comment.strip() if mark else ""

@@ -39,6 +39,8 @@ def render(data: ReportData) -> str:
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters.update(duration=duration, figure=figure, readable=readable, share=share, shortened=shortened)
     source = resources.files("burnish.report").joinpath("page.html.j2").read_text(encoding="utf-8")
+    names = dict.fromkeys(name for scores in data.splits.values() for name in scores)
+    first = [data.headline.score] if data.headline and data.headline.score in names else []
     return environment.from_string(source).render(
         data=data,
         style=read_style(),
@@ -49,10 +51,20 @@ def render(data: ReportData) -> str:
         rankings=list(_rankings(data)),
         calibration=_calibration(data),
         residuals=_residuals(data),
-        tasks=[_details(each) for each in data.tasks],
+        tasks=[
+            {
+                "data": each,
+                "confusion": _confusion(each),
+                "rankings": list(_rankings(each)),
+                "calibration": _calibration(each),
+                "residuals": _residuals(each),
+                "label_names": _label_names(each),
+            }
+            for each in data.tasks
+        ],
         importance=_importance(data),
         slice_scores=list(dict.fromkeys(name for each in data.slices for name in each.scores)),
-        score_names=_score_names(data),
+        score_names=[*first, *(name for name in names if name not in first)],
         label_names=_label_names(data),
         chosen=[setting for setting in data.settings if setting.is_chosen],
         defaults=[setting for setting in data.settings if not setting.is_chosen],
@@ -62,18 +74,6 @@ def render(data: ReportData) -> str:
 def read_style() -> Markup:
     """The look that the report shares with every other page, light and dark."""
     return Markup(resources.files("burnish.report").joinpath("style.css").read_text(encoding="utf-8"))  # noqa: S704  # ours
-
-
-def _details(data: ReportData) -> dict[str, object]:
-    """Give the pictures of one of several tasks."""
-    return {
-        "data": data,
-        "confusion": _confusion(data),
-        "rankings": list(_rankings(data)),
-        "calibration": _calibration(data),
-        "residuals": _residuals(data),
-        "label_names": _label_names(data),
-    }
 
 
 def _label_names(data: ReportData) -> list[str]:
@@ -192,9 +192,3 @@ def _importance(data: ReportData) -> Markup | None:
     ranked = sorted(known, key=lambda each: -each[0].value)[:_MOST_BARS]
     bars = [svg.Bar(name, importance, is_model=True) for importance, name in ranked]
     return Markup(svg.bar_chart(bars, title="Permutation importance")) if bars else None  # noqa: S704  # as above
-
-
-def _score_names(data: ReportData) -> list[str]:
-    names = dict.fromkeys(name for scores in data.splits.values() for name in scores)
-    first = [data.headline.score] if data.headline and data.headline.score in names else []
-    return [*first, *(name for name in names if name not in first)]

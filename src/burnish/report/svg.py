@@ -52,7 +52,7 @@ def line_chart(
     height: int = 230,
 ) -> str:
     """Draw lines over steps, or other numbers, and a ring around one marked point."""
-    drawn = [Line(_finite(line.points), line.kind) for line in lines]
+    drawn = [Line([point for point in line.points if math.isfinite(point.value)], line.kind) for line in lines]
     every = [point for line in drawn for point in line.points]
     if not every:
         return ""
@@ -218,10 +218,6 @@ def _column_name(label: str, x: float, y: float, *, is_slanted: bool) -> str:
     if not is_slanted:
         return text(x, y, name, kind="tick", anchor="middle", full=label)
     return f'<g transform="rotate(-50 {x} {y})">{text(x, y, name, kind="tick", full=label)}</g>'
-
-
-def _finite(points: Sequence[CurvePoint]) -> list[CurvePoint]:
-    return [point for point in points if math.isfinite(point.value)]
 
 
 def _with_interval(score: Score) -> str:

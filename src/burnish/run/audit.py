@@ -1,13 +1,12 @@
 """Audits the data of a run before it trains, and scores it without the rows that training has seen when it is over."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from burnish.data.inspection.audit import Audit, Repeated, audit
+from burnish.data.inspection.audit import Audit, audit
 from burnish.errors import DataError
 from burnish.run.context import RunContext
 from burnish.run.predicting.scoring import Scorer
@@ -96,7 +95,8 @@ def _describe(found: Audit, part: PreparedTask) -> Iterator[str]:
     train = part.rows["train"].places
     for split, repeated in found.repeated.items():
         places = part.rows[split].places
-        for kind, which in _kinds(repeated):
+        is_near = repeated.is_repeated & ~repeated.is_exact
+        for kind, which in ("also occur", repeated.is_exact), ("occur almost word for word", is_near):
             rows = np.flatnonzero(which)
             if len(rows):
                 shown = [f"{places.describe(row)} ({train.describe(repeated.twin[row])})" for row in rows[:_MOST_SHOWN]]
@@ -106,8 +106,3 @@ def _describe(found: Audit, part: PreparedTask) -> Iterator[str]:
         pairs = [f"{train.describe(a)} and {train.describe(b)}" for a, b in found.conflicts[:_MOST_SHOWN]]
         number = "1 input of train occurs" if len(pairs) == 1 else f"{len(found.conflicts):,} inputs of train occur"
         yield f"{number} with different labels: {', '.join(pairs)}"
-
-
-def _kinds(repeated: Repeated) -> tuple[tuple[str, Any], tuple[str, Any]]:
-    is_near = repeated.is_repeated & ~repeated.is_exact
-    return ("also occur", repeated.is_exact), ("occur almost word for word", is_near)

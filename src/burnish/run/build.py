@@ -39,7 +39,11 @@ def build_learner(
         return BoostingLearner(network, lambda: whole.batch_of("train"), precision=precision, learning_rate=rate)
     policy = experiment.train
     if policy.recompute:
-        _recompute(network)
+        if not hasattr(network, "recompute"):
+            raise ConfigError(
+                [Problem("train.recompute: only transformers have layers to compute again; leave it out")]
+            )
+        network.recompute()
     rate, decay = rate_of(experiment, network), experiment.optimizer.weight_decay
     groups = network.parameter_groups(learning_rate=rate, weight_decay=decay)
     return Learner(
@@ -55,12 +59,6 @@ def build_learner(
         loss_limit=policy.loss_limit,
         own_loss=policy.loss,
     )
-
-
-def _recompute(network: Any) -> None:
-    if not hasattr(network, "recompute"):
-        raise ConfigError([Problem("train.recompute: only transformers have layers to compute again; leave it out")])
-    network.recompute()
 
 
 def rate_of(experiment: Experiment, network: Any) -> float:

@@ -1,6 +1,6 @@
 """Checks that need several parts of an experiment at once, before anything heavy is loaded."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from burnish.config import Resolved
 from burnish.config.nodes import write_path
@@ -22,7 +22,7 @@ from burnish.run.selection import (
 )
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import MEAN, divide_tasks, find_unmatched, joint_task, prefix, several_sets
-from burnish.spec.protocols import Metric, Task
+from burnish.spec.protocols import Task
 from burnish.tasks.options import explain_unknown
 
 _TABULAR = "tabular"
@@ -219,21 +219,18 @@ def _select(experiment: Experiment) -> Iterator[tuple[str, str]]:
     elif score is not None and score not in owners:
         yield "train.select.score", f"train.select.score must be one of {', '.join(owners)}, got {score!r}"
     elif score is None and metrics and headline(metrics) is None:
-        yield "metrics", _counts_only(experiment, metrics)
+        named = " and ".join(map(type_name, metrics))
+        usual = type_name(experiment.task.metrics(None)[0])
+        yield (
+            "metrics",
+            f"metrics: {named} counts rows, which cannot choose a best checkpoint; add a metric that can, such as "
+            f"{usual}, or set train.select.score and train.select.direction",
+        )
     elif score is not None and select.direction == "auto" and is_count(owners[score]):
         yield (
             "train.select.score",
             f"train.select.direction must be max or min to select by {score}, which is a count of rows",
         )
-
-
-def _counts_only(experiment: Experiment, metrics: Sequence[Metric]) -> str:
-    named = " and ".join(map(type_name, metrics))
-    usual = type_name(experiment.task.metrics(None)[0])
-    return (
-        f"metrics: {named} counts rows, which cannot choose a best checkpoint; add a metric that can, such as {usual}, "
-        "or set train.select.score and train.select.direction"
-    )
 
 
 Check = Callable[[Experiment], Iterator[tuple[str, str]]]

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from burnish.run.attempt import Trained
 from burnish.run.finish import Finished
-from burnish.run.predicting.scoring import Scorer, scored
+from burnish.run.predicting.scoring import scored
 from burnish.run.record.events_file import EventsFile
 from burnish.run.record.history import training_seconds
 from burnish.run.record.result import THIS_RUN, ScoreSheet
@@ -19,8 +19,20 @@ def compare(trained: Trained, finished: Finished) -> ScoreSheet:
     split = next(split for split in ("test", "validation") if _is_known(outcomes.get(split, {}), parts))
     said: dict[str, dict[str, Outcome]] = {}
     for name, outcome in outcomes[split].items():
-        request = _request(trained, parts[name], outcome, split=split)
-        for baseline, found in parts[name].experiment.task.baselines(request).items():
+        scorer = parts[name]
+        task, experiment = scorer.prepared.parts[ALONE], scorer.experiment
+        request = BaselineRequest(
+            rows=task.rows,
+            features=task.features,
+            batch_of=task.batch_of,
+            profile=task.profile,
+            split=split,
+            outcome=outcome,
+            seed=experiment.runtime.seed,
+            is_grown=experiment.model.is_grown,
+            note=trained.run.sinks.note,
+        )
+        for baseline, found in experiment.task.baselines(request).items():
             said.setdefault(baseline, {})[name] = found
     scores = {
         baseline: scored({name: (part.metrics, found.get(name)) for name, part in parts.items()})
@@ -35,21 +47,6 @@ def compare(trained: Trained, finished: Finished) -> ScoreSheet:
 def _is_known(outcomes: Mapping[str, Outcome], tasks: Collection[str]) -> bool:
     """Tell whether a split has the truth of every task."""
     return all(name in outcomes and outcomes[name].truth is not None for name in tasks)
-
-
-def _request(trained: Trained, scorer: Scorer, outcome: Outcome, *, split: str) -> BaselineRequest:
-    task, experiment = scorer.prepared.parts[ALONE], scorer.experiment
-    return BaselineRequest(
-        rows=task.rows,
-        features=task.features,
-        batch_of=task.batch_of,
-        profile=task.profile,
-        split=split,
-        outcome=outcome,
-        seed=experiment.runtime.seed,
-        is_grown=experiment.model.is_grown,
-        note=trained.run.sinks.note,
-    )
 
 
 def _total(times: Iterable[Times]) -> Times:

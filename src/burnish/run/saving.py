@@ -69,7 +69,8 @@ class Saver:
             self.finish()
 
     def _save(self, content: CheckpointContent, say: Callable[[Event], None]) -> None:
-        checkpoint = self._room().write(
+        give_up = self.room.should_give_up
+        checkpoint = replace(self.room, should_give_up=lambda: self._is_closing or give_up()).write(
             lambda: self._write(content),
             needed=content.num_bytes,
             give_up_something=lambda: self._freed(content),
@@ -82,10 +83,6 @@ class Saver:
         # The events before a checkpoint must be on disk with it: only those after it are made again by a resume.
         sync_file(self.events)
         return self.store.save(content.step, content.values, content.write).path
-
-    def _room(self) -> DiskSpace:
-        give_up = self.room.should_give_up
-        return replace(self.room, should_give_up=lambda: self._is_closing or give_up())
 
     def _retain(self, content: CheckpointContent) -> list[int]:
         states = self._states(content.step)

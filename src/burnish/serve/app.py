@@ -1,7 +1,7 @@
 """Answers HTTP requests: predictions on a short way of their own, everything else by routes."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -57,7 +57,14 @@ class Api:
         self._formats = formats
         self._log = log
         self._open = frozenset({*_OPEN, *filter(None, [routes.health])})
-        self._asked = self._prediction_paths(routes)
+        paths = {f"/v1/models/{name}:predict": (model, False) for name, model in self.models.items()}
+        paths |= {f"/predictions/{name}": (model, True) for name, model in self.models.items()}
+        if len(self.models) == 1:
+            only = next(iter(self.models.values()))
+            paths["/v1/predict"] = (only, False)
+            if routes.predict is not None:
+                paths.setdefault(routes.predict, (only, False))
+        self._asked = paths
         self._direct = {path.encode(): path for path in self._asked}
         self._counters: dict[tuple[str, int], Any] = {}
         self._times = {path: metrics.seconds.labels(path) for path in self._asked}
@@ -128,16 +135,6 @@ class Api:
         counter.inc()
         rows = f" {body[:2000]!r}" if self._settings.should_log_rows else ""
         self._log(f"POST {path} {reply.status} {len(body)} bytes {seconds * 1e3:.1f} ms{rows}")
-
-    def _prediction_paths(self, routes: Routes) -> Mapping[str, tuple[ServedModel, bool]]:
-        paths = {f"/v1/models/{name}:predict": (model, False) for name, model in self.models.items()}
-        paths |= {f"/predictions/{name}": (model, True) for name, model in self.models.items()}
-        if len(self.models) == 1:
-            only = next(iter(self.models.values()))
-            paths["/v1/predict"] = (only, False)
-            if routes.predict is not None:
-                paths.setdefault(routes.predict, (only, False))
-        return paths
 
     def _routes(self, routes: Routes) -> Starlette:
         get: dict[str, Callable[[Request], Any]] = {

@@ -102,21 +102,17 @@ def _row_schema(signature: Signature) -> dict[str, Any]:
 
 
 def _field(field: InputField) -> dict[str, Any]:
-    schema: dict[str, Any] = {**_TYPES[field.kind], "description": _said(field)}
-    if field.default is not None:
-        schema["default"] = field.default
-    if field.example is not None:
-        schema["examples"] = [field.example]
-    return schema
-
-
-def _said(field: InputField) -> str:
     parts: list[str] = [field.kind]
     if field.seen is not None:
         parts.append(f"{field.seen.lowest:g} to {field.seen.highest:g} in training")
     if field.values:
         parts.append(f"in training {', '.join(field.values[:20])}{', …' * (len(field.values) > 20)}")
-    return "; ".join(parts)
+    schema: dict[str, Any] = {**_TYPES[field.kind], "description": "; ".join(parts)}
+    if field.default is not None:
+        schema["default"] = field.default
+    if field.example is not None:
+        schema["examples"] = [field.example]
+    return schema
 
 
 def _example(signature: Signature) -> Mapping[str, Any]:

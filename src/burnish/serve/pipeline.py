@@ -75,19 +75,16 @@ class Pipeline:
     def finish(self, jobs: Sequence[Job]) -> None:
         """Decide for complete requests and write their replies."""
         for group in _alike(jobs):
-            answers = self._answers(group)
+            decoded = self.predictor.task.decode(_join_outputs(group), self.predictor.profile, _join_rows(group))
+            outcome = self.predictor.encoder.put_into_words(decoded)
+            self._metrics.drift.observe_answers(outcome)
+            answers = pa.table(prediction_columns(outcome))
             rows: list[dict[str, Any]] = answers.to_pylist()
             start = 0
             for job in group:
                 end = start + job.num_rows
                 job.reply = _reply(job, answers.slice(start, end - start), rows[start:end])
                 start = end
-
-    def _answers(self, jobs: Sequence[Job]) -> pa.Table:
-        decoded = self.predictor.task.decode(_join_outputs(jobs), self.predictor.profile, _join_rows(jobs))
-        outcome = self.predictor.encoder.put_into_words(decoded)
-        self._metrics.drift.observe_answers(outcome)
-        return pa.table(prediction_columns(outcome))
 
     def _encoded(self, jobs: Sequence[Job]) -> Iterator[Chunk]:
         """Encode the rows of requests together; where that is refused, each on its own, to find whose fault it is."""

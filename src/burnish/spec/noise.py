@@ -18,7 +18,10 @@ class Noise:
     """The draws of a step for some examples: pure functions of seed, step, example, and how many came before."""
 
     def __init__(self, examples: Array, *, seed: int, step: int) -> None:
-        self.keys = _scrambled(examples)
+        words = examples.astype(np.uint32)
+        for factor in (0x7FEB352D, 0x846CA68B):
+            words = (words ^ (words >> np.uint32(16))) * np.uint32(factor)
+        self.keys: Array = (words ^ (words >> np.uint32(16))).view(np.int32)
         """A number of 32 bits for each example, which no other one has."""
         self._first = _mixed(_mixed(seed) + step)
         self._count = 0
@@ -70,12 +73,3 @@ def _mixed(word: int) -> int:
     word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9 & _WORD
     word = (word ^ (word >> 27)) * 0x94D049BB133111EB & _WORD
     return word ^ (word >> 31)
-
-
-def _scrambled(examples: Array) -> Array:
-    """Mix 32 bits each, so that no two come out the same."""
-    words = examples.astype(np.uint32)
-    for factor in (0x7FEB352D, 0x846CA68B):
-        words = (words ^ (words >> np.uint32(16))) * np.uint32(factor)
-    mixed: Array = (words ^ (words >> np.uint32(16))).view(np.int32)
-    return mixed

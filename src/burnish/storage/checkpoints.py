@@ -70,7 +70,8 @@ class CheckpointStore:
 
     def good(self) -> list[Checkpoint]:
         """Verify every file of every checkpoint, put bad ones into quarantine, and give the others, oldest first."""
-        self._sweep()
+        for leftover in self.root.glob(".step-*"):
+            shutil.rmtree(leftover, ignore_errors=True)
         # All of them, not the newest alone: the best one is wanted at the end of a run, when it is too late.
         faults = {folder: self._fault(folder) for folder in sorted(self._folders())}
         for folder, wrong in faults.items():
@@ -114,10 +115,6 @@ class CheckpointStore:
         """Delete all checkpoints of later steps, the newest first, for a run that goes back."""
         for later in reversed([each for each in self.steps() if each > step]):
             self._delete(later)
-
-    def _sweep(self) -> None:
-        for leftover in self.root.glob(".step-*"):
-            shutil.rmtree(leftover, ignore_errors=True)
 
     def _folders(self) -> Iterator[Path]:
         return (path for path in self.root.glob("step-*") if path.is_dir() and _STEP.fullmatch(path.name))

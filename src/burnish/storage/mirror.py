@@ -62,7 +62,11 @@ class Mirror:
             self._note(name, None)
 
     def _upload(self, name: str) -> None:
-        self._withdraw_manifest(name)
+        # Before a file under a manifest is replaced, the manifest goes: nobody must take old and new for a whole.
+        for manifest in self._manifests_above(name):
+            if manifest in self.uploaded:
+                self.remote.delete([manifest])
+                self._note(manifest, None)
         began, path = self.now(), self.local / name
         try:
             found = path.stat()
@@ -89,13 +93,6 @@ class Mirror:
         except (FileNotFoundError, StorageError):
             if path.exists():  # else it went while it was read, and the next pass deletes what came of it
                 raise
-
-    def _withdraw_manifest(self, name: str) -> None:
-        """Before a file under a manifest is replaced, the manifest goes: nobody must take old and new for a whole."""
-        for manifest in self._manifests_above(name):
-            if manifest in self.uploaded:
-                self.remote.delete([manifest])
-                self._note(manifest, None)
 
     def _manifests_above(self, name: str) -> list[str]:
         if not self._rank(name) or _is_manifest(name):

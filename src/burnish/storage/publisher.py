@@ -61,7 +61,12 @@ class Publisher:
         began = told = time.monotonic()
         while not self.is_lost:
             if self._publish(is_last=True) and not self.is_lost:
-                self._release()
+                # The lease is given back when no beat is on its way, which would take it again.
+                self._released.set()
+                if self.lease is not None:
+                    self._threads[1].join()
+                    with suppress(BurnishError, OSError):  # the next writer waits a minute instead
+                        self.lease.beat(is_released=True)
                 return
             now = time.monotonic()
             if now - began >= self.wait_seconds:
@@ -71,14 +76,6 @@ class Publisher:
                 self.tell(f"{self._pending():,} files are still to be uploaded ({self.fault}); trying again")
             time.sleep(min(_PASS_SECONDS, self.wait_seconds))
         raise StorageError(self.fault or "another writer took over")
-
-    def _release(self) -> None:
-        """Give the lease back; only when no beat is on its way, which would take it again."""
-        self._released.set()
-        if self.lease is not None:
-            self._threads[1].join()
-            with suppress(BurnishError, OSError):  # the next writer waits a minute instead
-                self.lease.beat(is_released=True)
 
     def _keep_publishing(self) -> None:
         wait = _PASS_SECONDS

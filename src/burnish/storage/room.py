@@ -87,18 +87,15 @@ class _Pause:
 
     def _sleep(self) -> None:
         for _ in range(self._seconds):
-            self._refuse_if_over()
+            assert self._began is not None
+            waited = self.room.now() - self._began
+            if waited >= self.room.wait_seconds or self.room.should_give_up():
+                raise CheckpointError(
+                    f"{self._missing()}; the run waited {waited / 60:.1f} minutes (train.disk_wait). "
+                    "Free some space and resume it: it continues from its newest checkpoint"
+                )
             self.room.sleep(1)
         self._seconds = min(2 * self._seconds, _LONGEST_WAIT_SECONDS)
-
-    def _refuse_if_over(self) -> None:
-        assert self._began is not None
-        waited = self.room.now() - self._began
-        if waited >= self.room.wait_seconds or self.room.should_give_up():
-            raise CheckpointError(
-                f"{self._missing()}; the run waited {waited / 60:.1f} minutes (train.disk_wait). "
-                "Free some space and resume it: it continues from its newest checkpoint"
-            )
 
     def _missing(self) -> str:
         free = self.room.free(self.room.path)

@@ -72,7 +72,12 @@ class Spool:
     def _bring_back(
         self, listing: Mapping[str, RemoteFile], owner: str, *, is_known: bool, tell: Callable[[str], None]
     ) -> None:
-        _refuse_other_files(listing, self.remote.address)
+        others = [name for name in listing if not name.startswith(PREFIX)]
+        if others and PLAN not in listing:
+            raise CheckpointError(
+                f"{self.remote.address} holds {others[0]} but no run; name an empty or new folder with --dir, "
+                "or clear it first"
+            )
         if is_known and (self.path / PLAN).is_file():
             aside = next(place for number in count(1) if not (place := Path(f"{self.path}.old-{number}")).exists())
             os.replace(self.path, aside)
@@ -191,11 +196,3 @@ def _is_large(name: str) -> bool:
 
 def _is_manifest(name: str) -> bool:
     return name.rpartition("/")[2] == MANIFEST
-
-
-def _refuse_other_files(listing: Mapping[str, RemoteFile], address: str) -> None:
-    others = [name for name in listing if not name.startswith(PREFIX)]
-    if others and PLAN not in listing:
-        raise CheckpointError(
-            f"{address} holds {others[0]} but no run; name an empty or new folder with --dir, or clear it first"
-        )

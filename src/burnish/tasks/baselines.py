@@ -89,7 +89,8 @@ def linear(train: Any, targets: Array, *, frame: Standing, seed: int, weights: A
         kept = np.flatnonzero(weights)
         train, targets, weights = train[kept], targets[kept], weights[kept]
     if frame.kind == "regression":
-        return _ridge(train, targets, weights)
+        model = import_module("sklearn.linear_model").Ridge(solver="lsqr").fit(train, targets, weights)
+        return lambda asked: np.asarray(model.predict(asked), dtype=np.float64)
     if frame.kind == "multilabel":
         columns = [_probability(train, column, weights, seed=seed) for column in targets.T]
         return lambda asked: np.stack([each(asked) for each in columns], axis=1)
@@ -106,11 +107,6 @@ def log_linear(train: Any, targets: Array, *, weights: Array | None = None) -> P
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # as above: a baseline need not have converged
         model.fit(train, targets, weights)
-    return lambda asked: np.asarray(model.predict(asked), dtype=np.float64)
-
-
-def _ridge(train: Any, targets: Array, weights: Array | None) -> Predict:
-    model = import_module("sklearn.linear_model").Ridge(solver="lsqr").fit(train, targets, weights)
     return lambda asked: np.asarray(model.predict(asked), dtype=np.float64)
 
 

@@ -9,7 +9,6 @@ from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_va
 
 from burnish.spec.component import Component, Slot
 from burnish.spec.experiment import Batching, TrainPolicy
-from burnish.spec.interval import Interval
 from burnish.spec.parts import MEAN, SEVERAL, TASK_NAME, take_profile
 from burnish.spec.protocols import Joint, Metric, Task
 from burnish.spec.values import Array, HeadSpec, Objective, Profile
@@ -110,14 +109,11 @@ class Multi(Component):
 
         def power(epoch: int) -> float:
             num_batches = mixed.num_batches
-            num_epochs = _num_epochs(policy.length_for(num_batches), num_batches, num_examples=num_examples)
+            length = policy.length_for(num_batches)
+            of_one = {"epochs": 1, "steps": num_batches, "examples": num_examples, "minutes": math.inf}[length.unit]
+            # The last may be cut short; by the clock nobody knows.
+            num_epochs = max(1, math.ceil(length.amount / of_one - 1e-9))
             return self.power(epoch, num_epochs=num_epochs)
 
         mixed = Mixed(lengths, batching, seed=seed, power=power)
         return mixed
-
-
-def _num_epochs(length: Interval, num_batches: int, *, num_examples: int) -> int:
-    """Count the epochs of a training, the last of which may be cut short; by the clock nobody knows."""
-    of_one = {"epochs": 1, "steps": num_batches, "examples": num_examples, "minutes": math.inf}[length.unit]
-    return max(1, math.ceil(length.amount / of_one - 1e-9))

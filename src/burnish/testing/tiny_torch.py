@@ -1,7 +1,7 @@
 """Makes tiny transformers folders without a network: for the tests of Burnish and of its plug-ins."""
 
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -138,7 +138,11 @@ def tiny_model(
     `texts` and spells all others, and leaves torch's generator as it was. `architecture` is one of `FAMILIES`.
     """
     family = FAMILIES[architecture]
-    vocabulary = _vocabulary(family, texts)
+    # Special tokens, characters, characters inside words, and words, in an order that never changes.
+    words = sorted({word for text in texts for word, _ in _words().pre_tokenize_str(text.lower())})
+    letters = sorted({*_ASCII, *(letter for word in words for letter in word)})
+    tokens = [*family.roles.values(), *letters, *(f"##{letter}" for letter in letters), *words]
+    vocabulary = {token: number for number, token in enumerate(dict.fromkeys(tokens))}
     size = {"hidden_size": hidden, "num_hidden_layers": layers, "num_attention_heads": heads, family.width: 2 * hidden}
     size |= {"d_head": hidden // heads} if architecture == "xlnet" else {}
     size |= {} if architecture in ("xlnet", "t5") else {"max_position_embeddings": positions}
@@ -150,14 +154,6 @@ def tiny_model(
         AutoModel.from_config(config, dtype=torch.float32).save_pretrained(directory)  # type: ignore[no-untyped-call]  # as it is
         _tokenizer(family, vocabulary).save_pretrained(directory)
     return directory
-
-
-def _vocabulary(family: Family, texts: Iterable[str]) -> dict[str, int]:
-    """Number special tokens, characters, characters inside words, and words, in an order that never changes."""
-    words = sorted({word for text in texts for word, _ in _words().pre_tokenize_str(text.lower())})
-    letters = sorted({*_ASCII, *(letter for word in words for letter in word)})
-    tokens = [*family.roles.values(), *letters, *(f"##{letter}" for letter in letters), *words]
-    return {token: number for number, token in enumerate(dict.fromkeys(tokens))}
 
 
 def _words() -> pre_tokenizers.PreTokenizer:

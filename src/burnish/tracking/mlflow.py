@@ -37,16 +37,13 @@ class MlFlow(Component):
         client = tracking.MlflowClient(tracking_uri=uri)
         known = directory / "mlflow-run.txt"
         if not known.exists():
-            write_durably(known, self._create(client, directory, name=name).encode())
+            found = client.get_experiment_by_name(self.experiment)
+            number = client.create_experiment(self.experiment) if found is None else found.experiment_id
+            run_id: str = client.create_run(number, run_name=name).info.run_id
+            for key, value in read_hyperparameters(directory).items():
+                client.log_param(run_id, key, value)
+            write_durably(known, run_id.encode())
         return MlflowRun(client, known.read_text().strip(), every=self.every)
-
-    def _create(self, client: Any, directory: Path, *, name: str) -> str:
-        found = client.get_experiment_by_name(self.experiment)
-        number = client.create_experiment(self.experiment) if found is None else found.experiment_id
-        run_id: str = client.create_run(number, run_name=name).info.run_id
-        for key, value in read_hyperparameters(directory).items():
-            client.log_param(run_id, key, value)
-        return run_id
 
 
 class MlflowRun:

@@ -47,15 +47,12 @@ class Mixed:
         """Say how many batches of an epoch are of each set: exactly, for only their order is left to chance."""
         power = self._power(epoch)
         if power not in self._shares:
-            self._shares[power] = self._apportioned(power)
+            sizes = np.array(self._first_sizes())
+            counts = sizes.astype(np.float64) ** power
+            total = int(sizes.sum())
+            room = np.full(len(sizes), total + 2)  # a set may come more than once
+            self._shares[power] = [int(share) for share in apportion(counts / counts.sum() * total, total, room=room)]
         return self._shares[power]
-
-    def _apportioned(self, power: float) -> list[int]:
-        sizes = np.array(self._first_sizes())
-        counts = sizes.astype(np.float64) ** power
-        total = int(sizes.sum())
-        room = np.full(len(sizes), total + 2)  # a set may come more than once
-        return [int(share) for share in apportion(counts / counts.sum() * total, total, room=room)]
 
     def plan(self, epoch: int) -> Plan:
         """Plan the batches of an epoch, each of one set."""

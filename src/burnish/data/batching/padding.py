@@ -119,17 +119,14 @@ def learn_column_template(tokenizer: Tokenizer, num_columns: Sequence[int]) -> T
     whole = learn_template(tokenizer, num_texts=len(num_columns))
     if all(count == 1 for count in num_columns):
         return whole
-    separator = learn_template(tokenizer, num_texts=2).pieces[1].ids or _line_break(tokenizer)
+    # A line break stands in for the separator of a tokenizer that puts nothing between two texts, such as GPT-2's.
+    line_break = tokenizer.encode("\n", add_special_tokens=False).ids
+    separator = learn_template(tokenizer, num_texts=2).pieces[1].ids or tuple(line_break)
     pieces, segments = [whole.pieces[0]], list[int]()
     for count, segment, piece in zip(num_columns, whole.segments, whole.pieces[1:], strict=True):
         pieces += [*[Piece(separator, (segment,) * len(separator))] * (count - 1), piece]
         segments += [segment] * count
     return Template(tuple(pieces), tuple(segments))
-
-
-def _line_break(tokenizer: Tokenizer) -> tuple[int, ...]:
-    """Stand in for the separator of a tokenizer that puts nothing between two texts, such as GPT-2's."""
-    return tuple(tokenizer.encode("\n", add_special_tokens=False).ids)
 
 
 def _wrap(tokenizer: Tokenizer, texts: Sequence[str]) -> Encoding:

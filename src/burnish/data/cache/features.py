@@ -151,7 +151,10 @@ class FeatureCache:
 
         What anyone on this machine has mapped, or is writing, stays.
         """
-        self._sweep()
+        for folder in self._folders():
+            with suppress(OSError):
+                if _read_entry(folder) is None and self.now() - folder.stat().st_mtime > _ABANDONED_AFTER_SECONDS:
+                    _remove(folder)
         removed: list[CacheEntry] = []
         total = 0
         for entry in sorted(self.entries(), key=lambda entry: entry.digest != spare):
@@ -200,12 +203,6 @@ class FeatureCache:
         with suppress(OSError):  # a cache that may only be read still serves
             os.utime(folder / COMMIT, (self.now(), self.now()))
         return stored
-
-    def _sweep(self) -> None:
-        for folder in self._folders():
-            with suppress(OSError):
-                if _read_entry(folder) is None and self.now() - folder.stat().st_mtime > _ABANDONED_AFTER_SECONDS:
-                    _remove(folder)
 
 
 def _write(folder: Path, key: Key, parts: Iterable[pa.Table]) -> None:

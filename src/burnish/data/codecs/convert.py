@@ -84,7 +84,8 @@ def _from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
             return _one_by_one(values, spec)
     if types <= _NATURAL[spec.kind]:
         try:
-            return Converted(_without_nan(pa.array(values, TYPES[spec.kind])))
+            array = pa.array(values, TYPES[spec.kind])
+            return Converted(pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(array.type) else array)
         except (pa.ArrowInvalid, OverflowError, UnicodeEncodeError):
             pass  # one value is too large or no text: find out which
     return _one_by_one(values, spec)
@@ -161,10 +162,6 @@ def _fits(texts: pa.Array, kind: Kind) -> bool:
 
 def _cast(texts: pa.Array, spec: ColumnSpec) -> Converted:
     return Converted(pc.if_else(pc.equal(texts, ""), None, texts).cast(TYPES[spec.kind]))
-
-
-def _without_nan(array: pa.Array) -> pa.Array:
-    return pc.if_else(pc.is_nan(array), None, array) if pa.types.is_floating(array.type) else array
 
 
 def _one_by_one(values: Sequence[Any], spec: ColumnSpec) -> Converted:

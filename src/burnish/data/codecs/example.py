@@ -97,7 +97,8 @@ def serialise_example(features: Mapping[str, Feature]) -> bytes:
         values = getattr(entry, f"{feature.kind}_list")
         values.SetInParent()
         try:
-            _refuse_overflow(feature)
+            if feature.kind == "float":  # refuses what 32 bits cannot hold, which protobuf would make infinite
+                struct.pack(f"<{len(feature.values)}f", *feature.values)
             values.value.extend(feature.values)
         except (ValueError, OverflowError) as error:
             raise DataError(f"the feature `{name}` holds a number that does not fit: {error}") from error
@@ -107,12 +108,6 @@ def serialise_example(features: Mapping[str, Feature]) -> bytes:
 def _read(entry: Any) -> Feature:
     kind = entry.WhichOneof("kind")
     return Feature() if kind is None else Feature(_KINDS[kind], tuple(getattr(entry, kind).value))
-
-
-def _refuse_overflow(feature: Feature) -> None:
-    """Refuse floats that 32 bits cannot hold, which protobuf would make infinite."""
-    if feature.kind == "float":
-        struct.pack(f"<{len(feature.values)}f", *feature.values)
 
 
 class WireError(ValueError):

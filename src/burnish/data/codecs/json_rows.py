@@ -118,7 +118,12 @@ def _rows(document: Any, columns: Sequence[ColumnSpec]) -> Sequence[Any]:
 
 def _read_named(row: Any, names: Sequence[str], *, columns: Sequence[ColumnSpec]) -> Mapping[str, Any]:
     if isinstance(row, dict):
-        return _from_object(row, names)
+        if len(row) == 1 and "b64" in row and "b64" not in names:
+            data = unwrap(row)
+            assert isinstance(data, bytes | dict)
+            if isinstance(data, bytes):
+                return example_row(data, names)
+        return _sound(row)
     if isinstance(row, str | int | float) and len(names) == 1:
         return {names[0]: row}
     if isinstance(row, list | _Broken):
@@ -135,15 +140,6 @@ def _read_listed(row: Any, _names: Sequence[str], *, columns: Sequence[ColumnSpe
     if len(row) != len(cells):
         raise Unfit(f"has {len(row)} value{'s' * (len(row) != 1)} where {len(cells)} are expected: {', '.join(cells)}")
     return _sound(dict(zip(cells, row, strict=True)))
-
-
-def _from_object(row: dict[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
-    if len(row) == 1 and "b64" in row and "b64" not in names:
-        data = unwrap(row)
-        assert isinstance(data, bytes | dict)
-        if isinstance(data, bytes):
-            return example_row(data, names)
-    return _sound(row)
 
 
 def _sound(row: dict[str, Any]) -> Mapping[str, Any]:

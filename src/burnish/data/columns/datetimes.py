@@ -64,7 +64,10 @@ def _compose(found: pa.StructArray) -> "Array":
     is_right = (month >= 1) & (month <= 12) & (hour < 24) & (minute < 60) & (second < 61) & ~(is_half & (hour > 12))
     hour = np.where(is_half, hour % 12 + 12 * is_late, hour)
     days = _days(year, np.where(is_right, month, 1), day)
-    total = days * _DAY + hour * _HOUR + minute * 60 + second - _zone(found)
+    zone = pc.extract_regex(pc.fill_null(found.field("zone"), ""), pattern=r"(?P<sign>[+-])(?P<h>\d\d):?(?P<m>\d\d)")
+    hours, minutes = (np.nan_to_num(_field(zone, name)) for name in ("h", "m"))
+    sign = np.where(pc.fill_null(pc.equal(zone.field("sign"), "-"), False).to_numpy(zero_copy_only=False), -1.0, 1.0)
+    total = days * _DAY + hour * _HOUR + minute * 60 + second - np.asarray(sign * (hours * _HOUR + minutes * 60))
     return np.asarray(np.where(is_right, total, np.nan))
 
 
@@ -81,13 +84,6 @@ def _field(found: pa.StructArray, name: str) -> "Array":
     filled = pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
     values = pc.cast(filled, pa.float64()).to_numpy(zero_copy_only=False)
     return np.where(found.is_valid().to_numpy(zero_copy_only=False), values, np.nan)
-
-
-def _zone(found: pa.StructArray) -> "Array":
-    zone = pc.extract_regex(pc.fill_null(found.field("zone"), ""), pattern=r"(?P<sign>[+-])(?P<h>\d\d):?(?P<m>\d\d)")
-    hours, minutes = (np.nan_to_num(_field(zone, name)) for name in ("h", "m"))
-    sign = np.where(pc.fill_null(pc.equal(zone.field("sign"), "-"), False).to_numpy(zero_copy_only=False), -1.0, 1.0)
-    return np.asarray(sign * (hours * _HOUR + minutes * 60))
 
 
 def _calendar(unit: str, origin: str) -> "Callable[[Array], Array]":

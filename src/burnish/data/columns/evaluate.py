@@ -110,28 +110,22 @@ class _Evaluation:
         if isinstance(node, ast.BinOp):
             return _keep_finite(_BINARY[type(node.op)](self.value(node.left), self.value(node.right)))
         if isinstance(node, ast.UnaryOp):
-            return self._unary(node)
+            value = self.value(node.operand)
+            if isinstance(node.op, ast.Not):
+                return _keep_known((value == 0).astype(np.float64), value)
+            return -value if isinstance(node.op, ast.USub) else value
         if isinstance(node, ast.Compare):
             return self._compared(node)
         if isinstance(node, ast.BoolOp):
-            return self._joined(node)
+            values = [self.value(each) for each in node.values]
+            truths = np.stack(values) != 0
+            joined = truths.all(axis=0) if isinstance(node.op, ast.And) else truths.any(axis=0)
+            return _keep_known(joined.astype(np.float64), *values)
         if isinstance(node, ast.IfExp):
             return _choose(*(self.value(each) for each in (node.test, node.body, node.orelse)))
         assert isinstance(node, ast.Call)  # nothing else passes the parser
         assert isinstance(node.func, ast.Name)
         return self._called(node.func.id, node.args)
-
-    def _unary(self, node: ast.UnaryOp) -> "Array":
-        value = self.value(node.operand)
-        if isinstance(node.op, ast.Not):
-            return _keep_known((value == 0).astype(np.float64), value)
-        return -value if isinstance(node.op, ast.USub) else value
-
-    def _joined(self, node: ast.BoolOp) -> "Array":
-        values = [self.value(each) for each in node.values]
-        truths = np.stack(values) != 0
-        joined = truths.all(axis=0) if isinstance(node.op, ast.And) else truths.any(axis=0)
-        return _keep_known(joined.astype(np.float64), *values)
 
     def _compared(self, node: ast.Compare) -> "Array":
         sides = [node.left, *node.comparators]

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -99,8 +99,9 @@ def parse_flags(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
 def parse_numbers(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
     """Read a column as numbers."""
     if isinstance(column, pa.ChunkedArray) and column.num_chunks > 1 and pa.types.is_string(column.type):
-        return _join_parsed(
-            [parse_numbers(chunk) for chunk in column.chunks]
+        parts = [parse_numbers(chunk) for chunk in column.chunks]
+        return ParsedNumbers(
+            np.concatenate([part.values for part in parts]), np.concatenate([part.is_wrong for part in parts])
         )  # or all of its text would be copied at once
     whole = _whole(column)
     kind = whole.type
@@ -138,12 +139,6 @@ def describe_cell(column: pa.ChunkedArray | pa.Array, row: int) -> str:
     """Write one cell for a message."""
     text = repr(column[row].as_py())
     return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _join_parsed(parts: Sequence[ParsedNumbers]) -> ParsedNumbers:
-    return ParsedNumbers(
-        np.concatenate([part.values for part in parts]), np.concatenate([part.is_wrong for part in parts])
-    )
 
 
 def _as_seconds(values: "Array") -> "Array":

@@ -191,14 +191,10 @@ def _match(found: Repeated, train: tuple[_Shingles, _MinHashes], other: tuple[_S
         places = np.minimum(np.searchsorted(known, other[1].bands[band]), len(known) - 1)
         for match in np.flatnonzero((known[places] == other[1].bands[band]) & (twin[other[1].rows] < 0)):
             row, candidate = int(other[1].rows[match]), int(train[1].rows[order[places[match]]])
-            if _jaccard(train[0].of(candidate), other[0].of(row)) >= NEAR:
+            pair = train[0].of(candidate), other[0].of(row)
+            if len(np.intersect1d(*pair)) >= NEAR * max(1, len(np.union1d(*pair))):
                 twin[row] = candidate
     return Repeated(twin, found.is_exact)
-
-
-def _jaccard(first: Array, second: Array) -> float:
-    common = len(np.intersect1d(first, second))
-    return common / max(1, len(np.union1d(first, second)))
 
 
 def _mix(values: Array) -> Array:

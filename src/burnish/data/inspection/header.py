@@ -76,7 +76,10 @@ def _columns(file: DataFile, options: Files) -> Sequence[str] | None:
                 head = as_utf8(head[: min(_HEAD_BYTES, head.size)], stated=options.encoding, name=file.name)
             return find_shape(head, find_dialect(kind, options), name=file.name).wanted
         if kind == "conll":
-            rows, _ = parse(_first_sentences(path, file), kind, name=file.name, options=options)
+            body = first_bytes(path, file=file, size=_HEAD_BYTES)
+            begun = body[: min(_SENTENCES_BYTES, body.size)].to_pybytes()
+            end = max(begun.rfind(b"\n\n"), begun.rfind(b"\n\r\n"))
+            rows, _ = parse(body if end < 0 else body[:end], kind, name=file.name, options=options)
             return list(rows.table.column_names)
         if kind == "parquet" and file.compression is None:
             return list(pa.parquet.read_schema(path).names)
@@ -85,13 +88,6 @@ def _columns(file: DataFile, options: Files) -> Sequence[str] | None:
         raise error.advised() from None
     except (OSError, pa.ArrowException) as error:
         raise DataError(f"{file.name} could not be read: {error}") from error
-
-
-def _first_sentences(path: Path, file: DataFile) -> pa.Buffer:
-    body = first_bytes(path, file=file, size=_HEAD_BYTES)
-    begun = body[: min(_SENTENCES_BYTES, body.size)].to_pybytes()
-    end = max(begun.rfind(b"\n\n"), begun.rfind(b"\n\r\n"))
-    return body if end < 0 else body[:end]
 
 
 def _named_columns(options: Files, option: str) -> dict[str, tuple[str, ...]]:

@@ -84,21 +84,17 @@ class FileFacts:
 def inspect_file(path: str, *, format: Format = "auto", encoding: str | None = None) -> FileFacts:
     """Read a file and describe its columns."""
     try:
-        return _inspect(path, format, encoding)
+        file = find(path, option="the data file")[0]
+        options = _options(Files(train=path, format=format), file, encoding=encoding)
+        reading = read(file, options)
+        if (kind := find_format(file, options)) in _DELIMITED:
+            delimiter = find_dialect(kind, options).delimiter
+            options = options.model_copy(update={"decimal": find_decimal(_some(reading.rows), delimiter=delimiter)})
+            reading = reading if options.decimal == "." else read(file, options)
+        has_header = options.header is not False
+        return FileFacts(options, _columns(reading), len(reading.rows), reading.bad, has_header)
     except NotUtf8 as error:
         raise error.advised() from error
-
-
-def _inspect(path: str, format: Format, encoding: str | None) -> FileFacts:
-    file = find(path, option="the data file")[0]
-    options = _options(Files(train=path, format=format), file, encoding=encoding)
-    reading = read(file, options)
-    if (kind := find_format(file, options)) in _DELIMITED:
-        delimiter = find_dialect(kind, options).delimiter
-        options = options.model_copy(update={"decimal": find_decimal(_some(reading.rows), delimiter=delimiter)})
-        reading = reading if options.decimal == "." else read(file, options)
-    has_header = options.header is not False
-    return FileFacts(options, _columns(reading), len(reading.rows), reading.bad, has_header)
 
 
 def find_siblings(path: str) -> dict[str, str]:

@@ -159,7 +159,11 @@ def read_file(
     refusals: list[DataError] = []
     for options in _ways(name, like):
         try:
-            return _rows(found, options, columns=columns, absent=absent)
+            readings: list[ReadFile] = [read(file, options) for file in found]
+            bad = [row for reading in readings for row in reading.bad]
+            rows = _check_columns(join_readings(readings), columns=columns, absent=absent)
+            judge(bad, total=len(rows) + len(bad), policy="error", share=0.0, quarantine=None, split=options.train[0])
+            return rows
         except DataError as error:
             refusals.append(error)
     raise refusals[-1] if isinstance(like, Files) and _has_own_columns(like) else refusals[0]
@@ -205,14 +209,6 @@ def _spellings(options: Files) -> Iterator[Files]:
 
 def _has_own_columns(options: Files) -> bool:
     return options.header is False or bool(options.columns) or options.layout is not None
-
-
-def _rows(found: Sequence[DataFile], options: Files, *, columns: Sequence[str], absent: str) -> Rows:
-    readings: list[ReadFile] = [read(file, options) for file in found]
-    bad = [row for reading in readings for row in reading.bad]
-    rows = _check_columns(join_readings(readings), columns=columns, absent=absent)
-    judge(bad, total=len(rows) + len(bad), policy="error", share=0.0, quarantine=None, split=options.train[0])
-    return rows
 
 
 def _check_columns(rows: Rows, *, columns: Sequence[str], absent: str) -> Rows:

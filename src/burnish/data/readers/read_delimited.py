@@ -92,7 +92,14 @@ def _shape(first: CsvRecord, dialect: Dialect, *, name: str) -> HeaderShape:
         has_header = not dialect.columns or found == dialect.columns
     header_lines = first.line + first.raw.count("\n") if has_header else 0
     if dialect.columns:
-        names = _fit_names(dialect, num_fields=len(found), name=name)
+        num_fields = len(found)
+        num_extra = num_fields - len(dialect.columns)
+        if num_extra < 0 or (num_extra and not dialect.is_ragged):
+            raise DataError(
+                f"{name}: the first row has {num_fields} fields, but {len(dialect.columns)} columns are named: "
+                f"{', '.join(dialect.columns)}"
+            )
+        names = (*dialect.columns, *(f"extra{at}" for at in range(num_extra)))
         return HeaderShape(names, dialect.columns, header_lines, first.line > 1)
     fields = found if has_header else [""] * len(found)
     names = tuple(field or f"column{at}" for at, field in enumerate(fields, start=1))
@@ -103,16 +110,6 @@ def _shape(first: CsvRecord, dialect: Dialect, *, name: str) -> HeaderShape:
             f"give each column its own name, or name all with data.columns and data.header: true"
         )
     return HeaderShape(names, names, header_lines, first.line > 1)
-
-
-def _fit_names(dialect: Dialect, *, num_fields: int, name: str) -> tuple[str, ...]:
-    num_extra = num_fields - len(dialect.columns)
-    if num_extra < 0 or (num_extra and not dialect.is_ragged):
-        raise DataError(
-            f"{name}: the first row has {num_fields} fields, but {len(dialect.columns)} columns are named: "
-            f"{', '.join(dialect.columns)}"
-        )
-    return (*dialect.columns, *(f"extra{at}" for at in range(num_extra)))
 
 
 def _fast(body: pa.Buffer, dialect: Dialect, *, shape: HeaderShape, name: str) -> Rows | None:

@@ -41,7 +41,12 @@ def read_squad(document: object, *, name: str) -> tuple[Rows, list[BadRow]]:
         numbers.append(number)
     if not rows and not bad:
         raise DataError(f"{name} holds no questions")
-    return from_file(_table(rows), name=name, first_line=0, numbers=np.array(numbers, dtype=np.int64)), bad
+    columns = {column: pa.array([row[column] for row in rows], kind) for column, kind in _COLUMNS.items()}
+    if any(row["answers"] is not None for row in rows):
+        columns["answers"] = pa.array([row["answers"] for row in rows], ANSWERS)
+    if any(row["is_impossible"] is not None for row in rows):
+        columns["is_impossible"] = pa.array([row["is_impossible"] for row in rows], pa.bool_())
+    return from_file(pa.table(columns), name=name, first_line=0, numbers=np.array(numbers, dtype=np.int64)), bad
 
 
 class Misshapen(Exception):
@@ -123,12 +128,3 @@ def _is_text(value: str) -> bool:
 
 def _each(values: list[Any], path: str) -> Iterator[tuple[str, Any]]:
     return ((f"{path}[{number}]", value) for number, value in enumerate(values))
-
-
-def _table(rows: list[dict[str, Any]]) -> pa.Table:
-    columns = {name: pa.array([row[name] for row in rows], kind) for name, kind in _COLUMNS.items()}
-    if any(row["answers"] is not None for row in rows):
-        columns["answers"] = pa.array([row["answers"] for row in rows], ANSWERS)
-    if any(row["is_impossible"] is not None for row in rows):
-        columns["is_impossible"] = pa.array([row["is_impossible"] for row in rows], pa.bool_())
-    return pa.table(columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -97,7 +97,8 @@ def _spool(large: Large, key: Mapping[str, object]) -> tuple[pa.Table, MemoryMap
 
 def _parts(large: Large, *, block: int) -> Iterator[pa.Table]:
     name = large.file.name
-    with _plain_file(large) as path:
+    is_unpacked = large.file.compression is None and _is_plain(large.path, large)
+    with nullcontext(large.path) if is_unpacked else _unpacked_file(large) as path:
         if large.kind == "parquet":
             yield from _parquet_parts(path, name=name)
         elif large.kind == "arrow":
@@ -109,11 +110,6 @@ def _parts(large: Large, *, block: int) -> Iterator[pa.Table]:
         else:
             assert large.dialect is not None, "a delimited file comes with its dialect"
             yield from delimited_parts(path, large.dialect, name=name, line=LINE, block=block)
-
-
-def _plain_file(large: Large) -> AbstractContextManager[Path]:
-    is_unpacked = large.file.compression is None and _is_plain(large.path, large)
-    return nullcontext(large.path) if is_unpacked else _unpacked_file(large)
 
 
 def _is_plain(path: Path, large: Large) -> bool:

@@ -62,7 +62,10 @@ def find(written: str, *, base: str | None = None, option: str = "data.train") -
     if is_url(address):
         return _remote(address, option=option)
     if address.startswith(PACKAGE):
-        return _in_package(address, option=option)
+        root, inside = _package(address, option=option)
+        stem = address[: len(address) - len(inside)].rstrip("/")
+        paths = _local(os.path.join(root, inside), name=address, option=option)
+        return [DataFile(f"{stem}/{os.path.relpath(path, root)}", path) for path in paths]
     return [DataFile(path, path) for path in _local(os.path.expanduser(address), name=address, option=option)]
 
 
@@ -82,13 +85,6 @@ def join_address(base: str | None, written: str) -> str:
     if base is None or is_url(written) or written.startswith((PACKAGE, "~")) or os.path.isabs(written):
         return written
     return f"{base.rstrip('/') or '/'}/{written}"
-
-
-def _in_package(address: str, *, option: str) -> list[DataFile]:
-    root, inside = _package(address, option=option)
-    stem = address[: len(address) - len(inside)].rstrip("/")
-    paths = _local(os.path.join(root, inside), name=address, option=option)
-    return [DataFile(f"{stem}/{os.path.relpath(path, root)}", path) for path in paths]
 
 
 def _local(path: str, *, name: str, option: str) -> list[str]:

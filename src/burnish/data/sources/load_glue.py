@@ -87,10 +87,11 @@ def load_glue(options: Glue, request: DataRequest) -> Splits:
 
 def _from_files(options: Glue, layout: GlueLayout, request: DataRequest) -> Splits:
     assert options.dir is not None  # the caller asked
+    further = {name: locate_file(options.dir, stem) for name, (stem, _) in layout.also.items()}
     source = Files(
         train=(_file(options.dir, "train", glue_set=options.set),),
         validation=(_file(options.dir, layout.dev, glue_set=options.set),),
-        also=_further(options.dir, layout),
+        also={name: (location,) for name, location in further.items() if location is not None},
         format="tsv",
         header=not layout.header,
         columns=layout.header,
@@ -100,12 +101,6 @@ def _from_files(options: Glue, layout: GlueLayout, request: DataRequest) -> Spli
     )
     published = PlainRequest(request.seed, None, tuple(layout.columns), request.quarantine)
     return _map_splits(source.load(published), lambda rows: _rename(rows, layout))
-
-
-def _further(directory: str, layout: GlueLayout) -> dict[str, tuple[str, ...]]:
-    """Find those of the further sets that the folder has."""
-    found = {name: locate_file(directory, stem) for name, (stem, _) in layout.also.items()}
-    return {name: (location,) for name, location in found.items() if location is not None}
 
 
 def locate_file(directory: str, stem: str) -> str | None:
@@ -145,13 +140,10 @@ def _from_hub(options: Glue, layout: GlueLayout, request: DataRequest) -> Splits
 def _relabel(rows: Rows, layout: GlueLayout, columns: tuple[str, ...]) -> Rows:
     table = rows.table.select(list(columns))
     if layout.labels:
-        table = table.set_column(columns.index("label"), "label", _publish(table.column("label"), layout.labels))
+        at = pc.index_in(table.column("label"), value_set=pa.array(list(layout.labels), type=pa.string()))
+        published = pa.array(list(layout.labels.values()), type=pa.string()).take(at)
+        table = table.set_column(columns.index("label"), "label", published)
     return Rows(table, rows.places)
-
-
-def _publish(column: pa.ChunkedArray, labels: Mapping[str, str]) -> pa.ChunkedArray:
-    at = pc.index_in(column, value_set=pa.array(list(labels), type=pa.string()))
-    return pc.take(pa.array(list(labels.values()), type=pa.string()), at)
 
 
 def _map_splits(splits: Splits, change: Callable[[Rows], Rows]) -> Splits:

@@ -40,7 +40,13 @@ def load_hub(options: Hub, request: DataRequest) -> Splits:
     if unlabelled:
         facts["test"] = "left out: its labels are not published"
     digests = {name: fingerprint(rows.table) for name, rows in parts.items()}
-    whole = _fingerprint(digests, options, request)
+    shaping = {
+        "options": options.model_dump(mode="json", include={"split", "limit", "filter"}),
+        "seed": request.seed,
+        "stratify": request.stratify,
+        "rows": digests,
+    }
+    whole = hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
     named = {f"{options.name} [{name}]": digest for name, digest in digests.items()}
     return finish(arranged, facts=facts, fingerprint=whole, digests=named)
 
@@ -120,13 +126,3 @@ def _is_blank(rows: Rows, column: str | None) -> bool:
     if column is None or column not in rows.table.column_names:
         return False
     return bool(rows.table.column(column).null_count == len(rows))
-
-
-def _fingerprint(digests: Mapping[str, str], options: Hub, request: DataRequest) -> str:
-    shaping = {
-        "options": options.model_dump(mode="json", include={"split", "limit", "filter"}),
-        "seed": request.seed,
-        "stratify": request.stratify,
-        "rows": digests,
-    }
-    return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()

@@ -73,20 +73,14 @@ def _label(facts: FileFacts) -> str | None:
 
 def head_and_rows(buffer: pa.Buffer, all_rows: RowOrigins, chosen: RowOrigins) -> Iterator[memoryview]:
     """Yield what comes before the first row, then each chosen row with its line end and the blank lines after it."""
-    starts = _starts(buffer)[_lines(all_rows)]
+    (first,) = all_rows.first_lines
+    assert first > 0, "only files of lines have a line for each row"
+    starts = _starts(buffer)[all_rows.numbers + first - 1]
     ends = np.append(starts[1:], buffer.size)
     data = memoryview(buffer)
     yield data[: starts[0]]
     for row in np.searchsorted(all_rows.numbers, chosen.numbers):
         yield data[starts[row] : ends[row]]
-
-
-def _lines(places: RowOrigins) -> _Numbers:
-    """Find the line of each row of a single file, counted from 0."""
-    (first,) = places.first_lines
-    assert first > 0, "only files of lines have a line for each row"
-    lines: _Numbers = places.numbers + first - 1
-    return lines
 
 
 def _starts(buffer: pa.Buffer) -> _Numbers:

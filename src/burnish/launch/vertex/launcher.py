@@ -105,7 +105,19 @@ class Vertex(Launcher):
         return f"{self.bucket or '<bucket>'}/burnish/{job.name}"
 
     def render(self, job: JobSpec) -> dict[str, Any]:
-        spec = self._job_spec(job)
+        optional = {"serviceAccount": self.service_account, "network": self.network, "tensorboard": self.tensorboard}
+        first = self._pool(job, replicas=1)
+        spec = {
+            "workerPoolSpecs": [first] if self.replicas == 1 else [first, self._pool(job, replicas=self.replicas - 1)],
+            "scheduling": {
+                "timeout": f"{timeout_seconds(self.timeout)}s",
+                "strategy": "SPOT" if self.spot else "STANDARD",
+                # The worker decides what is tried again: a config or data error is not.
+                "disableRetries": not self.spot,
+            },
+            "baseOutputDirectory": {"outputUriPrefix": self.root(job)},  # a job publishes to model, checkpoints, logs
+            **{name: value for name, value in optional.items() if value},
+        }
         if job.study is None:
             return self._request("customJobs", job, {"jobSpec": spec})
         return self._request("hyperparameterTuningJobs", job, {**study_request(job.study), "trialJobSpec": spec})
@@ -142,24 +154,6 @@ class Vertex(Launcher):
             "url": f"https://{self.region}-aiplatform.googleapis.com/v1/{self.parent}/{kind}",
             "body": {"displayName": job.name, "labels": labels, **body},
         }
-
-    def _job_spec(self, job: JobSpec) -> dict[str, Any]:
-        optional = {"serviceAccount": self.service_account, "network": self.network, "tensorboard": self.tensorboard}
-        return {
-            "workerPoolSpecs": self._pools(job),
-            "scheduling": {
-                "timeout": f"{timeout_seconds(self.timeout)}s",
-                "strategy": "SPOT" if self.spot else "STANDARD",
-                # The worker decides what is tried again: a config or data error is not.
-                "disableRetries": not self.spot,
-            },
-            "baseOutputDirectory": {"outputUriPrefix": self.root(job)},  # a job publishes to model, checkpoints, logs
-            **{name: value for name, value in optional.items() if value},
-        }
-
-    def _pools(self, job: JobSpec) -> list[dict[str, Any]]:
-        first = self._pool(job, replicas=1)
-        return [first] if self.replicas == 1 else [first, self._pool(job, replicas=self.replicas - 1)]
 
     def _pool(self, job: JobSpec, *, replicas: int) -> dict[str, Any]:
         found = self.hardware

@@ -126,29 +126,25 @@ class Layered(TableModel):
         asked = self.category_size
         by_column = asked if isinstance(asked, Mapping) else dict.fromkeys(inputs.categories, asked)
         counts = dict(zip(inputs.categories, inputs.cardinalities, strict=True))
-        _check_columns(by_column, counts)
+        problems = [
+            f"model.category_size.{name}: there is no category of this name; there are {', '.join(counts) or 'none'}"
+            for name in by_column
+            if name not in counts
+        ]
+        one_hot = {name: count for name, count in counts.items() if by_column.get(name) == "one_hot"}
+        if (total := sum(one_hot.values())) > _WIDEST_ONE_HOT:
+            widest = sorted(one_hot, key=one_hot.__getitem__, reverse=True)
+            shown = ", ".join(f"{name} {one_hot[name]:,}" for name in widest[:_WIDEST_SHOWN])
+            problems.append(
+                f"model.category_size: one_hot would make {total:,} numbers of each row, and {_WIDEST_ONE_HOT:,} is "
+                f"the most (widest: {shown}); name columns of few ids alone, like {{{widest[-1]}: one_hot}}, or give "
+                "the others fewer ids by `max_size` or `buckets`"
+            )
+        if problems:
+            raise ConfigError([Problem(each) for each in problems])
         embedded = {name: min(_LARGEST_AUTO, math.isqrt(count - 1) + 1) for name, count in counts.items()}
         sizes = [by_column.get(name) or embedded[name] for name in inputs.categories]
         return tuple(None if size == "one_hot" else size for size in sizes)
-
-
-def _check_columns(asked: Mapping[str, CategorySize | None], counts: Mapping[str, int]) -> None:
-    problems = [
-        f"model.category_size.{name}: there is no category of this name; there are {', '.join(counts) or 'none'}"
-        for name in asked
-        if name not in counts
-    ]
-    one_hot = {name: count for name, count in counts.items() if asked.get(name) == "one_hot"}
-    if (total := sum(one_hot.values())) > _WIDEST_ONE_HOT:
-        widest = sorted(one_hot, key=one_hot.__getitem__, reverse=True)
-        shown = ", ".join(f"{name} {one_hot[name]:,}" for name in widest[:_WIDEST_SHOWN])
-        problems.append(
-            f"model.category_size: one_hot would make {total:,} numbers of each row, and {_WIDEST_ONE_HOT:,} is the "
-            f"most (widest: {shown}); name columns of few ids alone, like {{{widest[-1]}: one_hot}}, or give the "
-            "others fewer ids by `max_size` or `buckets`"
-        )
-    if problems:
-        raise ConfigError([Problem(each) for each in problems])
 
 
 def inputs_of(head: HeadSpec) -> TableInputs:

@@ -96,7 +96,10 @@ def share(head: HeadSpec, build: Build, *, kinds: tuple[str, ...]) -> Shared:
             base, fresh = layers, {key.removeprefix(prefix) for key in unread if key.startswith(prefix)}
     assert base is not None, "there is at least one task"
     for top in tops.values():
-        _put_onto(base, top)
+        # It reads with these layers, and what was tied to embeddings of its own is tied to theirs.
+        top.add_module(top.base_model_prefix, base)
+        top.tie_weights()
+        _put_beside(top, top.base_model_prefix)
     return Shared(base, {name: tops.get(name, base) for name in head.parts}, frozenset(fresh))
 
 
@@ -108,13 +111,6 @@ def _refusing_for(name: str) -> Iterator[None]:
     except ConfigError as error:
         told = [Problem(f"task.tasks.{name}: {each.message}", each.details) for each in error.problems]
         raise ConfigError(told, subject="the model") from error
-
-
-def _put_onto(base: PreTrainedModel, top: PreTrainedModel) -> None:
-    """Let a model read with these layers, and tie to their embeddings what was tied to those of its own."""
-    top.add_module(top.base_model_prefix, base)
-    top.tie_weights()
-    _put_beside(top, top.base_model_prefix)
 
 
 def _put_beside(owner: nn.Module, name: str) -> None:

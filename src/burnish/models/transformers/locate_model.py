@@ -57,35 +57,26 @@ def local_folder(name: str, *, option: str = "model.name") -> Path | None:
         return _existing(_package_folder(name, option=option), name=name, option=option)
     address = read_address(name)
     if address is not None:
-        return _staged(address, option=option)
+        from burnish.data.cache.staged import stage_folder_at  # nobody whose models are local waits for it
+        from burnish.storage.remote import Folder, keep_trying
+
+        try:
+            there = keep_trying(Folder(address).listing)
+            inside = next((each for each in _MODELS if f"{each}/config.json".lstrip("/") in there), "")
+            return stage_folder_at(address, inside=inside)
+        except StorageError as error:
+            raise refusal(f"{option}: {error}") from error
     path = Path(os.path.expanduser(name))
     if path.is_dir():
-        return _model_inside(path)
+        # The model's own folder of an artifact, or of the run that made it; any other folder as it is.
+        if (path / "config.json").exists():
+            return path
+        return next(
+            (each for each in (path / "model", path / "artifact" / "model") if (each / "config.json").is_file()), path
+        )
     if _is_path(name) or not _HUB_NAME.match(name):
         return _existing(path, name=name, option=option)
     return None
-
-
-def _staged(address: str, *, option: str) -> Path:
-    """Bring the model's own folder here, also of an artifact or of the run that made it."""
-    from burnish.data.cache.staged import stage_folder_at  # nobody whose models are local waits for it
-    from burnish.storage.remote import Folder, keep_trying
-
-    try:
-        there = keep_trying(Folder(address).listing)
-        inside = next((each for each in _MODELS if f"{each}/config.json".lstrip("/") in there), "")
-        return stage_folder_at(address, inside=inside)
-    except StorageError as error:
-        raise refusal(f"{option}: {error}") from error
-
-
-def _model_inside(path: Path) -> Path:
-    """Return the model's own folder of an artifact, or of the run that made it; any other folder as it is."""
-    if (path / "config.json").exists():
-        return path
-    return next(
-        (each for each in (path / "model", path / "artifact" / "model") if (each / "config.json").is_file()), path
-    )
 
 
 def config_folder(name: str, copy: HubCopy, *, option: str) -> Path:
@@ -177,7 +168,11 @@ def _download(name: str, copy: HubCopy, *, patterns: Sequence[str], option: str)
         return Path(snapshot_download(name, revision=copy.revision, cache_dir=copy.cache_dir, allow_patterns=wanted))
     except errors.LocalEntryNotFoundError as error:
         is_offline = isinstance(error.__cause__, errors.OfflineModeIsEnabled)
-        raise refusal(_unreachable(name, option=option, is_offline=is_offline)) from error
+        why = "HF_HUB_OFFLINE is set" if is_offline else "the hub cannot be reached"
+        raise refusal(
+            f"{option}: {name} is not a folder here, has no copy in the cache, and {why}; "
+            f"name a folder or package:module/folder, or connect to the hub once to fetch it"
+        ) from error
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
         raise refusal(
             f"{option}: the hub has no model {name} at revision {copy.revision} that you may read, "
@@ -186,11 +181,3 @@ def _download(name: str, copy: HubCopy, *, patterns: Sequence[str], option: str)
     except (errors.HfHubHTTPError, errors.HFValidationError, OSError) as error:
         said = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise refusal(f"{option}: {name} could not be fetched from the hub: {said}") from error
-
-
-def _unreachable(name: str, *, option: str, is_offline: bool) -> str:
-    why = "HF_HUB_OFFLINE is set" if is_offline else "the hub cannot be reached"
-    return (
-        f"{option}: {name} is not a folder here, has no copy in the cache, and {why}; "
-        f"name a folder or package:module/folder, or connect to the hub once to fetch it"
-    )

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import GenerationConfig, PreTrainedModel
+from transformers import PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
 from burnish.models.transformers.hf_logging_torch import quiet
@@ -35,7 +35,11 @@ class Seq2SeqNetwork(TransformerNetwork):
                 "does not set; use t5, bart, marian or another that needs none"
             )
         self.width = int(head.options["max_new_tokens"])
-        self.generation = _settings(model, head)
+        # As the model generates, without chance, and with what the task asks for.
+        self.generation = settings = copy.deepcopy(model.generation_config)
+        assert settings is not None, "what can be trained by this head can generate"
+        plain = {"do_sample": False, "max_length": None, "num_return_sequences": 1, "return_dict_in_generate": False}
+        settings.update(**plain, **head.options)  # type: ignore[no-untyped-call]  # transformers leaves it untyped
         start = self.generation.decoder_start_token_id
         if not isinstance(start, int) or self.generation.eos_token_id is None:
             raise refusal(
@@ -84,12 +88,3 @@ class Seq2SeqNetwork(TransformerNetwork):
         filled = ids.new_full((len(ids), self.width), _NOTHING)
         filled[:, : ids.shape[1]] = ids.masked_fill(is_behind, _NOTHING)
         return filled
-
-
-def _settings(model: PreTrainedModel, head: HeadSpec) -> GenerationConfig:
-    """Copy how the model generates, without chance, and with what the task asks for."""
-    settings = copy.deepcopy(model.generation_config)
-    assert settings is not None, "what can be trained by this head can generate"
-    plain = {"do_sample": False, "max_length": None, "num_return_sequences": 1, "return_dict_in_generate": False}
-    settings.update(**plain, **head.options)  # type: ignore[no-untyped-call]  # transformers leaves it untyped
-    return settings

@@ -56,15 +56,12 @@ class BeamNetwork(TransformerNetwork):
         hidden: Tensor = self.model.base_model(**taken, return_dict=True).last_hidden_state
         whole = _at(hidden, batch["null_place"])
         if "scored" in batch:
-            return self._taught(hidden, whole, batch)
+            scored = batch["scored"]
+            places, state = hidden[scored], _at(hidden, batch["start_place"])
+            ends = self._ends(places, state.repeat_interleave(scored.sum(dim=1), dim=0))
+            logits = torch.stack([self._starts(places), ends], dim=-1)
+            return {"logits": logits, "impossible": self._impossible(state, whole)[:, None]}
         return self._searched(hidden, whole, batch)
-
-    def _taught(self, hidden: Tensor, whole: Tensor, batch: Mapping[str, Tensor]) -> Mapping[str, Tensor]:
-        scored = batch["scored"]
-        places, state = hidden[scored], _at(hidden, batch["start_place"])
-        ends = self._ends(places, state.repeat_interleave(scored.sum(dim=1), dim=0))
-        logits = torch.stack([self._starts(places), ends], dim=-1)
-        return {"logits": logits, "impossible": self._impossible(state, whole)[:, None]}
 
     def _searched(self, hidden: Tensor, whole: Tensor, batch: Mapping[str, Tensor]) -> Tensor:
         """Return the odds of no answer, then for each pair its score and the characters it begins and ends at."""

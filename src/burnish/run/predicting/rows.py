@@ -29,7 +29,7 @@ def rows_to_score(
     """Read the rows of each task and refuse those that cannot be scored; `trained_on` has the digest of each file."""
     if data is not None:
         rows = {name: _sound(each, _from_file(each, data), data) for name, each in predictors.items()}
-        told = [note for name, each in predictors.items() for note in _defaults(each, rows[name])]
+        told = [note for name, each in predictors.items() for note in each.encoder.notes(rows[name])]
         return RowsToScore(None, rows, tuple(told))
     loaded = {name: Preparation(each.experiment).read() for name, each in predictors.items()}
     there = {name: named_splits(each) for name, each in loaded.items()}
@@ -41,10 +41,6 @@ def rows_to_score(
     notes = [note for name, each in loaded.items() for note in _changes(name, each, chosen, trained_on)]
     rows = {name: _sound(predictors[name], each[chosen], chosen) for name, each in there.items()}
     return RowsToScore(chosen, rows, tuple(notes))
-
-
-def _defaults(predictor: Predictor, rows: Rows) -> Sequence[str]:
-    return predictor.encoder.notes(rows)
 
 
 def _changes(task: str, splits: Splits, split: str, trained_on: Mapping[str, str]) -> list[str]:

@@ -114,7 +114,12 @@ class Preparation:
         with self.trained_on.reading():
             refuse_misfits(experiment, profile)
             task.head(profile)
-        _refuse_unknown_slices(experiment, splits)
+        # Slices of columns that are not there are refused now, and not when hours of training are over.
+        there = (*splits.train.table.column_names, *getattr(experiment.task, "derived", ()))
+        unknown = [name for name in getattr(experiment.task, "slices", ()) if name not in there]
+        if unknown:
+            sentence = "task.slices: there is no column `{}`; there are {}"
+            raise ConfigError([Problem(sentence.format(name, ", ".join(there))) for name in unknown])
         mapped = _count_mapped(experiment, named_splits(splits))
         digests = digests_of(self.name, splits)
         record(profile, digests)
@@ -241,15 +246,6 @@ def _record(directory: RunDirectory | None, profile: Profile, digests: Mapping[s
 
 def _tell_of(name: str, tell: Tell, sentence: str) -> None:
     tell(f"{name}: {sentence}")
-
-
-def _refuse_unknown_slices(experiment: Experiment, splits: Splits) -> None:
-    """Refuse columns that are not there now, and not when hours of training are over."""
-    there = (*splits.train.table.column_names, *getattr(experiment.task, "derived", ()))
-    unknown = [name for name in getattr(experiment.task, "slices", ()) if name not in there]
-    if unknown:
-        sentence = "task.slices: there is no column `{}`; there are {}"
-        raise ConfigError([Problem(sentence.format(name, ", ".join(there))) for name in unknown])
 
 
 def _count_mapped(experiment: Experiment, splits: Mapping[str, Rows]) -> dict[str, str]:

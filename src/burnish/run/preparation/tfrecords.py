@@ -56,7 +56,16 @@ def records_writer(
 
     def write(folder: Path, split: str) -> int:
         records = _records(prepared, split, form=form, progress=progress)
-        return _write_shards(folder, split, records, shard_bytes=shard_bytes)
+        number = 0
+        with ExitStack() as stack:
+            stream: BinaryIO | None = None
+            for record in records:
+                if stream is None or stream.tell() + len(record) + FRAME_BYTES > shard_bytes:
+                    stack.close()
+                    stream = stack.enter_context((folder / f"{split}-{number:05d}.tfrecord").open("wb"))
+                    number += 1
+                write_records(stream, (record,))
+        return number
 
     return write
 
@@ -108,16 +117,3 @@ def _feature(values: "Array") -> Feature:
     if np.issubdtype(values.dtype, np.floating):
         return Feature("float", tuple(values.tolist()))
     return Feature("int64", tuple(values.astype(np.int64).tolist()))
-
-
-def _write_shards(folder: Path, split: str, records: Iterator[bytes], *, shard_bytes: int) -> int:
-    number = 0
-    with ExitStack() as stack:
-        stream: BinaryIO | None = None
-        for record in records:
-            if stream is None or stream.tell() + len(record) + FRAME_BYTES > shard_bytes:
-                stack.close()
-                stream = stack.enter_context((folder / f"{split}-{number:05d}.tfrecord").open("wb"))
-                number += 1
-            write_records(stream, (record,))
-    return number

@@ -107,7 +107,10 @@ class EventsFile:
             (cut if told is not None and int(told[1]) > step else kept).append(line)
         if cut:
             # the cut lines are kept first: a crash between the two writes repeats them there and loses nothing
-            _append_lines(self.path.with_name("events.replaced.jsonl"), cut)
+            with open(self.path.with_name("events.replaced.jsonl"), "ab") as file:
+                file.writelines(cut)
+                file.flush()
+                os.fsync(file.fileno())
             write_text(self.path, b"".join(kept).decode("utf-8"))
         return len(cut)
 
@@ -121,7 +124,7 @@ class EventsFile:
         if self._file is None:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             file = open(self.path, "ab", buffering=0)  # noqa: SIM115  # held until close(); nothing is left in a buffer
-            file.truncate(_committed_size(self.path))  # or the next line would be glued to half of one
+            file.truncate(sum(map(len, read_whole_lines(self.path))))  # or the next line would be glued to half of one
             self._file = file
         return self._file
 
@@ -200,17 +203,6 @@ def _prefix(kind: type[Event]) -> bytes:
     return f'{{"event": "{kind.__name__.lower()}"'.encode()
 
 
-def _committed_size(path: Path) -> int:
-    return sum(map(len, read_whole_lines(path)))
-
-
 def _write_whole(file: RawIOBase, line: bytes) -> None:
     if file.write(line) != len(line):
         raise OSError(errno.ENOSPC, "the disk took only a part of the line")
-
-
-def _append_lines(path: Path, lines: list[bytes]) -> None:
-    with open(path, "ab") as file:
-        file.writelines(lines)
-        file.flush()
-        os.fsync(file.fileno())

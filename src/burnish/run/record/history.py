@@ -49,9 +49,11 @@ def _history(records: list[EventRecord]) -> History:
     starts = [event for event in events if isinstance(event, Started)]
     evaluations = tuple(event for event in events if isinstance(event, Evaluated))
     best_step, best_score = _best(events)
+    attempts = {record.attempt for record in records}
+    spans = [[record.time for record in records if record.attempt == attempt] for attempt in attempts]
     return History(
         started=min(record.time for record in records),
-        seconds=_seconds_at_work(records),
+        seconds=sum(max(times) - min(times) for times in spans),
         num_attempts=max(record.attempt for record in records),
         step=max(event.step for event in events),
         total_steps=starts[-1].total_steps if starts else None,
@@ -70,9 +72,3 @@ def _best(events: Iterable[object]) -> tuple[int | None, float | None]:
     if not best:
         return None, None
     return best[-1].step, next(iter(best[-1].scores.values()), None)
-
-
-def _seconds_at_work(records: list[EventRecord]) -> float:
-    attempts = {record.attempt for record in records}
-    spans = [[record.time for record in records if record.attempt == attempt] for attempt in attempts]
-    return sum(max(times) - min(times) for times in spans)

@@ -21,7 +21,19 @@ def decode(outputs: Mapping[str, Array], *, num_rows: int | None) -> Outcome:
     if "label" not in outputs:
         return _guesses(rows, answers, count)
     firsts = np.unique(outputs["part"][order], return_index=True)[1]  # a pair is told once, and repeated at its places
-    return _likelihoods(_sums(rows, answers, count), _pair_sums(rows[firsts], answers[firsts, 2:], count))
+    sums = np.zeros((count, 3))
+    sums[:, UNLIKELIHOOD] = np.bincount(rows, weights=answers[:, 0], minlength=count)
+    sums[:, TOKENS] = np.bincount(rows, minlength=count)
+    sums[:, RIGHT] = np.bincount(rows, weights=answers[:, 1], minlength=count)
+    pairs = _pair_sums(rows[firsts], answers[firsts, 2:], count)
+    return Outcome(
+        kind="likelihood_of_pairs" if pairs.shape[1] else "likelihood",
+        rows=np.arange(len(sums)),
+        outputs=np.concatenate([sums, pairs], axis=1),
+        decisions=sums[:, RIGHT].astype(np.int64),
+        truth=sums[:, TOKENS].astype(np.int64),
+        answers=_shown(np.concatenate([sums, pairs], axis=1)),
+    )
 
 
 def in_words(outcome: Outcome, tokenizer: Tokenizer) -> Outcome:
@@ -34,31 +46,12 @@ def in_words(outcome: Outcome, tokenizer: Tokenizer) -> Outcome:
     return replace(outcome, answers=pa.table({"predicted": firsts, "guesses": pa.array(best, kind)}))
 
 
-def _sums(rows: Array, answers: Array, count: int) -> Array:
-    sums = np.zeros((count, 3))
-    sums[:, UNLIKELIHOOD] = np.bincount(rows, weights=answers[:, 0], minlength=count)
-    sums[:, TOKENS] = np.bincount(rows, minlength=count)
-    sums[:, RIGHT] = np.bincount(rows, weights=answers[:, 1], minlength=count)
-    return sums
-
-
 def _pair_sums(rows: Array, is_right: Array, count: int) -> Array:
     """Count the pairs of each row and those told rightly, in two columns; in none where no pairs were told."""
     if not is_right.shape[1]:
         return np.zeros((count, 0))
     columns = [np.bincount(rows, minlength=count), np.bincount(rows, weights=is_right[:, 0], minlength=count)]
     return np.stack(columns, axis=1)
-
-
-def _likelihoods(sums: Array, pairs: Array) -> Outcome:
-    return Outcome(
-        kind="likelihood_of_pairs" if pairs.shape[1] else "likelihood",
-        rows=np.arange(len(sums)),
-        outputs=np.concatenate([sums, pairs], axis=1),
-        decisions=sums[:, RIGHT].astype(np.int64),
-        truth=sums[:, TOKENS].astype(np.int64),
-        answers=_shown(np.concatenate([sums, pairs], axis=1)),
-    )
 
 
 def _shown(sums: Array) -> pa.Table:

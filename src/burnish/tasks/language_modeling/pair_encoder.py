@@ -104,7 +104,11 @@ class PairEncoder(Encoder):
         is_wrong = lots[:, _LOT] < 0.5
         if self.pairing == "sentence_order":
             return _chosen(is_wrong, second, first), _chosen(is_wrong, first, second), is_wrong
-        others, found = _others(pick(features["row"], indices), features, lots[:, _OTHER:])
+        # A stretch of another row for each example: a few tries find one unless nearly all is of one row.
+        rows = pick(features["row"], indices)
+        candidates = (lots[:, _OTHER:] * features.num_rows).astype(np.int64)
+        fits = pick(features["row"], candidates.ravel()).reshape(candidates.shape) != rows[:, None]
+        others, found = candidates[np.arange(len(rows)), fits.argmax(axis=1)], fits.any(axis=1)
         is_wrong &= found
         other, place = self._cut(features, others, lots[:, _OTHER_CUT])
         room = np.minimum(other.lengths - place, self._room - first.lengths)
@@ -133,13 +137,6 @@ class PairEncoder(Encoder):
         is_first = (place >= begin) & (place < end)
         is_second = (place >= end + middle) & (place < end + middle + second[:, None])
         return batch, BlockLayout(attended & (is_first | is_second), valid_of(both))
-
-
-def _others(rows: Array, features: pa.Table, lots: Array) -> tuple[Array, Array]:
-    """Draw for each example a stretch of another row; a few tries find one unless nearly all is of one row."""
-    candidates = (lots * features.num_rows).astype(np.int64)
-    fits = pick(features["row"], candidates.ravel()).reshape(candidates.shape) != rows[:, None]
-    return candidates[np.arange(len(rows)), fits.argmax(axis=1)], fits.any(axis=1)
 
 
 def _chosen(which: Array, yes: Ragged, no: Ragged) -> Ragged:

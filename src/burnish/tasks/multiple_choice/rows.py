@@ -89,7 +89,8 @@ class ChoiceLabels:
         if self.form == "letter":
             found = pc.index_in(pc.utf8_upper(self.column), value_set=_LETTERS)
         else:
-            found = pc.subtract(_whole_numbers(self.column), self.first)
+            is_number = pc.match_substring_regex(self.column, r"^\d{1,9}$")
+            found = pc.subtract(pc.if_else(is_number, self.column, None).cast(pa.int64()), self.first)
         numbers = np.asarray(pc.fill_null(found, -1).to_numpy(zero_copy_only=False), dtype=np.int64)
         return np.where((numbers >= 0) & (numbers < self.options.lengths), numbers, -1)
 
@@ -141,11 +142,6 @@ def _form_of_place(values: pa.Array) -> Literal["number", "letter"] | None:
     if pc.all(pc.match_substring_regex(values, r"^\d+$")).as_py():
         return "number"
     return "letter" if pc.all(pc.match_substring_regex(values, r"^[A-Za-z]$")).as_py() else None
-
-
-def _whole_numbers(column: pa.Array) -> pa.Array:
-    is_number = pc.match_substring_regex(column, r"^\d{1,9}$")
-    return pc.if_else(is_number, column, None).cast(pa.int64())
 
 
 def _as_text(table: pa.Table, name: str) -> pa.Array:

@@ -35,7 +35,10 @@ class QuestionColumns:
         found = [fault for name in (self.question, self.context) for fault in find_empty_texts(table, name)]
         if self.answers in table.column_names:
             found += self._bad_answers(table, may_be_open=may_be_open)
-        return self._named(found, table)
+        if self.id not in table.column_names:
+            return found
+        ids = table[self.id]
+        return [RowFault(fault.row, f"question {ids[fault.row].as_py()}: {fault.what}") for fault in found]
 
     def right_answers(self, table: pa.Table) -> RightAnswers | None:
         """Read the right answers, their places mended if that is asked for; None if the table has none."""
@@ -63,12 +66,6 @@ class QuestionColumns:
         elif not may_be_open:
             for row in np.flatnonzero(counts == 0):
                 yield RowFault(int(row), "has no answer; task.no_answer: true allows questions without one")
-
-    def _named(self, faults: list[RowFault], table: pa.Table) -> list[RowFault]:
-        if self.id not in table.column_names:
-            return faults
-        ids = table[self.id]
-        return [RowFault(fault.row, f"question {ids[fault.row].as_py()}: {fault.what}") for fault in faults]
 
 
 @dataclass(frozen=True)

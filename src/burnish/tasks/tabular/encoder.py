@@ -63,7 +63,13 @@ class TableEncoder(Encoder):
         }
 
     def faults(self, rows: Rows) -> list[RowFault]:
-        self._refuse_missing_columns(rows.table)
+        # Rows to learn from or to be scored by may lack no whole column: defaults would hide it.
+        absent = [name for name in self.profile.inputs if name not in rows.table.column_names]
+        if absent:
+            raise DataError(
+                f"rows without the column{'s' * (len(absent) > 1)} {', '.join(absent)}, which the training rows have; "
+                f"they have {', '.join(rows.table.column_names)}. Name it under task.columns as `drop` to do without it"
+            )
         frame = ColumnFrame(rows.table, self.derived)
         faults = FrameEncoder(self.plan, frame).faults(forgiven=HALF) + self._labels(frame)[1]
         return faults + (self._weights(frame)[1] if self.weight else [])
@@ -119,15 +125,6 @@ class TableEncoder(Encoder):
         """Name the columns that the target and the weight are made of."""
         target = self.derived[self.target].columns if self.target in self.derived else (self.target,)
         return target if self.weight is None else (*target, self.weight)
-
-    def _refuse_missing_columns(self, table: pa.Table) -> None:
-        """Refuse rows to learn from or to be scored by that lack a whole column: defaults would hide it."""
-        absent = [name for name in self.profile.inputs if name not in table.column_names]
-        if absent:
-            raise DataError(
-                f"rows without the column{'s' * (len(absent) > 1)} {', '.join(absent)}, which the training rows have; "
-                f"they have {', '.join(table.column_names)}. Name it under task.columns as `drop` to do without it"
-            )
 
     def _has_target(self, table: pa.Table) -> bool:
         needed = self.derived[self.target].columns if self.target in self.derived else (self.target,)

@@ -186,7 +186,13 @@ class Compact:
         if "categories" in batch:
             batch["categories"] = batch["categories"].astype(np.int64)
         if self.plan.wide:
-            batch["wide"] = self._wide(batch, len(kept["row"]))
+            wide = np.empty((len(kept["row"]), len(self.plan.wide)), np.int64)
+            if self._told:
+                places, columns, offsets = (list(each) for each in zip(*self._told, strict=True))
+                wide[:, places] = batch["categories"][:, columns] + np.asarray(offsets)
+            if self._untold:
+                wide[:, self._untold] = batch["wide"]
+            batch["wide"] = wide
         return batch
 
     def _numbers(self, batch: "dict[str, Array]", num_rows: int) -> "Array":
@@ -198,15 +204,6 @@ class Compact:
         if "numbers" in batch:
             numbers[:, self._values] = batch["numbers"]
         return numbers
-
-    def _wide(self, batch: "Mapping[str, Array]", num_rows: int) -> "Array":
-        wide = np.empty((num_rows, len(self.plan.wide)), np.int64)
-        if self._told:
-            places, columns, offsets = (list(each) for each in zip(*self._told, strict=True))
-            wide[:, places] = batch["categories"][:, columns] + np.asarray(offsets)
-        if self._untold:
-            wide[:, self._untold] = batch["wide"]
-        return wide
 
     @cached_property
     def _values(self) -> list[int]:

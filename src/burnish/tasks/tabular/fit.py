@@ -129,22 +129,19 @@ class Fitter:
 
     def _numbers(self, column: ColumnPlan) -> Iterator[NumberPlan]:
         if column.kind == "number":
-            yield self._value(column)
+            options = self._options(column.name)
+            known = _known(self.frame.numbers(column.name).values)
+            if options.mean is not None and options.variance is not None:
+                scaling = Scaling("zscore", options.mean, float(np.sqrt(options.variance)))
+            else:
+                scaling = fit_scaling(known, options.normalise or self.normalise)
+            yield NumberPlan(column.name, column.name, "value", scaling, self._edges(scaled(known, scaling)))
         elif column.kind == "datetime":
             yield from self._time_parts(column)
         else:
             return
         if any(column.facts.get(name) for name in ("missing", "unreadable", "infinite")):
             yield NumberPlan(f"{column.name} is missing", column.name, "missing")
-
-    def _value(self, column: ColumnPlan) -> NumberPlan:
-        options = self._options(column.name)
-        known = _known(self.frame.numbers(column.name).values)
-        if options.mean is not None and options.variance is not None:
-            scaling = Scaling("zscore", options.mean, float(np.sqrt(options.variance)))
-        else:
-            scaling = fit_scaling(known, options.normalise or self.normalise)
-        return NumberPlan(column.name, column.name, "value", scaling, self._edges(scaled(known, scaling)))
 
     def _time_parts(self, column: ColumnPlan) -> Iterator[NumberPlan]:
         options = self._options(column.name)
@@ -268,7 +265,12 @@ def scaled(values: "Array", scaling: Scaling) -> "Array":
 
 def _scaled(values: "Array", scaling: Scaling) -> "Array":
     if scaling.how == "quantile":
-        return _through_quantiles(values, np.asarray(scaling.points))
+        # To those of a normal distribution; a value that many rows share goes to the middle of its range.
+        points = np.asarray(scaling.points)
+        normal = np.array(_normal(len(points)))
+        upper = np.interp(values, points, normal)
+        lower = -np.interp(-values, -points[::-1], -normal[::-1])
+        return np.asarray((upper + lower) / 2)
     if scaling.how == "none":
         return np.clip(values, -_LARGEST, _LARGEST)
     plain = _log(values) if scaling.how == "log" else values
@@ -305,14 +307,6 @@ def _log(values: "Array") -> "Array":
 
 def _shares(num_values: int) -> "Array":
     return np.linspace(0, 1, max(2, min(_MOST_POINTS, num_values // _ROWS_A_POINT)))
-
-
-def _through_quantiles(values: "Array", points: "Array") -> "Array":
-    """Map quantiles to those of a normal distribution; a value that many rows share goes to the middle of its range."""
-    normal = np.array(_normal(len(points)))
-    upper = np.interp(values, points, normal)
-    lower = -np.interp(-values, -points[::-1], -normal[::-1])
-    return np.asarray((upper + lower) / 2)
 
 
 @cache

@@ -67,7 +67,8 @@ class ColumnFrame:
 
     def number(self, name: str) -> "Array":
         """Return a column's numbers to an expression."""
-        return _finite(self._noted(name, self.numbers(name)))
+        values = self._noted(name, self.numbers(name))
+        return np.where(np.isfinite(values), values, np.nan)
 
     def time(self, name: str) -> "Array":
         """Return a column's times to an expression."""
@@ -98,17 +99,22 @@ class ColumnFrame:
 
     def _column(self, name: str) -> pa.ChunkedArray | pa.Array:
         if name in self.derived:
-            return self._derived(name, self.derived[name])
+            how = self.derived[name]
+            if how.expression is not None:
+                values = evaluate(parse(how.expression), self)
+                known = values[~np.isnan(values)]
+                array = pa.array(values, from_pandas=True)
+                # As whole numbers if they all are, so that 1.0 and 1 are one class.
+                is_whole = (
+                    len(known) and bool(np.all(known == np.round(known))) and float(np.abs(known).max()) < 2.0**53
+                )
+                return array.cast(pa.int64()) if is_whole else array
+            assert how.function is not None  # one of the two is given
+            given = [self._given(column, reading) for column, reading in how.inputs.items()]
+            return _checked(_call(how.function, name, given), name, how.function, num_rows=len(self))
         if name in self.table.column_names:
             return self.table[name]
         return pa.nulls(len(self), pa.string())
-
-    def _derived(self, name: str, how: Derived) -> pa.Array:
-        if how.expression is not None:
-            return _compact(evaluate(parse(how.expression), self))
-        assert how.function is not None  # one of the two is given
-        given = [self._given(column, reading) for column, reading in how.inputs.items()]
-        return _checked(_call(how.function, name, given), name, how.function, num_rows=len(self))
 
     def _given(self, column: str, reading: str) -> "Array":
         if reading == "text":
@@ -140,14 +146,6 @@ def _named(name: str, read: Callable[[Any], Any], column: pa.ChunkedArray | pa.A
         raise DataError(str(error).replace("a column holds", f"the column `{name}` holds", 1)) from error
 
 
-def _compact(values: "Array") -> pa.Array:
-    """Give computed values as whole numbers if they all are, so that 1.0 and 1 are one class."""
-    known = values[~np.isnan(values)]
-    array = pa.array(values, from_pandas=True)
-    is_whole = len(known) and bool(np.all(known == np.round(known))) and float(np.abs(known).max()) < 2.0**53
-    return array.cast(pa.int64()) if is_whole else array
-
-
 def _call(address: str, name: str, arguments: "list[Array]") -> object:
     function = _function(address, name)
     try:
@@ -175,7 +173,3 @@ def _checked(result: object, name: str, address: str, *, num_rows: int) -> pa.Ar
     if len(array) != num_rows:
         raise DataError(f"task.derived.{name}: {address} gave {len(array)} values for {num_rows} rows")
     return array
-
-
-def _finite(values: "Array") -> "Array":
-    return np.where(np.isfinite(values), values, np.nan)

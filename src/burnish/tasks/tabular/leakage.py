@@ -26,7 +26,9 @@ def find_doubts(
 ) -> Iterator[ColumnDoubt]:
     """Doubt columns that leak the target, and those that are stated although they number the rows or hold one value."""
     if profile.kind in ("binary", "multiclass", "regression"):
-        some = ColumnFrame(_sample(frame, max_rows=_MOST_CELLS // max(1, len(profile.labels))), frame.derived)
+        num_rows = min(len(frame), _MOST_ROWS, _MOST_CELLS // max(1, len(profile.labels)))
+        places = np.linspace(0, len(frame) - 1, num_rows).astype(np.int64)
+        some = ColumnFrame(frame.table.take(pa.array(places)), frame.derived)
         names = [column.name for column in plan.columns]
         for name, score in giveaways(some, names, target=target, kind=profile.kind).items():
             yield ColumnDoubt(
@@ -41,12 +43,6 @@ def find_doubts(
         found = guess(beginning, name)
         if found.kind == "drop":
             yield ColumnDoubt(f"`{name}` is learned from, as task.columns says, although {found.why}")
-
-
-def _sample(frame: ColumnFrame, *, max_rows: int) -> pa.Table:
-    """Take rows at equal distances."""
-    places = np.linspace(0, len(frame) - 1, min(len(frame), _MOST_ROWS, max_rows)).astype(np.int64)
-    return frame.table.take(pa.array(places))
 
 
 def giveaways(frame: ColumnFrame, names: Sequence[str], *, target: LabelColumns, kind: str) -> dict[str, float]:

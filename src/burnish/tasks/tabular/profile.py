@@ -27,8 +27,15 @@ def profile(task: "Tabular", rows: Rows) -> Profile:
     table = rows.table
     frame = frame_of(rows, task.derived)
     kind, labels, facts = _target(task, frame)
+    own = {task.target, task.weight, *task.bases(task.target)}
+    stated = [name for name, options in task.columns.items() if options.kind != "drop"]
+    derived = [name for name in task.derived if name != task.target]
+    others = [name for name in table.column_names if name not in own] if task.others == "infer" else []
+    unwanted = {name for name, options in task.columns.items() if options.kind == "drop"}
     plan = Fitter(frame, task.columns, task.normalise, task.bins, task.min_count).fit(
-        _candidates(task, table), task.crosses
+        # by alphabet, for the order of columns in a file means nothing
+        sorted({*stated, *derived, *others} - unwanted),
+        task.crosses,
     )
     if not plan.columns:
         reasons = "; ".join(f"`{name}`: {why}" for name, why in plan.dropped.items()) or "there is none but the target"
@@ -41,16 +48,6 @@ def profile(task: "Tabular", rows: Rows) -> Profile:
     return Profile(kind, labels, {**facts, **learned}, tuple(inputs))
 
 
-def _candidates(task: "Tabular", table: pa.Table) -> list[str]:
-    """Name the columns that may be features, by alphabet: the order of columns in a file means nothing."""
-    own = {task.target, task.weight, *task.bases(task.target)}
-    stated = [name for name, options in task.columns.items() if options.kind != "drop"]
-    derived = [name for name in task.derived if name != task.target]
-    others = [name for name in table.column_names if name not in own] if task.others == "infer" else []
-    unwanted = {name for name, options in task.columns.items() if options.kind == "drop"}
-    return sorted({*stated, *derived, *others} - unwanted)
-
-
 def _target(task: "Tabular", frame: ColumnFrame) -> tuple[str, tuple[str, ...], dict[str, Any]]:
     column = frame.column(task.target)
     if is_opaque(column.type):
@@ -61,7 +58,10 @@ def _target(task: "Tabular", frame: ColumnFrame) -> tuple[str, tuple[str, ...], 
     kind = "binary" if kind == "multiclass" and task.kind == "auto" and len(task.labels or ()) == 2 else kind
     _refuse_other_loss(task.loss, kind, task.target)
     if kind == "regression":
-        _refuse_class_options(task)
+        given = [name for name in ("label_map", "label_names") if getattr(task, name)]
+        if given:
+            sentence = f"{task.target} is learned as a number, and this is for classes; set task.kind to learn classes"
+            raise ConfigError([Problem(f"task.{name}: {sentence}") for name in given])
         columns.refuse_words(table)
         return kind, (), _number_facts(task, table)
     classes = tuple(task.labels or columns.classes(table))
@@ -72,13 +72,6 @@ def _target(task: "Tabular", frame: ColumnFrame) -> tuple[str, tuple[str, ...], 
         sums = np.bincount(which, weights=np.nan_to_num(frame.numbers(task.weight).values), minlength=len(classes))
         facts["label_weights"] = dict(zip(classes, sums.tolist(), strict=True))
     return kind, classes, facts
-
-
-def _refuse_class_options(task: "Tabular") -> None:
-    given = [name for name in ("label_map", "label_names") if getattr(task, name)]
-    if given:
-        sentence = f"{task.target} is learned as a number, and this is for classes; set task.kind to learn classes"
-        raise ConfigError([Problem(f"task.{name}: {sentence}") for name in given])
 
 
 def _number_facts(task: "Tabular", table: pa.Table) -> dict[str, Any]:

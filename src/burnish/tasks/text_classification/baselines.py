@@ -28,9 +28,11 @@ def text_baselines(asked: BaselineRequest, columns: Sequence[str]) -> dict[str, 
     """Learn from the words in these columns of the training rows."""
     outcome = asked.outcome
     kept = sample(len(outcome.rows), most=_MOST_SCORED, seed=asked.seed)
+    features = asked.features["train"]
+    # A long text may have several windows; its label counts once.
     return baselines(
         RowTexts(asked.rows["train"], columns),
-        _truth(asked.features["train"]),
+        pick(features["label"], np.flatnonzero(np.diff(features["row"].to_numpy(), prepend=-1))),
         eval_texts=RowTexts(asked.rows[asked.split], columns).among(outcome.rows[kept]),
         eval_truth=None if outcome.truth is None else outcome.truth[kept],
         kind=outcome.kind,
@@ -39,11 +41,6 @@ def text_baselines(asked: BaselineRequest, columns: Sequence[str]) -> dict[str, 
         seed=asked.seed,
         note=asked.note,
     )
-
-
-def _truth(features: pa.Table) -> Array:
-    # A long text may have several windows; its label counts once.
-    return pick(features["label"], np.flatnonzero(np.diff(features["row"].to_numpy(), prepend=-1)))
 
 
 def baselines(

@@ -188,18 +188,14 @@ def cut_pieces(pieces: Pieces, *, room: int, stride: int) -> CutTokens:
     tokens = positions(begins[plan.source] + plan.starts, plan.lengths)
     if len(plan.source) == len(pieces.lengths):
         return CutTokens(tokens, plan.lengths, plan.source, np.ones(len(tokens), dtype=bool))
-    best = _best_feature(pieces, tokens, plan)
-    feature_of = np.repeat(np.arange(len(plan.source)), plan.lengths)
-    return CutTokens(tokens, plan.lengths, plan.source, best[pieces.words[tokens]] == feature_of)
-
-
-def _best_feature(pieces: Pieces, tokens: Array, plan: WindowPlan) -> Array:
-    """Choose for each word the feature in which its first token has the most context; of equals the first."""
+    # Each word is of the feature in which its first token has the most context; of equals the first.
     firsts = np.flatnonzero(pieces.is_first[tokens])
     words = pieces.words[tokens[firsts]]
     order = np.lexsort((firsts, -_count_context(pieces, plan)[firsts], words))
     is_best = np.append(True, np.diff(words[order]) > 0) if len(order) else np.zeros(0, dtype=bool)
-    return np.asarray(np.repeat(np.arange(len(plan.source)), plan.lengths)[firsts[order][is_best]])
+    feature_of = np.repeat(np.arange(len(plan.source)), plan.lengths)
+    best = feature_of[firsts[order][is_best]]
+    return CutTokens(tokens, plan.lengths, plan.source, best[pieces.words[tokens]] == feature_of)
 
 
 def _count_context(pieces: Pieces, plan: WindowPlan) -> Array:

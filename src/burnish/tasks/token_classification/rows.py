@@ -81,28 +81,21 @@ def words_of(column: pa.ChunkedArray | pa.Array, *, name: str) -> TagTexts:
     """Read words given as lists, or find them in texts."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        return _split(column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column)
+        texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        found = [list(WORD.finditer(text or "")) for text in texts.to_pylist()]
+        flat = pa.array([match[0] for row in found for match in row], pa.string())
+        starts = np.array([match.start() for row in found for match in row], dtype=np.int64)
+        return TagTexts(TagItems(flat, np.array([len(row) for row in found], dtype=np.int64)), starts, texts)
     words = items_of(column, name=name)
     steps = _sizes(words.flat) + 1
-    return TagTexts(words, _since_row_start(steps, words.lengths))
-
-
-def _split(texts: pa.Array) -> TagTexts:
-    found = [list(WORD.finditer(text or "")) for text in texts.to_pylist()]
-    flat = pa.array([match[0] for row in found for match in row], pa.string())
-    starts = np.array([match.start() for row in found for match in row], dtype=np.int64)
-    return TagTexts(TagItems(flat, np.array([len(row) for row in found], dtype=np.int64)), starts, texts)
+    before = np.cumsum(steps) - steps
+    begins = np.cumsum(words.lengths) - words.lengths
+    firsts = np.append(before, 0)[np.minimum(begins, len(before))]
+    return TagTexts(words, np.asarray(before - np.repeat(firsts, words.lengths)))
 
 
 def _sizes(words: pa.Array) -> "Array":
     return np.asarray(pc.utf8_length(words).to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _since_row_start(steps: "Array", lengths: "Array") -> "Array":
-    before = np.cumsum(steps) - steps
-    begins = np.cumsum(lengths) - lengths
-    firsts = np.append(before, 0)[np.minimum(begins, len(before))]
-    return np.asarray(before - np.repeat(firsts, lengths))
 
 
 def rows_as_column(values: "list[Any]", *, names: str) -> pa.Array:

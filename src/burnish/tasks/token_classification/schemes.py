@@ -87,22 +87,18 @@ def rewritten(tags: "Array", lengths: "Array", *, marks: ChunkMarks, scheme: str
     else:
         needs_mark = scheme == "bio" or _touches(places, types, lengths)[chunks.starts]
         places[chunks.starts] = np.where(needs_mark, BEGIN, INSIDE)
-    return _numbers(marks.names, scheme, names)[places, types]
+    index = {name: number for number, name in enumerate(names)}
+    # The index of each tag by place and type; type -1, the last column, is O.
+    numbers = np.full((5, len(marks.names) + 1), index["O"], dtype=np.int64)
+    for place, letter in _LETTERS[scheme].items():
+        numbers[place, : len(marks.names)] = [index[f"{letter}-{name}" if name else letter] for name in marks.names]
+    return numbers[places, types]
 
 
 def tags_of(types: Sequence[str], scheme: str) -> tuple[str, ...]:
     """List every tag of a scheme, O first: a type of one word in training may have two elsewhere."""
     letters = _LETTERS[scheme].values()
     return ("O", *(f"{letter}-{name}" if name else letter for name in sorted(types) for letter in letters))
-
-
-def _numbers(types: Sequence[str], scheme: str, names: Sequence[str]) -> "Array":
-    """Return the index of each tag by place and type; type -1, the last column, is O."""
-    index = {name: number for number, name in enumerate(names)}
-    numbers = np.full((5, len(types) + 1), index["O"], dtype=np.int64)
-    for place, letter in _LETTERS[scheme].items():
-        numbers[place, : len(types)] = [index[f"{letter}-{name}" if name else letter] for name in types]
-    return numbers
 
 
 def _touches(places: "Array", types: "Array", lengths: "Array") -> "Array":
