@@ -1,7 +1,7 @@
 """The torch optimizers: torch's own where it has them, LAMB, Lion and FTRL where it has not, and two as one."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -11,17 +11,17 @@ from burnish.errors import ConfigError, Problem
 
 Groups = Sequence[Mapping[str, Any]]
 
+_FUSED = ("AdamW", "Adam")
 FUSED_DEVICES = frozenset({"cpu", "cuda", "mps", "xpu"})
 
 
-def adamw(groups: Groups, **options: Any) -> torch.optim.Optimizer:
-    """Make AdamW, fused where the device has it."""
-    return torch.optim.AdamW(own_groups(groups), fused=can_fuse(groups), **options)
-
-
-def adam(groups: Groups, **options: Any) -> torch.optim.Optimizer:
-    """Make Adam, fused where the device has it."""
-    return torch.optim.Adam(own_groups(groups), fused=can_fuse(groups), **options)
+def make_by_torch(groups: Groups, *, name: str, **options: Any) -> torch.optim.Optimizer:
+    """Make an optimizer that torch has; fused where it can be, and one kernel can update all of these parameters."""
+    params = [param for group in groups for param in group["params"]]
+    can_fuse = all(param.device.type in FUSED_DEVICES and param.is_floating_point() for param in params)
+    fused = {"fused": bool(params) and can_fuse} if name in _FUSED else {}
+    made: torch.optim.Optimizer = getattr(torch.optim, name)(own_groups(groups), **fused, **options)
+    return made
 
 
 def adafactor(groups: Groups, *, eps: float, clip_threshold: float, **options: Any) -> torch.optim.Optimizer:
@@ -34,11 +34,6 @@ def adafactor(groups: Groups, *, eps: float, clip_threshold: float, **options: A
     rate = {"lr": None if switches["relative_step"] else options.pop("lr"), "decay_rate": options.pop("beta2_decay")}
     kept = {"eps": (1e-30, eps), "clip_threshold": clip_threshold, "weight_decay": options["weight_decay"]}
     return Adafactor(own_groups(groups), **rate, **kept, **switches)  # type: ignore[no-untyped-call]  # transformers leaves it untyped
-
-
-def rmsprop(groups: Groups, **options: Any) -> torch.optim.Optimizer:
-    """Make RMSprop."""
-    return torch.optim.RMSprop(own_groups(groups), **options)
 
 
 def any_of_torch(groups: Groups, *, name: str, options: Mapping[str, Any]) -> torch.optim.Optimizer:
@@ -89,22 +84,6 @@ def _filter_groups(groups: Groups, is_kept: Callable[[Tensor], bool]) -> list[di
     return [group for group in kept if group["params"]]
 
 
-def sgd(groups: Groups, **options: Any) -> torch.optim.Optimizer:
-    """Make SGD."""
-    return torch.optim.SGD(own_groups(groups), **options)
-
-
-def adagrad(groups: Groups, *, initial: float, **options: Any) -> torch.optim.Optimizer:
-    """Make Adagrad."""
-    return torch.optim.Adagrad(own_groups(groups), initial_accumulator_value=initial, **options)
-
-
-def can_fuse(groups: Groups) -> bool:
-    """Check whether one kernel can update all of these parameters."""
-    params = [param for group in groups for param in group["params"]]
-    return bool(params) and all(param.device.type in FUSED_DEVICES and param.is_floating_point() for param in params)
-
-
 class WeightwiseOptimizer(torch.optim.Optimizer):
     """Changes each weight by its own gradient and state alone."""
 
@@ -112,8 +91,10 @@ class WeightwiseOptimizer(torch.optim.Optimizer):
     def step(self, closure: Callable[[], float] | None = None) -> float | None:  # type: ignore[override]  # torch types it by overloads
         """Take one step along the gradients."""
         loss = evaluated(closure)
-        for param, grad, group in with_gradients(self.param_groups):
-            self._update(param, grad, group=group)
+        for group in self.param_groups:
+            for param in group["params"]:
+                if param.grad is not None:
+                    self._update(param, param.grad, group=group)
         return loss
 
     def _update(self, param: Tensor, grad: Tensor, *, group: Mapping[str, Any]) -> None:
@@ -133,7 +114,10 @@ class LambOptimizer(WeightwiseOptimizer):
         if not state:
             state.update(step=0, exp_avg=torch.zeros_like(param), exp_avg_sq=torch.zeros_like(param))
         state["step"] += 1
-        direction = _adam_direction(grad, state, betas=group["betas"], eps=group["eps"])
+        beta1, beta2 = group["betas"]
+        mean = state["exp_avg"].lerp_(grad, 1 - beta1) / (1 - beta1 ** state["step"])
+        square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2) / (1 - beta2 ** state["step"])
+        direction: Tensor = mean.div_(square.sqrt_().add_(group["eps"]))
         direction.add_(param, alpha=group["weight_decay"])
         param.sub_(direction.mul_(_trust(param, direction)), alpha=group["lr"])
 
@@ -154,15 +138,6 @@ class LionOptimizer(WeightwiseOptimizer):
         momentum.lerp_(grad, 1 - beta2)
 
 
-def _adam_direction(grad: Tensor, state: dict[str, Any], *, betas: tuple[float, float], eps: float) -> Tensor:
-    """Update the two averages, and give the bias-corrected direction."""
-    beta1, beta2 = betas
-    mean = state["exp_avg"].lerp_(grad, 1 - beta1) / (1 - beta1 ** state["step"])
-    square = state["exp_avg_sq"].mul_(beta2).addcmul_(grad, grad, value=1 - beta2) / (1 - beta2 ** state["step"])
-    direction: Tensor = mean.div_(square.sqrt_().add_(eps))
-    return direction
-
-
 def _trust(param: Tensor, direction: Tensor) -> Tensor:
     """Return the ratio of norms; vectors (biases, norms) keep Adam's own step, as in the published recipes."""
     one = torch.ones((), device=param.device, dtype=param.dtype)
@@ -170,14 +145,6 @@ def _trust(param: Tensor, direction: Tensor) -> Tensor:
         return one
     size, length = param.norm(), direction.norm()
     return torch.where((size > 0) & (length > 0), size / length, one)
-
-
-def with_gradients(groups: Sequence[dict[str, Any]]) -> Iterator[tuple[Tensor, Tensor, dict[str, Any]]]:
-    """Give each parameter that has a gradient, with its group."""
-    for group in groups:
-        for param in group["params"]:
-            if param.grad is not None:
-                yield param, param.grad, group
 
 
 def evaluated(closure: Callable[[], float] | None) -> float | None:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 Groups = Sequence[Mapping[str, Any]]
 Beta = Annotated[float, Field(ge=0, lt=1)]
-_TORCH_NAMES = {"learning_rate": "lr", "epsilon": "eps"}
+_TORCH_NAMES = {"learning_rate": "lr", "epsilon": "eps", "initial": "initial_accumulator_value"}
 
 
 def _read_scalar(written: object) -> object:
@@ -62,13 +62,13 @@ class TorchOptimizer(Component):
 
     shorthand = "learning_rate"
     maker: ClassVar[str]
-    """What makes it in `optim_torch`, which is imported when it is called."""
+    """What makes it: a name of `optim_torch`, which is imported when it is called, or else of `torch.optim`."""
 
     def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
         """Make the optimizer for groups of parameters."""
         from burnish.optim import optim_torch
 
-        make = getattr(optim_torch, self.maker)
+        make = getattr(optim_torch, self.maker, None) or partial(optim_torch.make_by_torch, name=self.maker)
         options = {_TORCH_NAMES.get(field, field): value for field, value in self.model_dump().items()}
         groups = optim_torch.exempt_from_decay(groups, options.pop("no_decay", ()), network=network)
         if options["lr"] == "auto":
@@ -80,7 +80,7 @@ class TorchOptimizer(Component):
 class AdamW(TorchOptimizer):
     """Adam with decoupled weight decay; the usual choice for transformers."""
 
-    maker = "adamw"
+    maker = "AdamW"
 
     learning_rate: PositiveFloat | Literal["auto"] = 5e-5
     """`auto` follows the model: 2e-5 for one like BERT-base, up to 1e-4 for smaller ones, 2e-3 for tables."""
@@ -95,7 +95,7 @@ class AdamW(TorchOptimizer):
 class Adam(TorchOptimizer):
     """Adam as first published; weight decay, if any, is L2 regularisation in the gradient."""
 
-    maker = "adam"
+    maker = "Adam"
 
     learning_rate: PositiveFloat = 5e-5
     betas: tuple[Beta, Beta] = (0.9, 0.999)
@@ -132,7 +132,7 @@ class Adafactor(TorchOptimizer):
 class RmsProp(TorchOptimizer):
     """RMSprop: divides by a moving average of squared gradients."""
 
-    maker = "rmsprop"
+    maker = "RMSprop"
 
     learning_rate: PositiveFloat = 1e-3
     alpha: Beta = 0.99
@@ -148,7 +148,7 @@ class RmsProp(TorchOptimizer):
 class Sgd(TorchOptimizer):
     """Stochastic gradient descent with momentum."""
 
-    maker = "sgd"
+    maker = "SGD"
 
     learning_rate: PositiveFloat = 1e-2
     momentum: Beta = 0.9
@@ -166,7 +166,7 @@ class Sgd(TorchOptimizer):
 class AdaGrad(TorchOptimizer):
     """AdaGrad: divides by accumulated squared gradients; good for sparse features such as rare ids."""
 
-    maker = "adagrad"
+    maker = "Adagrad"
 
     learning_rate: PositiveFloat = 0.05
     initial: NonNegativeFloat = 0.1
