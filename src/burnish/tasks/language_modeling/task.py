@@ -93,6 +93,14 @@ class LanguageTask(Task):
     def input_columns(self) -> tuple[str, ...]:
         return (self.text,)
 
+    def codec(self, assets: Assets, *, is_packed: bool, join: str = "") -> "BlockCodec":
+        """Put the tokenizer and these options together."""
+        from burnish.data.tokens.tokens import Vocabulary, demand_tokenizer
+        from burnish.tasks.language_modeling.block_codec import BlockCodec
+
+        vocabulary = Vocabulary(demand_tokenizer(assets))
+        return BlockCodec(vocabulary, self.text, self.max_length, is_packed=is_packed, join=join)
+
     def profile(self, rows: Rows) -> Profile:
         import pyarrow.compute as pc
 
@@ -123,13 +131,9 @@ class BlockTask(LanguageTask):
     best: PositiveInt = 5
     """How many guesses a prediction gives for each place."""
 
-    def codec(self, assets: Assets) -> "BlockCodec":
-        """Put the tokenizer and these options together."""
-        from burnish.data.tokens.tokens import Vocabulary, demand_tokenizer
-        from burnish.tasks.language_modeling.block_codec import BlockCodec
-
-        vocabulary = Vocabulary(demand_tokenizer(assets))
-        return BlockCodec(vocabulary, self.text, self.max_length, is_packed=self.pack, join=self.join)
+    def head(self, profile: Profile) -> HeadSpec:
+        options = {"best": self.best}
+        return HeadSpec(self.heads[0], 0, Objective("cross_entropy"), answer="likelihood", options=options)
 
 
 class MaskedLm(BlockTask):
@@ -140,13 +144,10 @@ class MaskedLm(BlockTask):
 
     masking: Masking = Masking()
 
-    def head(self, profile: Profile) -> HeadSpec:
-        return HeadSpec("masked_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
-
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         from burnish.tasks.language_modeling.encoder import MaskedEncoder
 
-        return MaskedEncoder(self.codec(assets), self.masking)
+        return MaskedEncoder(self.codec(assets, is_packed=self.pack, join=self.join), self.masking)
 
 
 class PermutationLm(BlockTask):
@@ -158,15 +159,10 @@ class PermutationLm(BlockTask):
     masking: Masking = Masking(probability=1 / 6, spans="ngram", max_span=5)
     """Which tokens are predicted; nothing replaces them."""
 
-    def head(self, profile: Profile) -> HeadSpec:
-        return HeadSpec(
-            "permutation_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best}
-        )
-
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         from burnish.tasks.language_modeling.encoder import PermutationEncoder
 
-        return PermutationEncoder(self.codec(assets), self.masking)
+        return PermutationEncoder(self.codec(assets, is_packed=self.pack, join=self.join), self.masking)
 
 
 class ReplacedTokens(BlockTask):
@@ -197,7 +193,7 @@ class ReplacedTokens(BlockTask):
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         from burnish.tasks.language_modeling.encoder import ReplacedEncoder
 
-        return ReplacedEncoder(self.codec(assets), self.masking)
+        return ReplacedEncoder(self.codec(assets, is_packed=self.pack, join=self.join), self.masking)
 
 
 class Pretraining(LanguageTask):
@@ -225,14 +221,10 @@ class Pretraining(LanguageTask):
         return HeadSpec("pretraining", 0, Objective("cross_entropy"), terms=terms, answer="likelihood")
 
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
-        from burnish.data.tokens.tokens import Vocabulary, demand_tokenizer
-        from burnish.tasks.language_modeling.block_codec import BlockCodec
         from burnish.tasks.language_modeling.encoder import MaskedEncoder
         from burnish.tasks.language_modeling.pair_encoder import PairEncoder
 
-        vocabulary = Vocabulary(demand_tokenizer(assets))
-        codec = BlockCodec(vocabulary, self.text, self.max_length, is_packed=False, join="")
-        return PairEncoder(MaskedEncoder(codec, self.masking), self.pairing)
+        return PairEncoder(MaskedEncoder(self.codec(assets, is_packed=False), self.masking), self.pairing)
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         return (*super().metrics(profile), *([PairAccuracy()] if self.pair_weight else []))
@@ -244,13 +236,10 @@ class CausalLm(BlockTask):
     heads: ClassVar[tuple[str, ...]] = ("causal_lm",)
     defaults = fine_tuning("openai-community/gpt2")
 
-    def head(self, profile: Profile) -> HeadSpec:
-        return HeadSpec("causal_lm", 0, Objective("cross_entropy"), answer="likelihood", options={"best": self.best})
-
     def encoder(self, profile: Profile, assets: Assets) -> Encoder:
         from burnish.tasks.language_modeling.encoder import CausalEncoder
 
-        return CausalEncoder(self.codec(assets))
+        return CausalEncoder(self.codec(assets, is_packed=self.pack, join=self.join))
 
     def table(self, rows: Sequence[Mapping[str, Any]], profile: Profile) -> "pa.Table":
         import pyarrow as pa
