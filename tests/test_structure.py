@@ -19,7 +19,6 @@ LONG_SIGNATURES = {
 }
 SHARED_NAMES: set[str] = set()
 SMALL_MODULES = {
-    "burnish.cli.ui",
     "burnish.ui.server",  # asks for the extra before the board imports what it brings
     *(f"burnish.tasks.{task}.decoder" for task in ("multiple_choice", "tabular")),  # numpy; a file of every task
 }

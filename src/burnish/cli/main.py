@@ -29,7 +29,6 @@ from burnish.cli import (
     serve,
     train,
     tune,
-    ui,
 )
 from burnish.cli.flags import explain_flags, take_trial_arguments
 from burnish.cli.verb import add, without_others
@@ -60,7 +59,7 @@ add(
         export.export,
         export.push,
         serve.serve,
-        ui.ui,
+        serve.ui,
         train.resume,
         train.rerun,
         train.drill,

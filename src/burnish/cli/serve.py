@@ -1,4 +1,4 @@
-"""`burnish serve`: artifacts behind HTTP."""
+"""`burnish serve` and `ui`: artifacts behind HTTP, and runs in the browser."""
 
 import sys
 from contextlib import suppress
@@ -9,6 +9,7 @@ import typer
 
 from burnish.cli.options import TrustCode, UsedEngine, argument, find_target, option
 from burnish.cli.verb import Lines, verb
+from burnish.run.record.directory import RUNS
 
 
 @verb("serve", short_help="Answer predictions over HTTP.")
@@ -75,3 +76,17 @@ def _found(target: str) -> str:
 def _log(line: str) -> None:
     with suppress(OSError):  # whoever read it may be gone, and requests are answered all the same
         print(line, file=sys.stderr, flush=True)
+
+
+@verb("ui", short_help="Look at runs in the browser.")
+def ui(
+    root: Annotated[Path, argument("FOLDER", "Where runs are.")] = RUNS,
+    *,
+    host: Annotated[str, option("--host HOST", "Which address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, option("--port PORT", "0 takes a free one.", min=0, max=65535)] = 8090,
+) -> Lines:
+    """Serve a read-only page over a folder of runs: progress, curves, scores, comparisons, reports."""
+    from burnish.ui.server import serve_board
+
+    serve_board(root, host=host, port=port, tell=lambda sentence: print(sentence, file=sys.stderr, flush=True))
+    return ()

@@ -1,10 +1,12 @@
-"""Chooses device, precision and threads by what this machine really has."""
+"""Chooses device, precision and threads by what this machine really has, and seeds what draws on it."""
 
+import random
 from collections.abc import Callable, Collection
 from pathlib import Path
 from time import perf_counter
 from typing import cast, get_args
 
+import numpy as np
 import torch
 
 from burnish.dist.world import available_cores
@@ -37,6 +39,18 @@ def prepare(runtime: Runtime) -> Autocast:
     if device.type == "cuda" and precision.name != "fp32":
         torch.set_float32_matmul_precision("high")  # TF32 for what mixed precision leaves; a stated fp32 is float32
     return precision
+
+
+def seed_everything(seed: int) -> None:
+    """Make new weights a pure function of the seed."""
+    random.seed(seed)
+    np.random.seed(seed)  # libraries below us draw from it
+    torch.manual_seed(seed)
+
+
+def set_threads(number: int) -> None:
+    """Let every computation of this process, on whichever thread, use so many."""
+    torch.set_num_threads(number)
 
 
 def slow_precision(

@@ -10,11 +10,10 @@ import yaml
 
 from burnish.errors import BurnishError
 from burnish.report.classes import class_scores, ranking_curves
-from burnish.report.data import Fact, Headline, LabelCounts, ReportData, Setting
+from burnish.report.data import ColumnSummary, Fact, Headline, LabelCounts, ReportData, Setting, Slice
 from burnish.report.events import Story, read_story
-from burnish.report.figures import duration, readable, share
-from burnish.report.predictions import Predictions, read_predictions
-from burnish.report.table import read_columns, read_slices
+from burnish.report.figures import duration, figure, readable, share
+from burnish.report.predictions import read_predictions
 from burnish.run.predicting.predictions import read_outcome
 from burnish.run.record.directory import RunDirectory, read_json
 from burnish.run.record.result import ScoreSheet, read_sheet, scores_from_json
@@ -32,6 +31,7 @@ _ENDINGS = {
     "failed": "failed",
 }
 _ENVIRONMENT = ("provenance", "environment", "machine", "versions")
+_MOST_SLICES = 60
 
 
 def collect(run: RunDirectory) -> ReportData:
@@ -85,7 +85,6 @@ def _scores_without_repeated(audit: Mapping[str, Any]) -> dict[str, Mapping[str,
 
 
 def _of_task(run: RunDirectory, task: str, profile: Mapping[str, Any], *, headline: Headline | None) -> ReportData:
-    """Gather what the predictions of one task tell."""
     folder = run.predictions / task
     kind, labels = str(profile.get("kind", "")), tuple(map(str, profile.get("labels") or ()))
     further = sorted(path.stem for path in folder.glob("*.parquet") if path.stem not in _SPLITS)
@@ -98,6 +97,14 @@ def _of_task(run: RunDirectory, task: str, profile: Mapping[str, Any], *, headli
     order = [headline.split] if headline else []
     shown = next((parts[split] for split in (*order, "test", "validation") if split in parts), None)
     outcome = _outcome(run, task, split=shown.split) if shown else None
+    labels = profile.get("labels") or ()
+    counted = _section(profile, "facts").get("label_counts")
+    if isinstance(counted, list):
+        counted = dict(zip(labels, counted, strict=False))
+    names = _label_names(profile)
+    named = {names.get(label, label): count for label, count in counted.items()} if isinstance(counted, Mapping) else {}
+    of_train = [LabelCounts("train", _whole_numbers(named))] if named else []
+    others = [LabelCounts(split, part.label_counts()) for split, part in parts.items() if split != "train"]
     return ReportData(
         title="",
         headline=headline,
@@ -105,7 +112,7 @@ def _of_task(run: RunDirectory, task: str, profile: Mapping[str, Any], *, headli
         class_scores=class_scores(outcome) if outcome else (),
         curves=ranking_curves(outcome) if outcome else (),
         calibration=shown.calibration() if shown else None,
-        label_counts=_label_counts(profile, parts),
+        label_counts=tuple(each for each in [*of_train, *others] if each.counts),
         residuals=shown.residuals() if shown else None,
         mistakes=shown.mistakes() if shown else (),
     )
@@ -156,18 +163,6 @@ def _written(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_written, value))
     return str(value)
-
-
-def _label_counts(profile: Mapping[str, Any], parts: Mapping[str, Predictions]) -> tuple[LabelCounts, ...]:
-    labels = profile.get("labels") or ()
-    counted = _section(profile, "facts").get("label_counts")
-    if isinstance(counted, list):
-        counted = dict(zip(labels, counted, strict=False))
-    names = _label_names(profile)
-    named = {names.get(label, label): count for label, count in counted.items()} if isinstance(counted, Mapping) else {}
-    of_train = [LabelCounts("train", _whole_numbers(named))] if named else []
-    others = [LabelCounts(split, part.label_counts()) for split, part in parts.items() if split != "train"]
-    return tuple(each for each in [*of_train, *others] if each.counts)
 
 
 def _whole_numbers(counts: Mapping[Any, Any]) -> dict[str, int]:
@@ -235,3 +230,63 @@ def _text_of(node: yaml.Node) -> str:
     if isinstance(node, yaml.SequenceNode):
         return "[" + ", ".join(str(each.value) for each in node.value) + "]"
     return "{}" if isinstance(node, yaml.MappingNode) else str(node.value)
+
+
+def read_columns(profile: Mapping[str, Any], insights: Mapping[str, Any]) -> tuple[ColumnSummary, ...]:
+    """Summarise the columns of a profile; nothing if it is of no table."""
+    facts = profile.get("facts")
+    table = facts.get("table") if isinstance(facts, Mapping) else None
+    importance = insights.get("importance")
+    try:
+        return tuple(_columns(table, importance if isinstance(importance, Mapping) else {})) if table else ()
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError):
+        return ()  # written by another version, or torn: the rest of the page stands
+
+
+def read_slices(insights: Mapping[str, Any]) -> tuple[Slice, ...]:
+    """Give the scores of slices, if they were measured."""
+    try:
+        return tuple(_slice(each) for each in insights.get("slices", ())[:_MOST_SLICES])
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return ()
+
+
+def _slice(fields: Mapping[str, Any]) -> Slice:
+    scores = {str(name): float(value) for name, value in fields["scores"].items() if value is not None}
+    low, high = fields.get("interval") or (None, None)
+    interval = None if low is None or high is None else (float(low), float(high))
+    return Slice(str(fields["column"]), str(fields["value"]), int(fields["rows"]), scores, interval)
+
+
+def _columns(table: Mapping[str, Any], importance: Mapping[str, Any]) -> Iterator[ColumnSummary]:
+    for column in table["columns"]:
+        facts = column["facts"]
+        name = str(column["name"])
+        found = _importance(importance[name]) if importance.get(name) is not None else None
+        content = _content(column["kind"], facts)
+        yield ColumnSummary(name, str(column["kind"]), int(facts["missing"]), int(facts["distinct"]), content, found)
+    for name, why in table["dropped"].items():
+        yield ColumnSummary(str(name), "not used", 0, 0, str(why))
+
+
+def _importance(written: Any) -> Score:
+    """Read the mean over several shuffles with the least and the most; early runs wrote the mean alone."""
+    if not isinstance(written, Mapping):
+        return Score(float(written))
+    return Score(float(written["mean"]), float(written["low"]), float(written["high"]))
+
+
+def _content(kind: str, facts: Mapping[str, Any]) -> str:
+    if kind == "datetime" or "mean" in facts:
+        words = [f"mean {figure(facts['mean'])}, {figure(facts['lowest'])} to {figure(facts['highest'])}"]
+        words = [_dates(facts)] if kind == "datetime" else words
+        return ", ".join([*words, f"{facts['infinite']:,} infinite"] if facts.get("infinite") else words)
+    top = ", ".join(f"{value} {count:,}" for value, count in facts.get("top", {}).items())
+    return f"{top}; {facts['rare']:,} rows of rare values" if facts.get("rare") else top
+
+
+def _dates(facts: Mapping[str, Any]) -> str:
+    from datetime import UTC, datetime
+
+    first, last = (datetime.fromtimestamp(float(facts[name]), UTC) for name in ("lowest", "highest"))
+    return f"{first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M}"

@@ -6,17 +6,16 @@ from burnish.data.batching.batches import BatchStream
 from burnish.data.batching.mixture import Mixed
 from burnish.dist.world import World
 from burnish.engine.device_torch import prepare as prepare_device
+from burnish.engine.device_torch import seed_everything
 from burnish.engine.feed import BatchFeeder, Trainable, total_steps
 from burnish.engine.grower_torch import BoostingLearner
 from burnish.engine.learner_torch import Clipping, Learner
 from burnish.engine.memory_torch import Memory
 from burnish.engine.progress import Milestones
 from burnish.engine.recovery import NO_REPAIRS, Adjustments
-from burnish.errors import ConfigError, Problem
+from burnish.errors import ConfigError, LaunchError, Problem
 from burnish.run.predicting.scoring import Scorer
 from burnish.run.preparation.prepared_data import PreparedData
-from burnish.run.ranks import refuse_processes
-from burnish.run.seeding_torch import seed_everything
 from burnish.spec.experiment import Batching, Experiment, TrainPolicy
 from burnish.spec.parts import ALONE
 
@@ -33,17 +32,15 @@ def build_learner(
     if alone is not None:
         experiment.model.expect(network, lambda: alone.encoder.counts(alone.features["train"]))
     if experiment.model.is_grown:
-        refuse_processes(world)
+        if world.size > 1:
+            sentence = f"this model is trained by one process, but there are {world.size}; train without --processes"
+            raise LaunchError(sentence)
         rate = experiment.model.usual_rate(network)
         whole = prepared.parts[ALONE]
         return BoostingLearner(network, lambda: whole.batch_of("train"), precision=precision, learning_rate=rate)
     policy = experiment.train
     if policy.recompute:
-        if not hasattr(network, "recompute"):
-            raise ConfigError(
-                [Problem("train.recompute: only transformers have layers to compute again; leave it out")]
-            )
-        network.recompute()
+        _recompute(network)
     rate, decay = rate_of(experiment, network), experiment.optimizer.weight_decay
     groups = network.parameter_groups(learning_rate=rate, weight_decay=decay)
     return Learner(
@@ -59,6 +56,12 @@ def build_learner(
         loss_limit=policy.loss_limit,
         own_loss=policy.loss,
     )
+
+
+def _recompute(network: Any) -> None:
+    if not hasattr(network, "recompute"):
+        raise ConfigError([Problem("train.recompute: only transformers have layers to compute again; leave it out")])
+    network.recompute()
 
 
 def rate_of(experiment: Experiment, network: Any) -> float:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from burnish.dist.world import World, place_of
 from burnish.engine.state import Moment, refusing_misfit
-from burnish.errors import LaunchError
 from burnish.run.context import RunContext
 from burnish.run.preparation.inputs import TrainedOn
 from burnish.run.preparation.prepare import prepare
@@ -66,11 +65,3 @@ def _newest_with_its_best(good: Sequence[Checkpoint]) -> Checkpoint | None:
     steps = {None, *(each.step for each in good)}
     newest = good[-1] if good else None
     return next((each for each in reversed(good) if moment_of(each).train.best_step in steps), newest)
-
-
-def refuse_processes(world: World) -> None:
-    """Refuse several processes where only one can train."""
-    if world.size > 1:
-        raise LaunchError(
-            f"this model is trained by one process, but there are {world.size}; train without --processes"
-        )

@@ -5,7 +5,6 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 from threading import Thread
 from time import perf_counter
 from traceback import format_exc
@@ -14,19 +13,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from burnish.artifact.bundle import GOLDEN
 from burnish.artifact.predictor import Predictor, table_of, views
 from burnish.data.codecs.answers import dump_json
 from burnish.data.codecs.decoded import Limits
 from burnish.dist.world import available_cores
-from burnish.durable import read_json
+from burnish.engine.device_torch import set_threads
 from burnish.serve.cost import Cost, best_seconds, count_workers, fit_cost, show_cost
 from burnish.serve.jobs import Chunk, Job
 from burnish.serve.metrics import ModelMetrics
 from burnish.serve.pipeline import Pipeline
 from burnish.serve.queue import JobQueue, is_late
 from burnish.serve.settings import Settings
-from burnish.serve.threads_torch import set_threads
 
 _SAMPLE_TEXTS = 16
 _FEWEST_TOKENS = 64
@@ -184,7 +181,6 @@ class ServedModel:
             self._answer([chunk for chunk in chunks if chunk.job is job], began)
 
     def _finish(self, jobs: Sequence[Job]) -> None:
-        """Decide for requests together; where that fails, one by one."""
         try:
             self.pipeline.finish(jobs)
         except Exception:
@@ -216,10 +212,3 @@ def _resolve(jobs: Sequence[Job]) -> None:
         if not waiter.done():  # a client may be gone, also while it is written to
             with suppress(RuntimeError, OSError, ValueError):
                 waiter.set_result(job.reply)
-
-
-def golden_rows(path: Path, task: str) -> list[dict[str, Any]]:
-    """Give the rows that an artifact proves itself with."""
-    golden = read_json(path / GOLDEN)
-    rows: list[dict[str, Any]] = (golden["tasks"][task] if task else golden)["rows"]
-    return rows

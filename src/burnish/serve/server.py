@@ -6,19 +6,21 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
 from uvicorn import Config, Server
 
+from burnish.artifact.bundle import GOLDEN
 from burnish.artifact.locate import EngineChoice
 from burnish.artifact.predictor import load_all
+from burnish.durable import read_json
 from burnish.errors import ServeError
 from burnish.serve.app import Api
 from burnish.serve.metrics import Metrics
-from burnish.serve.model import ServedModel, golden_rows
+from burnish.serve.model import ServedModel
 from burnish.serve.protocol import PatientProtocol
 from burnish.serve.requests import RowFormats
 from burnish.serve.settings import Routes, Settings
@@ -36,17 +38,6 @@ _CACHES = {"ONEDNN_PRIMITIVE_CACHE_CAPACITY": "64", "LRU_CACHE_CAPACITY": "256"}
 1,024 each, which are half a gigabyte, and a server sees every shape."""
 
 
-def bound_memory(environment: MutableMapping[str, str]) -> None:
-    """Keep allocators and caches from growing for as long as requests differ; before anything is computed."""
-    for name, shapes in _CACHES.items():
-        environment.setdefault(name, shapes)
-    pa.set_memory_pool(pa.system_memory_pool())
-    with suppress(OSError, AttributeError, TypeError):  # another system, or another C library
-        libc = ctypes.CDLL(None)
-        for option, value in _MALLOC.values():
-            libc.mallopt(option, value)
-
-
 def build_api(
     artifacts: Mapping[str, Path],
     *,
@@ -59,16 +50,24 @@ def build_api(
     access: Callable[[str], None],
 ) -> Api:
     """Load each artifact, which proves itself, measure it, and start to answer; a task of several is `NAME.TASK`."""
-    bound_memory(os.environ)
+    # First, or allocators and caches would grow for as long as requests differ.
+    for name, shapes in _CACHES.items():
+        os.environ.setdefault(name, shapes)
+    pa.set_memory_pool(pa.system_memory_pool())
+    with suppress(OSError, AttributeError, TypeError):  # another system, or another C library
+        libc = ctypes.CDLL(None)
+        for option, value in _MALLOC.values():
+            libc.mallopt(option, value)
     metrics, models = Metrics(), []
     for name, path in artifacts.items():
         log(f"loading {name} from {path}")
+        golden = read_json(path / GOLDEN)
         for task, predictor in load_all(path, trust_code=trust_code, engine=engine, threads=1).items():
             full = f"{name}.{task}" if task else name
             model = ServedModel(
                 full,
                 predictor,
-                samples=golden_rows(path, task),
+                samples=(golden["tasks"][task] if task else golden)["rows"],
                 settings=settings,
                 metrics=metrics.add_model(full, predictor.signature),
                 log=log,

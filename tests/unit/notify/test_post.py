@@ -3,7 +3,7 @@
 import pytest
 
 from burnish.errors import BurnishError
-from burnish.notify.post import post
+from burnish.notify.notifiers import post
 from tests.unit.notify.conftest import Inbox
 
 

@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnish.metrics.confidence import Reliability
-from burnish.report.axes import Scale, ticks
 from burnish.report.data import CurvePoint, Matrix
 from burnish.report.figures import duration, figure, readable, shortened, tick
-from burnish.report.svg import Bar, Line, bar_chart, heat_map, line_chart, reliability_chart
+from burnish.report.svg import Bar, Line, Scale, bar_chart, heat_map, line_chart, reliability_chart, ticks
 from burnish.spec.values import Score
 
 ODD = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0])

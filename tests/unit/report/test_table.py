@@ -3,11 +3,10 @@
 import json
 from pathlib import Path
 
-from burnish.report.collect import collect
+from burnish.report.collect import collect, read_columns, read_slices
 from burnish.report.data import Residuals
 from burnish.report.page import render
 from burnish.report.svg import residual_chart
-from burnish.report.table import read_columns, read_slices
 from burnish.run.record.directory import RunDirectory
 from burnish.spec.values import Score
 
