@@ -31,12 +31,13 @@ def up(
 ) -> Reply:
     """Upload the model of a run and deploy it behind an endpoint, if it passes `burnish check`."""
     from burnish.commands.elsewhere import deploy as command
+    from burnish.commands.gate import check
 
     place = command.read_place(launch_options or ())
     if is_dry_run:
         found = command.preview(run, place, replicas=replicas, traffic=traffic, trust_code=trust_code)
         return Reply(found, [_json(found)])
-    gate = command.judge(run, require=require or (), no_worse_than=no_worse_than or (), trust_code=trust_code)
+    gate = check(run, require=require or (), no_worse_than=no_worse_than or (), trust_code=trust_code)
     lines = [f"{'✓' if each.is_met else '✗'} {each.sentence}" for each in gate.findings]
     if not gate.is_passed:
         return Reply(gate, [*lines, "not deployed"], code=NOT_GOOD_ENOUGH)
@@ -56,20 +57,22 @@ def predict(
     launch_options: LaunchOption = None,
 ) -> Reply:
     """Ask an endpoint for predictions."""
-    from burnish.commands.elsewhere import deploy as command
+    from burnish.commands.elsewhere.deploy import read_place
+    from burnish.launch.vertex.deploy import predict as command
 
-    found = command.predict(endpoint, command.read_place(launch_options or ()), parse_rows(rows))
+    found = command(read_place(launch_options or ()), endpoint, parse_rows(rows))
     return Reply({"predictions": found}, [_json(each) for each in found])
 
 
 @verb("down", short_help="Undeploy and delete an endpoint and its models.")
 def down(endpoint: Endpoint, *, launch_options: LaunchOption = None, is_sure: Sure = False) -> Reply:
     """Undeploy the models of an endpoint, and delete them and it."""
-    from burnish.commands.elsewhere import deploy as command
+    from burnish.commands.elsewhere.deploy import read_place
+    from burnish.launch.vertex.deploy import take_down
 
     if not is_sure:
         typer.confirm(f"take down {endpoint} and delete its models?", abort=True)
-    command.take_down(endpoint, command.read_place(launch_options or ()), tell=_tell)
+    take_down(read_place(launch_options or ()), endpoint, tell=_tell)
     return Reply({"endpoint": endpoint}, [f"{endpoint} is gone"])
 
 

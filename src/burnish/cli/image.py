@@ -71,9 +71,9 @@ def build(
 @verb("push")
 def push(name: ImageName, *, tool: Tool = None) -> Lines:
     """Send an image to its registry, with the tool's own login."""
-    from burnish.launch.image import find_tool, push_command, run_tool
+    from burnish.launch.image import find_tool, run_tool
 
-    run_tool(push_command(find_tool(tool), name))
+    run_tool([find_tool(tool), "push", name])
     return [f"pushed {name}"]
 
 

@@ -7,8 +7,6 @@ from pathlib import Path
 from burnish.config import Given
 from burnish.config.nodes import Branch
 from burnish.dist.world import available_cores
-from burnish.run.record.directory import RunDirectory
-from burnish.run.record.plan import read_plan
 from burnish.spec.events import Event
 from burnish.spec.experiment import Experiment
 
@@ -24,12 +22,6 @@ class OpenOption:
 
     option: str
     values: tuple[str, ...]
-
-
-def settle_choices(experiment: Experiment, run: RunDirectory, measure: Measure) -> list[str]:
-    """Fix what an experiment leaves open by overrides: those of an earlier attempt, or the fastest here."""
-    choices = open_choices(experiment)
-    return read_choices(choices, read_plan(run)) if run.exists() else time_choices(choices, measure)
 
 
 def open_choices(experiment: Experiment, *, cores: int | None = None) -> list[OpenOption]:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from burnish.commands.calibrate import Measure, settle_choices, time_step
+from burnish.commands.calibrate import Measure, open_choices, read_choices, time_choices, time_step
 from burnish.commands.config import check
 from burnish.commands.workers.talk import ask
 from burnish.config import Given, Resolved, fingerprint, trust
@@ -85,7 +85,9 @@ def train(
 
 
 def _measure(resolved: Resolved, run: RunDirectory, measure: Measure, *, watch: Callable[[Event], None]) -> list[str]:
-    measured = settle_choices(resolved.experiment, run, measure)
+    choices = open_choices(resolved.experiment)
+    # what an earlier attempt of the same run settled is never measured twice
+    measured = read_choices(choices, read_plan(run)) if run.exists() else time_choices(choices, measure)
     watch(Noted(0, f"chosen on this machine: {', '.join(measured) or 'nothing was left on auto'}"))
     return measured
 

@@ -19,7 +19,6 @@ from burnish.extras import require
 from burnish.models.tabular.boosted_trees_torch import BoostedTrees
 from burnish.models.transformers.heads_torch import ChoiceNetwork, PlacesNetwork, PretrainingNetwork
 from burnish.models.transformers.hf_logging_torch import quiet
-from burnish.models.transformers.joint_torch import JointNetwork
 from burnish.models.transformers.language_torch import PermutationNetwork, ReplacedNetwork
 from burnish.models.transformers.seq2seq_torch import Seq2SeqNetwork
 from burnish.models.transformers.span_beam_torch import BeamNetwork
@@ -30,13 +29,6 @@ Form = Literal["rows", "places", "choices", "sides"]
 _OPSET = 20
 _OF_COLUMNS = ("numbers", "categories", "wide")
 """Inputs whose second dimension is a number of columns, and not a length."""
-
-
-def networks_of(network: nn.Module, names: list[str]) -> dict[str, nn.Module]:
-    """Give the network of each task."""
-    if not isinstance(network, JointNetwork):
-        return dict.fromkeys(names, network)
-    return {name: network.heads[f"task_{name}"] for name in names}
 
 
 def write_graph(network: nn.Module, batch: Batch, path: Path) -> GraphSpec:
@@ -110,7 +102,6 @@ def _form(network: nn.Module) -> Form:
 
 
 def _shaped(batch: Batch, form: Form) -> Batch:
-    """Give a batch as the graph takes it."""
     if form == "places":
         return {**batch, PLACES: batch["scored"].ravel().nonzero()[0]}
     if form == "choices":

@@ -21,10 +21,11 @@ from burnish.dist.world import available_cores
 from burnish.durable import read_json, sync_folder
 from burnish.engine.infer_torch import Autocast, Inference
 from burnish.errors import ServeError
-from burnish.export.graphs_torch import networks_of, write_graph
+from burnish.export.graphs_torch import write_graph
 from burnish.export.prove import measure_speed, prove_task
 from burnish.extras import require
 from burnish.models.tabular.boosted_trees_torch import BoostedTrees
+from burnish.models.transformers.joint_torch import JointNetwork
 from burnish.spec.parts import profile_from_json
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Batch, HeadSpec, Outcome
@@ -89,10 +90,13 @@ class Exporter:
         return variant
 
     def _trace(self, folder: Path) -> dict[str, GraphSpec]:
-        networks = networks_of(self.network, list(self.predictors))
+        whole = self.network
+        networks = {
+            name: whole.heads[f"task_{name}"] if isinstance(whole, JointNetwork) else whole for name in self.predictors
+        }
         return {
-            name: write_graph(networks[name], self._golden_batch(name), folder / f"{name or 'model'}.onnx")
-            for name in self.predictors
+            name: write_graph(network, self._golden_batch(name), folder / f"{name or 'model'}.onnx")
+            for name, network in networks.items()
         }
 
     def _quantise(self, folder: Path) -> dict[str, GraphSpec]:

@@ -39,11 +39,6 @@ def build_command(tool: str, name: str, context: Path, *, base: str | None) -> l
     return [tool, "build", "--tag", name, *arguments, str(context)]
 
 
-def push_command(tool: str, name: str) -> list[str]:
-    """Write the command that sends an image to its registry, with the tool's own login."""
-    return [tool, "push", name]
-
-
 def find_tool(asked: str | None = None) -> str:
     """Choose the tool that builds images: the one that is asked for, or the first that is there."""
     wanted = [asked] if asked else TOOLS

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from burnish.artifact.bundle import read_experiment
@@ -10,7 +10,6 @@ from burnish.artifact.foreign import foreign_code
 from burnish.artifact.locate import find_artifact
 from burnish.commands.copy import cp
 from burnish.commands.elsewhere.launching import make_stamp
-from burnish.commands.gate import GateResult, check
 from burnish.config.trust import code_in
 from burnish.errors import ConfigError, LaunchError, Problem
 from burnish.launch.options import read_launcher
@@ -28,11 +27,6 @@ _REPLICAS = re.compile(r"(\d{1,4})(?::(\d{1,4}))?")
 def read_place(options: Sequence[str]) -> Vertex:
     """Read where models are deployed."""
     return cast(Vertex, read_launcher("vertex", options))  # which is what the name stands for
-
-
-def judge(run: str, *, require: Sequence[str], no_worse_than: Sequence[str], trust_code: bool) -> GateResult:
-    """Judge a run as `burnish check` does; what does not pass is not deployed."""
-    return check(run, require=require, no_worse_than=no_worse_than, trust_code=trust_code)
 
 
 def preview(run: str, launcher: Vertex, *, replicas: str, traffic: int, trust_code: bool = False) -> dict[str, Any]:
@@ -75,16 +69,6 @@ def _runs_code(artifact: "Path", *, trust_code: bool) -> bool:
     """Tell whether an artifact leads to code of others; what is not trusted here is refused, and not trusted there."""
     experiment = read_experiment(artifact, trust_code=trust_code)
     return bool(foreign_code(experiment)) or any(code_in(experiment))
-
-
-def predict(endpoint: str, launcher: Vertex, rows: Sequence[Mapping[str, Any]]) -> list[Any]:
-    """Ask an endpoint for rows."""
-    return vertex.predict(launcher, endpoint, rows)
-
-
-def take_down(endpoint: str, launcher: Vertex, *, tell: Callable[[str], None]) -> None:
-    """Undeploy what is behind an endpoint, and delete both."""
-    vertex.take_down(launcher, endpoint, tell=tell)
 
 
 def read_replicas(text: str) -> tuple[int, int]:

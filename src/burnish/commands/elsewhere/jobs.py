@@ -11,7 +11,6 @@ from burnish.commands.elsewhere.launching import (
     find_addresses,
     follow,
     read_outcome,
-    resubmit,
 )
 from burnish.commands.run_control import change_tags, turns
 from burnish.errors import BurnishError, LaunchError
@@ -105,7 +104,10 @@ def resume(name: str, *, options: Sequence[str] = ()) -> tuple[JobRecord, Launch
     left = [f"{record.root}/{name}" for name in (RESULT, STOP, PAUSE)]
     for each in (*left, *(f"{place}/{STOP}" for place in find_addresses(record))):
         remove_remote(each)
-    return resubmit(record, launcher), launcher
+    accepted = launcher.submit(record.job)
+    again = replace(record, id=accepted.id, link=accepted.link, submitted=time.time())
+    save_record(again)
+    return again, launcher
 
 
 def remove(name: str) -> JobRecord:

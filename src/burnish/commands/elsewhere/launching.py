@@ -7,7 +7,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from glob import glob
 from itertools import chain, takewhile
 from pathlib import Path
@@ -29,7 +29,7 @@ from burnish.launch.vertex.study import MOST_VALUES
 from burnish.launch.worker import read_result
 from burnish.registry import default_registry
 from burnish.run.record.directory import RunDirectory
-from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher, find_unset
+from burnish.spec.launcher import JobSpec, JobStatus, Launcher, find_unset
 from burnish.storage.address import read_address
 from burnish.storage.remote import Folder, keep_trying
 from burnish.tune.space import RangeParameter
@@ -170,14 +170,13 @@ def preview(launcher: Launcher, job: JobSpec) -> dict[str, Any]:
     return {"uploads": sent, "plan": plan, "request": launcher.render(job)}
 
 
-def refuse_unready(launcher: Launcher, job: JobSpec) -> list[Check]:
+def refuse_unready(launcher: Launcher, job: JobSpec) -> None:
     """Look at all that a job needs; refuse with everything that is missing."""
     found = list(launcher.check(job))
     missing = [Problem(each.sentence) for each in found if not each.is_met]
     missing += [Problem(f"launch.{name} is not set") for name in find_unset(launcher.render(job))] if not found else []
     if missing:
         raise LaunchError(str(ConfigError(missing, subject="the launch")))
-    return found
 
 
 def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], float] = time.time) -> JobRecord:
@@ -209,14 +208,6 @@ def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], fl
     )
     save_record(record)
     return record
-
-
-def resubmit(record: JobRecord, launcher: Launcher, *, now: Callable[[], float] = time.time) -> JobRecord:
-    """Send the request of a job again: its folder is there, and its command goes on where it stopped."""
-    accepted = launcher.submit(record.job)
-    again = replace(record, id=accepted.id, link=accepted.link, submitted=now())
-    save_record(again)
-    return again
 
 
 @dataclass

@@ -91,11 +91,6 @@ class Miss:
     nearest: CacheEntry | None
     differences: tuple[KeyDifference, ...]
 
-    def __str__(self) -> str:
-        if self.nearest is None:
-            return "nothing is cached yet"
-        return f"the nearest entry, {self.nearest.digest[:12]}, differs: " + "; ".join(map(str, self.differences))
-
 
 @dataclass(frozen=True)
 class FeatureCache:

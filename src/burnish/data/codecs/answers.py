@@ -14,11 +14,6 @@ from burnish.data.codecs.decoded import DecodedRows
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=str)
 
 
-def as_json(rows: DecodedRows, answers: pa.Table) -> bytes:
-    """Write {"predictions": [...]}, as model servers do."""
-    return (dump_json({"predictions": order_answers(rows, answers)}) + "\n").encode()
-
-
 def as_json_lines(rows: DecodedRows, answers: pa.Table) -> bytes:
     """Write one object a line."""
     return "".join(dump_json(each) + "\n" for each in order_answers(rows, answers)).encode()

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from burnish.data.codecs.answers import as_json, as_json_lines
+from burnish.data.codecs.answers import as_json_lines, dump_json, order_answers
 from burnish.data.codecs.columns import ColumnSpec, cell_names
 from burnish.data.codecs.convert import Unfit, describe, unwrap
 from burnish.data.codecs.decoded import DEFAULT_LIMITS, NAME, DecodedRows, Limits, decode_text, gather
@@ -45,7 +45,7 @@ class Json:
 
     def encode(self, rows: DecodedRows, answers: pa.Table) -> bytes:
         """Write {"predictions": [...]}, an answer or an error for each row."""
-        return as_json(rows, answers)
+        return (dump_json({"predictions": order_answers(rows, answers)}) + "\n").encode()
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from burnish.data.batching.rng import mix
 from burnish.spec.values import Array
 
 NEAR = 0.8
@@ -37,8 +38,6 @@ class Audit:
 
     repeated: Mapping[str, Repeated]
     """By held-out split."""
-    num_duplicates: int
-    """Training rows that occur before, with the same inputs and the same label."""
     conflicts: tuple[tuple[int, int], ...]
     """Pairs of training rows with the same inputs and different labels; one for each such input."""
 
@@ -49,14 +48,14 @@ def audit(tables: Mapping[str, pa.Table], *, inputs: Sequence[str], labels: Sequ
     columns = {name: [_normalise(table[name]) for table in tables.values()] for name in names}
     keys = dict(zip(tables, _number_rows([*columns.values()]), strict=True)) if names else {}
     if not keys or not len(keys["train"]):
-        return Audit({}, 0, ())
+        return Audit({}, ())
     repeated = {split: _find_exact(keys["train"], key) for split, key in keys.items() if split != "train"}
     texts = [_join_texts([parts[number] for parts in columns.values()]) for number in range(len(tables))]
     if all(text is not None for text in texts):
         repeated = _add_near(repeated, dict(zip(tables, texts, strict=True)))
     known = [name for name in labels if _is_comparable(tables["train"], name)]
     answers = _number_rows([[_normalise(tables["train"][name])] for name in known])[0] if known else None
-    return Audit(repeated, *_look_within(keys["train"], answers))
+    return Audit(repeated, () if answers is None else _find_conflicts(keys["train"], answers))
 
 
 def _is_comparable(table: pa.Table, name: str) -> bool:
@@ -97,17 +96,13 @@ def _find_exact(train: Array, other: Array) -> Repeated:
     return Repeated(twin, twin >= 0)
 
 
-def _look_within(keys: Array, labels: Array | None) -> tuple[int, tuple[tuple[int, int], ...]]:
-    """Count repetitions, and find inputs with several labels."""
+def _find_conflicts(keys: Array, labels: Array) -> tuple[tuple[int, int], ...]:
+    """Find inputs with several labels."""
     order = np.argsort(keys, kind="stable")
     same = keys[order][1:] == keys[order][:-1]
-    if labels is None:
-        return int(same.sum()), ()
-    differs = same & (labels[order][1:] != labels[order][:-1])
-    pairs = np.flatnonzero(differs)
+    pairs = np.flatnonzero(same & (labels[order][1:] != labels[order][:-1]))
     _inputs, first = np.unique(keys[order][pairs], return_index=True)
-    conflicts = tuple((int(order[place]), int(order[place + 1])) for place in pairs[first])
-    return int((same & ~differs).sum()), conflicts
+    return tuple((int(order[place]), int(order[place + 1])) for place in pairs[first])
 
 
 def _join_texts(columns: Sequence[pa.Array]) -> pa.Array | None:
@@ -145,10 +140,10 @@ def _cut_shingles(texts: Sequence[pa.Array]) -> Iterator[_Shingles]:
     codes = words.flatten().dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.uint64)
     counts = pc.list_value_length(words).fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
     number = np.maximum(counts - _SHINGLE + 1, 0)
-    mixed = _mix(codes + np.uint64(1))
+    mixed = mix(codes + np.uint64(1))
     runs = mixed[: len(mixed) - _SHINGLE + 1].copy() if len(mixed) >= _SHINGLE else mixed[:0].copy()
     for offset in range(1, _SHINGLE):
-        runs = _mix(runs * np.uint64(31) + mixed[offset : offset + len(runs)])
+        runs = mix(runs * np.uint64(31) + mixed[offset : offset + len(runs)])
     # A run that begins near the end of a text would reach into the next one.
     starts_of_words = np.cumsum(counts) - counts
     inside = np.arange(len(codes)) - np.repeat(starts_of_words, counts) < np.repeat(number, counts)
@@ -174,10 +169,10 @@ class _MinHashes:
         kept = np.repeat(np.isin(np.arange(len(shingles.starts) - 1), rows), np.diff(shingles.starts))
         values, starts = shingles.values[kept], np.cumsum(np.diff(shingles.starts)[rows])
         starts = np.concatenate([[0], starts])[:-1].astype(np.int64)
-        bands, keys = np.zeros((_BANDS, len(rows)), np.uint64), _mix(np.arange(1, _BANDS * _BAND + 1, dtype=np.uint64))
+        bands, keys = np.zeros((_BANDS, len(rows)), np.uint64), mix(np.arange(1, _BANDS * _BAND + 1, dtype=np.uint64))
         for number in range(_BANDS * _BAND if len(rows) else 0):
-            least = np.minimum.reduceat(_mix(values ^ keys[number]), starts)
-            bands[number // _BAND] = _mix(bands[number // _BAND] * np.uint64(31) + least)
+            least = np.minimum.reduceat(mix(values ^ keys[number]), starts)
+            bands[number // _BAND] = mix(bands[number // _BAND] * np.uint64(31) + least)
         return cls(rows, bands)
 
 
@@ -195,11 +190,3 @@ def _match(found: Repeated, train: tuple[_Shingles, _MinHashes], other: tuple[_S
             if len(np.intersect1d(*pair)) >= NEAR * max(1, len(np.union1d(*pair))):
                 twin[row] = candidate
     return Repeated(twin, found.is_exact)
-
-
-def _mix(values: Array) -> Array:
-    """Spread 64 bits so that neighbours have nothing in common (the finaliser of SplitMix64)."""
-    with np.errstate(over="ignore"):
-        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return np.asarray(values ^ (values >> np.uint64(31)))

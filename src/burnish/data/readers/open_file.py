@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from burnish.data.cache.staged import hold_staged
-from burnish.data.sources.address import WEB, DataFile, explain_refusal
+from burnish.data.sources.address import WEB, DataFile
 from burnish.errors import DataError, StorageError
 
 _CHUNK = 1 << 22
@@ -34,21 +34,17 @@ def hold_local(file: DataFile) -> Iterator[Path]:
             raise DataError(f"data: {error}") from error
     with tempfile.TemporaryDirectory(prefix="burnish-") as folder:
         path = Path(folder, "file")
-        _download(file.location, path)
+        from urllib.request import urlopen  # nobody whose files are local waits for it
+
+        try:
+            with urlopen(file.location, timeout=_TIMEOUT_SECONDS) as source, path.open("wb") as target:  # noqa: S310  # http(s) alone
+                shutil.copyfileobj(source, target, _CHUNK)
+                promised = source.headers.get("Content-Length")
+                if promised is not None and int(promised) != target.tell():
+                    raise ConnectionError(f"the connection ended after {target.tell():,} of {int(promised):,} bytes")
+        except Exception as error:  # a server may end a transfer in many ways, and all mean the same to the user
+            raise DataError(f"data: {file.location} could not be read: {error or type(error).__name__}") from error
         yield path
-
-
-def _download(url: str, path: Path) -> None:
-    from urllib.request import urlopen  # nobody whose files are local waits for it
-
-    try:
-        with urlopen(url, timeout=_TIMEOUT_SECONDS) as source, path.open("wb") as target:  # noqa: S310  # http(s) alone
-            shutil.copyfileobj(source, target, _CHUNK)
-            promised = source.headers.get("Content-Length")
-            if promised is not None and int(promised) != target.tell():
-                raise ConnectionError(f"the connection ended after {target.tell():,} of {int(promised):,} bytes")
-    except Exception as error:  # a server may end a transfer in many ways, and all mean the same to the user
-        raise explain_refusal(url, error) from error
 
 
 def open_unpacked(path: Path, *, file: DataFile) -> pa.Buffer:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
-from burnish.errors import BurnishError, DataError, MissingExtra, StorageError
+from burnish.errors import DataError, MissingExtra, StorageError
 from burnish.nearest import absent_file
 
 PACKAGE = "package:"
@@ -60,7 +60,19 @@ def find(written: str, *, base: str | None = None, option: str = "data.train") -
     """Find the files that a written path means, in order of name; refuse if there is none."""
     address = join_address(base, written)
     if is_url(address):
-        return _remote(address, option=option)
+        if address.startswith(WEB):
+            return [DataFile(address, address)]  # a server may know no other question than for the file itself
+        from burnish.storage.remote import match_files  # nobody whose data is local waits for it
+
+        try:
+            found = [DataFile(name, name) for name in match_files(address)]
+        except MissingExtra as error:
+            raise MissingExtra(f"{option}: {error}") from error
+        except StorageError as error:
+            raise DataError(f"{option}: {error}") from error
+        if not found:
+            raise DataError(f"{option}: there is nothing at {address}")
+        return found
     if address.startswith(PACKAGE):
         root, inside = _package(address, option=option)
         stem = address[: len(address) - len(inside)].rstrip("/")
@@ -130,24 +142,3 @@ def _inside(roots: list[str], inside: str, *, address: str, option: str) -> str:
         if os.path.exists(real):
             return root
     return roots[0]
-
-
-def _remote(url: str, *, option: str) -> list[DataFile]:
-    if url.startswith(WEB):
-        return [DataFile(url, url)]  # a server may know no other question than for the file itself
-    from burnish.storage.remote import match_files  # nobody whose data is local waits for it
-
-    try:
-        found = [DataFile(name, name) for name in match_files(url)]
-    except MissingExtra as error:
-        raise MissingExtra(f"{option}: {error}") from error
-    except StorageError as error:
-        raise DataError(f"{option}: {error}") from error
-    if not found:
-        raise DataError(f"{option}: there is nothing at {url}")
-    return found
-
-
-def explain_refusal(url: str, error: Exception, *, option: str = "data") -> BurnishError:
-    """Word a store's own error."""
-    return DataError(f"{option}: {url} could not be read: {error or type(error).__name__}")

@@ -25,13 +25,6 @@ MAX_TRAIN, MAX_TRAIN_TREES = 50_000, 200_000
 """Training rows used at most, so that a baseline takes seconds."""
 
 
-def table_baselines(asked: BaselineRequest, task: Task) -> dict[str, Outcome]:
-    """Learn simple models from the training features and predict the rows that were scored."""
-    found = linear_baselines(asked)
-    trees = None if asked.is_grown else boosted_trees(asked, task)
-    return found if trees is None else {**found, "boosted_trees": trees}
-
-
 def linear_baselines(asked: BaselineRequest) -> dict[str, Outcome]:
     """Predict the majority or the mean, and what a linear model learns."""
     train, scored, outcome, profile = asked.features["train"], asked.features[asked.split], asked.outcome, asked.profile

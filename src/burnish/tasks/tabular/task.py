@@ -175,9 +175,11 @@ class Tabular(Task):
         return LabelColumns((self.target,), label_map=self.label_map).count_mapped(target)
 
     def baselines(self, asked: BaselineRequest) -> Mapping[str, Outcome]:
-        from burnish.tasks.tabular.baselines import table_baselines
+        from burnish.tasks.tabular.baselines import boosted_trees, linear_baselines
 
-        return table_baselines(asked, self)
+        found = linear_baselines(asked)
+        trees = None if asked.is_grown else boosted_trees(asked, self)
+        return found if trees is None else {**found, "boosted_trees": trees}
 
     def metrics(self, profile: Profile | None) -> Sequence[Metric]:
         return metrics_for(profile.kind if profile else self.kind, loss=self.loss, quantile=self.quantile)
