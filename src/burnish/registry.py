@@ -129,7 +129,9 @@ class Registry:
         cls = found
         if not (isinstance(cls, type) and issubclass(cls, Component)):
             raise _refusal(f"{address} is not a component: it must be a class that derives from Component")
-        lacking = _lacking(kind, cls)
+        lacking = _lacking_of(_PROTOCOLS.get(kind), cls)
+        instead = _INSTEAD.get(kind)
+        lacking = [] if instead is not None and not _lacking_of(instead, cls) else lacking
         if lacking:
             raise _refusal(f"{address} is no {_noun(kind)}: it lacks {', '.join(f'`{each}`' for each in lacking)}")
         if kind in _PROTOCOLS:
@@ -193,13 +195,6 @@ def _where_to_look(error: Exception, module: str) -> str:
     if not (isinstance(error, ModuleNotFoundError) and error.name == module.partition(".")[0]):
         return ""
     return "; it must lie in the folder that burnish is started from, on PYTHONPATH, or be installed"
-
-
-def _lacking(kind: str, cls: type[Component]) -> list[str]:
-    """List the members of the kind's protocol that a class has neither as attribute nor as field."""
-    lacking = _lacking_of(_PROTOCOLS.get(kind), cls)
-    instead = _INSTEAD.get(kind)
-    return [] if instead is not None and not _lacking_of(instead, cls) else lacking
 
 
 def _lacking_of(protocol: type[Any] | None, cls: type[Component]) -> list[str]:

@@ -1,6 +1,6 @@
 """Answers batches with ONNX graphs: numpy in, numpy out, and no torch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -52,9 +52,23 @@ class OnnxInference:
         (spec, run), head = self.graphs[group], self.head.of_group(group)
         taken = {name: batch[name] for name in spec.inputs if name in batch}
         if spec.form == "choices":
-            return _score_choices(run, taken, batch["choices"])
+            choices = batch["choices"]
+            logits = np.full(choices.shape, -np.inf, np.float32)
+            logits[choices] = run({name: values[choices] for name, values in taken.items()})
+            return logits
         if spec.form == "sides":
-            return _embed_sides(run, taken, head.options)
+            mask = taken["attention_mask"]
+            vectors = []
+            for side in range(mask.shape[1]):
+                used = mask[:, side].any(axis=0)
+                vectors.append(run({name: values[:, side][:, used] for name, values in taken.items()}))
+            first, *others = vectors
+            if head.options["output"] != "cosine":
+                return np.concatenate([first / np.float32(head.options["temperature"]), *others], axis=1)
+            low, high = head.options["scale"]
+            lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(others[0], axis=1)
+            cosines = (first * others[0]).sum(axis=1) / np.maximum(lengths, np.float32(1e-8))
+            return np.asarray(cosines[:, None] * np.float32(high - low) + np.float32(low))
         if spec.form == "places":
             taken[PLACES] = np.flatnonzero(batch["scored"])
         logits = run(taken)
@@ -69,27 +83,6 @@ def require_runtime() -> ModuleType:
 def _session(runtime: Any, path: Path, options: Any) -> Callable[[Batch], Array]:
     session = runtime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
     return lambda feeds: np.asarray(session.run(None, dict(feeds))[0])
-
-
-def _score_choices(run: Callable[[Batch], Array], taken: Batch, choices: Array) -> Array:
-    logits = np.full(choices.shape, -np.inf, np.float32)
-    logits[choices] = run({name: values[choices] for name, values in taken.items()})
-    return logits
-
-
-def _embed_sides(run: Callable[[Batch], Array], taken: Batch, options: Mapping[str, Any]) -> Array:
-    mask = taken["attention_mask"]
-    vectors = []
-    for side in range(mask.shape[1]):
-        used = mask[:, side].any(axis=0)
-        vectors.append(run({name: values[:, side][:, used] for name, values in taken.items()}))
-    first, *others = vectors
-    if options["output"] != "cosine":
-        return np.concatenate([first / np.float32(options["temperature"]), *others], axis=1)
-    low, high = options["scale"]
-    lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(others[0], axis=1)
-    cosines = (first * others[0]).sum(axis=1) / np.maximum(lengths, np.float32(1e-8))
-    return np.asarray(cosines[:, None] * np.float32(high - low) + np.float32(low))
 
 
 def _likelihood(logits: Array, batch: Batch, head: HeadSpec) -> Array:

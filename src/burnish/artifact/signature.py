@@ -159,7 +159,7 @@ def describe(
     inputs = tuple(_input(spec, golden["rows"], training) for spec in read)
     required = [field.name for field in inputs if field.is_required]
     is_text = len(required) == 1 and all(field.kind in ("text", "words") for field in inputs if field.is_required)
-    truncation = getattr(task, "truncation", None)
+    max_length, truncation = getattr(task, "max_length", None), getattr(task, "truncation", None)
     num_rows = None if training is None else training.table.num_rows
     return Signature(
         task=name_of("tasks", type(task)),
@@ -168,16 +168,12 @@ def describe(
         answer=_answer(experiment, profile, outcome, num_rows),
         list_order=tuple(spec.name for spec in specs) if all(spec.is_placed for spec in specs) else None,
         text_input=required[0] if is_text else None,
-        max_length=getattr(task, "max_length", None),
+        max_length=max_length,
         truncation=None if truncation is None else name_of("truncations", type(truncation)),
-        token_lengths=None if training is None or not is_text_task(experiment) else distribution(training.lengths),
+        # of texts alone do lengths in tokens mean something
+        token_lengths=None if training is None or max_length is None else distribution(training.lengths),
         training_rows=num_rows,
     )
-
-
-def is_text_task(experiment: Experiment) -> bool:
-    """Tell whether a task reads texts, whose lengths in tokens mean something."""
-    return getattr(experiment.task, "max_length", None) is not None
 
 
 def write_signatures(path: Path, signatures: Mapping[str, Signature]) -> None:

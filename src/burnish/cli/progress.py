@@ -139,7 +139,6 @@ def _describe_start(event: Started) -> str:
 
 
 def _describe_end(event: Ended) -> str:
-    """Say how the loop ended, with the best where the run is over."""
     place = f"{_ENDINGS.get(event.reason, f'{event.reason} at')} step {event.step:,}"
     if event.reason not in COMPLETE:
         return f"{place}; state saved" if event.reason in _ENDINGS else place

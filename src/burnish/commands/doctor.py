@@ -52,7 +52,12 @@ class Diagnosis:
 
 def diagnose(*, asks_hub: bool = False) -> Diagnosis:
     """Look at this machine and installation; only with `asks_hub` is the network used."""
-    required, extras = _requirements()
+    required: set[str] = set()
+    extras: dict[str, set[str]] = {}
+    for line in (requires("burnish") or []) if _version("burnish") != "missing" else ():
+        name, extra = _NAME.match(line), _EXTRA.search(line)
+        if name:
+            (extras.setdefault(extra[1], set()) if extra else required).add(name[0])
     versions = {name: _version(name) for name in sorted(required)}
     found, fault = _choices()
     faults = [f"{name} is not installed" for name, number in versions.items() if number == "missing"]
@@ -66,17 +71,6 @@ def diagnose(*, asks_hub: bool = False) -> Diagnosis:
         ),
         faults=(*faults, *([fault] if fault else [])),
     )
-
-
-def _requirements() -> tuple[set[str], dict[str, set[str]]]:
-    """Read what is always required and what each extra requires; nothing where Burnish itself is not installed."""
-    always: set[str] = set()
-    extras: dict[str, set[str]] = {}
-    for line in (requires("burnish") or []) if _version("burnish") != "missing" else ():
-        name, extra = _NAME.match(line), _EXTRA.search(line)
-        if name:
-            (extras.setdefault(extra[1], set()) if extra else always).add(name[0])
-    return always, extras
 
 
 def _version(package: str) -> str:

@@ -64,7 +64,6 @@ def prepare(
 
 
 def _source(out: Path, tasks: Iterable[str]) -> str:
-    """Write what an experiment takes its data from, to train from a folder."""
     written = {name: f"{{type: prepared, dir: {out / name}}}" for name in tasks}
     if ALONE in written:
         return f"data={written[ALONE]}"

@@ -92,7 +92,9 @@ class _Normaliser:
         """Write a slot's value as `type` + options, and note which type the options belong to."""
         older = (below.type if isinstance(below, Branch) else None) or slot.default
         if isinstance(node, Leaf) and node.value is not None:
-            node = Branch({self._key(node.value, slot, older): node}, node.origin)
+            # What a bare scalar in a slot fills: a known name is a type, else the older type's shorthand.
+            cls = None if self.registry.knows(slot.kind, node.value) else self._class(slot.kind, older)
+            node = Branch({cls.shorthand if cls and cls.shorthand else "type": node}, node.origin)
         if not isinstance(node, Branch):
             return node
         written = node.nodes.get("type")
@@ -100,11 +102,6 @@ class _Normaliser:
         cls = self._class(slot.kind, name)
         full = self.options(node, cls, below) if cls else node
         return replace(full, type=self.registry.canonical(slot.kind, name) if name else None)
-
-    def _key(self, text: str, slot: Slot, older: str | None) -> str:
-        """Decide what a bare scalar in a slot fills: a known name is a type, else the older type's shorthand."""
-        cls = None if self.registry.knows(slot.kind, text) else self._class(slot.kind, older)
-        return cls.shorthand if cls and cls.shorthand else "type"
 
     def _class(self, kind: str, name: str | None) -> type[Component] | None:
         try:

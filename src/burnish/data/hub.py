@@ -42,7 +42,6 @@ class Hub(DataSource):
     """What to do about held-out rows that occur in train, equal inputs with other labels, and leaks of the target."""
 
     def load(self, request: DataRequest) -> Splits:
-        """Download or reuse the cache, and split; raise DataError if it cannot be had."""
         from burnish.data.sources.load_hub import load_hub  # keeps checking a configuration light
 
         return load_hub(self, request)

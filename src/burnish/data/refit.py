@@ -23,7 +23,6 @@ class Refit(DataSource):
         return "off"
 
     def load(self, request: DataRequest) -> Splits:
-        """Read the other source, and join train and validation."""
         from burnish.data.rows import join
 
         splits = self.of.load(request)

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 
 class _Policy(Component):
-    """What all policies share."""
-
     is_random: ClassVar[bool] = False
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:

@@ -106,8 +106,12 @@ def read_learner(learner: Checkpointable, folder: Path) -> None:
     """Put a learner back to a snapshot that was written."""
     read_weights(learner, folder)
     with refusing_misfit(folder):
-        numbers = checked_numbers(read_json(folder / _NUMBERS))
-        state = _unflatten(_load(folder / _OPTIMIZER), numbers)
+        numbers = TypeAdapter(OptimizerNumbers).validate_python(read_json(folder / _NUMBERS))
+        by_weight: dict[int, dict[str, Any]] = {int(index): dict(values) for index, values in numbers.state.items()}
+        for key, tensor in _load(folder / _OPTIMIZER).items():
+            index, name = key.split("/", 1)
+            by_weight.setdefault(int(index), {})[name] = tensor
+        state = {"state": by_weight, "param_groups": numbers.param_groups}
     try:
         refuse_other_state(state, learner.optimizer)
     except ValueError as error:
@@ -182,14 +186,6 @@ def _flatten(state: dict[str, Any], beside: Mapping[str, Any]) -> tuple[dict[str
     return tensors, json.dumps({**numbers, **({"learner": beside} if beside else {})}, sort_keys=True)
 
 
-def _unflatten(tensors: dict[str, Tensor], numbers: OptimizerNumbers) -> dict[str, Any]:
-    state: dict[int, dict[str, Any]] = {int(index): dict(values) for index, values in numbers.state.items()}
-    for key, tensor in tensors.items():
-        index, name = key.split("/", 1)
-        state.setdefault(int(index), {})[name] = tensor
-    return {"state": state, "param_groups": numbers.param_groups}
-
-
 _ADAM = {"step", "exp_avg", "exp_avg_sq"}
 _KEPT = {
     "Adam": _ADAM,
@@ -217,11 +213,6 @@ class OptimizerNumbers:
     param_groups: list[dict[str, Any]]
     state: dict[str, dict[str, Any]]
     learner: dict[str, float] = field(default_factory=dict)
-
-
-def checked_numbers(values: object) -> OptimizerNumbers:
-    """Refuse, with a ValueError, values of any other shape."""
-    return TypeAdapter(OptimizerNumbers).validate_python(values)
 
 
 def refuse_other_state(state: Mapping[str, Any], optimizer: object) -> None:

@@ -84,7 +84,8 @@ def best_threshold(outcome: Outcome) -> float:
 
 def _gain_of_answering(outcome: Outcome, rule: Rule) -> Array:
     """Compute what is won by answering each question instead of leaving it open; where that is right, it is lost."""
-    truth, best = known_truth(outcome), best_answers(outcome)
+    assert outcome.answers is not None, "spans come with a table of answers"
+    truth, best = known_truth(outcome), np.asarray(outcome.answers["best_answer"].to_numpy(zero_copy_only=False))
     return np.where(has_answer(truth), judge(best, truth, rule), -(best != "").astype(np.float64))
 
 
@@ -96,12 +97,6 @@ def judge(answers: Array, truth: Array, rule: Rule) -> Array:
 def has_answer(truth: Array) -> Array:
     """Tell which questions have an answer."""
     return np.array([len(right) > 0 for right in truth], dtype=bool)
-
-
-def best_answers(outcome: Outcome) -> Array:
-    """Take the best answer of every row, whatever the threshold says of it."""
-    assert outcome.answers is not None, "spans come with a table of answers"
-    return np.asarray(outcome.answers["best_answer"].to_numpy(zero_copy_only=False))
 
 
 @lru_cache(maxsize=_JUDGED)

@@ -46,7 +46,6 @@ class Averaged(FunctionMetric):
         return kind in self.kinds
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Score the whole set once a row of `weights`."""
         from burnish.metrics.decisions import (  # numpy, which checking a config must not load
             Counts,
             average_counts,
@@ -187,7 +186,6 @@ class Confusion(FunctionMetric):
         return CELLS if self.positive is None else tuple(suffix(cell, self.positive) for cell in CELLS)
 
     def scores(self, outcome: Outcome, weights: Array | None = None) -> dict[str, Array]:
-        """Count the whole set once a row of `weights`."""
         from burnish.metrics.decisions import cells, position  # numpy, which checking a config must not load
 
         if self.positive is not None or outcome.kind == "binary":

@@ -23,14 +23,6 @@ _FORM = re.compile(r"O|([BIELSU])(?:-(.*))?", re.DOTALL)
 
 def entity_scores(outcome: Outcome, weights: Array | None) -> Iterator[tuple[str | None, dict[str, Array]]]:
     """Score F1, precision and recall of all types (None), then of each type by its name."""
-    counts, types = count_entities(outcome)
-    whole = Counts(counts.hits.sum(axis=1), counts.predicted.sum(axis=1), counts.actual.sum(axis=1))
-    for kind, rows in [(None, whole), *((name, counts.only(at)) for at, name in enumerate(types))]:
-        yield kind, {name: over_set(outcome, weights, _rate(rows, rate)) for name, rate in _RATES.items()}
-
-
-def count_entities(outcome: Outcome) -> tuple[Counts, tuple[str, ...]]:
-    """Count each row's chunks by type, [n, types], and name the types; a bootstrap then only weighs rows."""
     marks = read_marks(outcome.labels)
     if marks is None:
         shown = ", ".join(outcome.labels[:_SHOWN])
@@ -39,7 +31,11 @@ def count_entities(outcome: Outcome) -> tuple[Counts, tuple[str, ...]]:
     truth, lengths = flat(known_truth(outcome))
     said, said_lengths = flat(outcome.decisions)
     assert np.array_equal(lengths, said_lengths), "every word has a tag"
-    return _count(find_chunks(said, lengths, marks), find_chunks(truth, lengths, marks), lengths, marks), marks.names
+    # Each row's chunks by type, [n, types]: a bootstrap then only weighs rows.
+    counts = _count(find_chunks(said, lengths, marks), find_chunks(truth, lengths, marks), lengths, marks)
+    whole = Counts(counts.hits.sum(axis=1), counts.predicted.sum(axis=1), counts.actual.sum(axis=1))
+    for kind, rows in [(None, whole), *((name, counts.only(at)) for at, name in enumerate(marks.names))]:
+        yield kind, {name: over_set(outcome, weights, _rate(rows, rate)) for name, rate in _RATES.items()}
 
 
 def token_accuracy(outcome: Outcome, weights: Array | None) -> Array:

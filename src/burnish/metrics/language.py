@@ -119,7 +119,6 @@ class RecallAt(FunctionMetric):
     k: Annotated[tuple[PositiveInt, ...], Field(min_length=1)] = (1, 5, 10)
 
     def names(self) -> tuple[str, ...]:
-        """Name one score for each k."""
         return tuple(f"recall_at_{k}" for k in self.k)
 
 

@@ -23,8 +23,6 @@ _LOSSES = ("loss", "log_loss")
 
 @dataclass(frozen=True)
 class _Chart:
-    """A picture and the words above it."""
-
     name: str
     picture: Markup
 

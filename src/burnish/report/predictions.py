@@ -46,7 +46,13 @@ class Predictions:
         pairs: dict[tuple[str, str], float] = defaultdict(float)
         for true, said, weight in zip(self.truth, self.predicted, self._weights().tolist(), strict=True):
             pairs[str(true), str(said)] += weight
-        labels = self._frequent(pairs)
+        seen: dict[str, float] = defaultdict(float)
+        for (true, said), number in pairs.items():
+            seen[true] += number
+            seen[said] += 0
+        known = self.labels or tuple(sorted(seen))
+        kept = sorted(known, key=lambda label: -seen[label])[:_MOST_LABELS]
+        labels = tuple(label for label in known if label in set(kept))
         counts = tuple(tuple(round(pairs[true, said]) for said in labels) for true in labels)
         shown = tuple(self.names.get(label, label) for label in labels)
         return Matrix(self.split, shown, counts, num_labels=max(len(self.labels), len(labels)))
@@ -126,15 +132,6 @@ class Predictions:
         if "weight" not in self.table.column_names:
             return np.ones(len(self.table))
         return np.asarray(self.table["weight"].to_numpy(), dtype=np.float64)
-
-    def _frequent(self, pairs: Mapping[tuple[str, str], float]) -> tuple[str, ...]:
-        seen: dict[str, float] = defaultdict(float)
-        for (true, said), number in pairs.items():
-            seen[true] += number
-            seen[said] += 0
-        known = self.labels or tuple(sorted(seen))
-        kept = sorted(known, key=lambda label: -seen[label])[:_MOST_LABELS]
-        return tuple(label for label in known if label in set(kept))
 
 
 def read_predictions(path: Path, *, kind: str, labels: tuple[str, ...], names: Mapping[str, str]) -> Predictions | None:

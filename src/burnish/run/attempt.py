@@ -114,11 +114,11 @@ class _Attempt:
 
     def train(self, checkpoint: Checkpoint | None) -> Trained:
         run, scorer, saver = self.run, self.scorer, self.saver
-        learner = build_learner(run.experiment, scorer.prepared, run.world, memory=self._memory_of_steps())
+        learner = build_learner(run.experiment, scorer.prepared, run.world, memory=self._memory(of_scoring=False))
         stream = build_stream(run.experiment, scorer.prepared, run.world)
         state = _restore(run, checkpoint, learner, stream)
         milestones = build_milestones(scorer, stream)
-        memory = self._memory_of_scoring()
+        memory = self._memory(of_scoring=True)
         feed = build_feed(scorer, learner, stream=stream, repairs=self.ledger.repairs)
         steps = self._profiled(feed)
 
@@ -164,23 +164,19 @@ class _Attempt:
         if not copy.is_copy:
             self.saver.finish()
 
-    def _memory_of_steps(self) -> Memory:
+    def _memory(self, *, of_scoring: bool) -> Memory:
         ledger, note = self.ledger, self.run.sinks.note
 
         def record(step: int, size: int) -> None:
-            ledger.record(ledger.repairs.with_split(step, size))
-            note(f"memory ran out in step {step + 1}; micro-batches of {size:,} tokens are cut in two", step=step)
+            if of_scoring:
+                ledger.record(ledger.repairs.with_split_evaluation(step, size))
+                note(f"memory ran out in scoring; batches of {size:,} tokens are cut in two from here on", step=step)
+            else:
+                ledger.record(ledger.repairs.with_split(step, size))
+                note(f"memory ran out in step {step + 1}; micro-batches of {size:,} tokens are cut in two", step=step)
 
-        return Memory(ledger.repairs.split, record, self.run.world)
-
-    def _memory_of_scoring(self) -> Memory:
-        ledger, note = self.ledger, self.run.sinks.note
-
-        def record(step: int, size: int) -> None:
-            ledger.record(ledger.repairs.with_split_evaluation(step, size))
-            note(f"memory ran out in scoring; batches of {size:,} tokens are cut in two from here on", step=step)
-
-        return Memory(ledger.repairs.split_evaluations, record, self.run.world)
+        splits = ledger.repairs.split_evaluations if of_scoring else ledger.repairs.split
+        return Memory(splits, record, self.run.world)
 
 
 def _restore(

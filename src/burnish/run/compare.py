@@ -45,11 +45,9 @@ def compare(trained: Trained, finished: Finished) -> ScoreSheet:
 
 
 def _is_known(outcomes: Mapping[str, Outcome], tasks: Collection[str]) -> bool:
-    """Tell whether a split has the truth of every task."""
     return all(name in outcomes and outcomes[name].truth is not None for name in tasks)
 
 
 def _total(times: Iterable[Times]) -> Times:
-    """Add up the times of several tasks."""
     pairs = [(each.fit_seconds or 0.0, each.predict_seconds or 0.0) for each in times]
     return Times(*(round(sum(seconds), 6) for seconds in zip(*pairs, strict=True)))

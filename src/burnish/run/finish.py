@@ -93,7 +93,6 @@ def _put_best_in_place(trained: Trained) -> int:
 
 
 def _parts(trained: Trained) -> dict[str, Trained]:
-    """Give what was trained as one for each task, as if it were the only one."""
     return {name: replace(trained, scorer=scorer) for name, scorer in trained.scorer.parts.items()}
 
 
@@ -168,7 +167,6 @@ def _is_servable(row: Mapping[str, Any], predictor: Predictor) -> bool:
 
 
 def _predictor(trained: Trained) -> Predictor:
-    """Give what predicts one task with the weights that are in place."""
     prepared = trained.prepared.parts[ALONE]
     return Predictor(trained.experiment, prepared.profile, prepared.encoder, trained.learner.infer)
 

@@ -117,7 +117,6 @@ def _prepare(
 def _trained(
     rehearsal: "Rehearsal", scorer: Scorer, facts: Mapping[str, object], *, directory: RunDirectory
 ) -> Trained:
-    """Take what was rehearsed for a run that is over."""
     experiment = rehearsal.experiment
     known = {**facts, "environment": environment(experiment.settled_runtime)}
     run = RunContext(directory, experiment, silent(), StopRequest())

@@ -22,7 +22,6 @@ class PreparedFolder(DataSource):
     dir: str
 
     def load(self, request: DataRequest) -> Splits:
-        """Map the rows of every split; raise DataError if any file is not as it was written."""
         from burnish.run.preparation.read_prepared import load_prepared  # keeps checking a configuration light
 
         return load_prepared(self.dir, request)

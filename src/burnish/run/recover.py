@@ -44,7 +44,14 @@ def recover(bad: BadStep, ledger: RecoveryLog, policy: TrainPolicy, *, rows: Row
     """Record what is done about it, and say so in a sentence; refuse when nothing more may be tried."""
     repairs = ledger.repairs.after(bad, policy.recovery, restored_step=restored_step)
     if repairs is None:
-        raise BurnishError(_hopeless(bad, policy, rows=rows, tries=ledger.repairs.tries))
+        counted = "1 recovery" if ledger.repairs.tries == 1 else f"{ledger.repairs.tries} recoveries"
+        why = "train.recovery.action is stop" if policy.recovery.action == "stop" else f"{counted} did not help"
+        limit = f" (train.loss_limit is {policy.loss_limit:g})" if policy.loss_limit is not None else ""
+        raise BurnishError(
+            f"{bad}{limit}, and {why}. {_batch(bad).capitalize()} held {_places(bad, rows)}. "
+            "Look at these rows first; if they are sound, lower optimizer.learning_rate, set train.clip, "
+            "or try train.recovery=lower, in another directory"
+        )
     ledger.record(repairs)
     what = _batch(bad) + " is passed over" if policy.recovery.action == "skip" else _lowered(policy)
     return f"{bad}; going back to step {restored_step}: {what}, try {repairs.tries} of {policy.recovery.tries}"
@@ -52,17 +59,6 @@ def recover(bad: BadStep, ledger: RecoveryLog, policy: TrainPolicy, *, rows: Row
 
 def _lowered(policy: TrainPolicy) -> str:
     return f"the learning rate is multiplied by {policy.recovery.factor:g} from there on"
-
-
-def _hopeless(bad: BadStep, policy: TrainPolicy, *, rows: Rows, tries: int) -> str:
-    counted = "1 recovery" if tries == 1 else f"{tries} recoveries"
-    why = "train.recovery.action is stop" if policy.recovery.action == "stop" else f"{counted} did not help"
-    limit = f" (train.loss_limit is {policy.loss_limit:g})" if policy.loss_limit is not None else ""
-    return (
-        f"{bad}{limit}, and {why}. {_batch(bad).capitalize()} held {_places(bad, rows)}. "
-        "Look at these rows first; if they are sound, lower optimizer.learning_rate, set train.clip, "
-        "or try train.recovery=lower, in another directory"
-    )
 
 
 def _batch(bad: BadStep) -> str:

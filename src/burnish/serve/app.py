@@ -221,7 +221,6 @@ def _json(document: object, status: int = 200) -> Response:
 
 
 def _refuse(request: Request, error: Exception) -> Response:
-    """Say in a sentence what a route has no answer to."""
     if not isinstance(error, HTTPException):
         reply = problem(500, "the request could not be answered because of a bug in burnish")
         return Response(reply.body, 500, media_type="application/json")

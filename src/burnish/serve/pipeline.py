@@ -70,7 +70,12 @@ class Pipeline:
         with self._alone:  # all of it or nothing: what failed is computed again, request by request
             for job, span in found:
                 job.pieces.append(span)
-            return _count_down(chunks)
+            complete = []
+            for chunk in chunks:
+                chunk.job.num_waiting -= 1
+                if not chunk.job.num_waiting:
+                    complete.append(chunk.job)
+            return complete
 
     def finish(self, jobs: Sequence[Job]) -> None:
         """Decide for complete requests and write their replies."""
@@ -270,16 +275,6 @@ def _merge(spans: Sequence[tuple[Any, int, int]]) -> list[tuple[Any, int, int]]:
 def _schema(job: Job) -> pa.Schema:
     assert job.source is not None
     return job.source.table.schema
-
-
-def _count_down(chunks: Sequence[Chunk]) -> list[Job]:
-    """Note that chunks are done; give the requests that are complete."""
-    complete = []
-    for chunk in chunks:
-        chunk.job.num_waiting -= 1
-        if not chunk.job.num_waiting:
-            complete.append(chunk.job)
-    return complete
 
 
 def _reply(job: Job, answers: pa.Table, rows: list[dict[str, Any]]) -> HttpReply:

@@ -66,8 +66,6 @@ class DiskSpace:
 
 @dataclass
 class _Pause:
-    """One wait for room, however many tries it takes."""
-
     room: DiskSpace
     what: str
     needed: int

@@ -98,7 +98,14 @@ def linear(train: Any, targets: Array, *, frame: Standing, seed: int, weights: A
         present = np.unique(targets)
         second = _probability(train, targets == present[1], weights, seed=seed)
         return lambda asked: _spread(_both(second(asked)), present, size=frame.num_labels)
-    return _several(train, targets, weights, size=frame.num_labels)
+    if len(np.unique(targets)) < 2:
+        return lambda asked: _spread(np.ones((asked.shape[0], 1)), np.unique(targets), size=frame.num_labels)
+    # A loose tolerance: the last digits of a baseline are not worth a minute.
+    model = import_module("sklearn.linear_model").LogisticRegression(C=10, solver="lbfgs", tol=1e-3, max_iter=50)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(train, targets, weights)
+    return lambda asked: _spread(model.predict_proba(asked), model.classes_, size=frame.num_labels)
 
 
 def log_linear(train: Any, targets: Array, *, weights: Array | None = None) -> Predict:
@@ -117,17 +124,6 @@ def _probability(train: Any, targets: Array, weights: Array | None, *, seed: int
     model = import_module("sklearn.linear_model").LogisticRegression(C=10, solver="liblinear", random_state=seed)
     model.fit(train, is_true, weights)
     return lambda asked: np.asarray(model.predict_proba(asked)[:, 1], dtype=np.float64)
-
-
-def _several(train: Any, targets: Array, weights: Array | None, *, size: int) -> Predict:
-    if len(np.unique(targets)) < 2:
-        return lambda asked: _spread(np.ones((asked.shape[0], 1)), np.unique(targets), size=size)
-    # A loose tolerance: the last digits of a baseline are not worth a minute.
-    model = import_module("sklearn.linear_model").LogisticRegression(C=10, solver="lbfgs", tol=1e-3, max_iter=50)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.fit(train, targets, weights)
-    return lambda asked: _spread(model.predict_proba(asked), model.classes_, size=size)
 
 
 def _both(second: Array) -> Array:

@@ -148,7 +148,13 @@ class LabelColumns:
     def indicators(self, table: pa.Table, classes: Sequence[str]) -> tuple["Array", list[RowFault]]:
         """Return a 0/1 matrix, rows by classes."""
         if len(self.names) > 1:
-            return self._indicators_by_column(table)
+            matrix = np.zeros((len(table), len(self.names)), np.float32)
+            faults: list[RowFault] = []
+            for number, name in enumerate(self.names):
+                yes, wrong = _yes_no(table, name)
+                matrix[:, number] = yes
+                faults += [RowFault(int(row), f"column {name} must hold 0 or 1") for row in np.flatnonzero(wrong)]
+            return matrix, faults
         lists = self._lists(table)
         flat = self._map(lists.flatten())
         owners = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
@@ -158,15 +164,6 @@ class LabelColumns:
         matrix = np.zeros((len(table), len(classes)), np.float32)
         known = pc.is_valid(indices).to_numpy(zero_copy_only=False)
         matrix[owners[known], pc.drop_null(indices).to_numpy(zero_copy_only=False)] = 1
-        return matrix, faults
-
-    def _indicators_by_column(self, table: pa.Table) -> tuple["Array", list[RowFault]]:
-        matrix = np.zeros((len(table), len(self.names)), np.float32)
-        faults: list[RowFault] = []
-        for number, name in enumerate(self.names):
-            yes, wrong = _yes_no(table, name)
-            matrix[:, number] = yes
-            faults += [RowFault(int(row), f"column {name} must hold 0 or 1") for row in np.flatnonzero(wrong)]
         return matrix, faults
 
     def count_mapped(self, table: pa.Table) -> dict[str, int]:
@@ -198,7 +195,12 @@ class LabelColumns:
         parts = pc.split_pattern(pc.fill_null(as_text(table, self.names[0]), ""), pattern=self.separator or ";")
         trimmed = pc.utf8_trim_whitespace(parts.flatten())
         lists = pa.ListArray.from_arrays(parts.offsets, trimmed)
-        return _without_blanks(lists)
+        values = lists.flatten()
+        owners = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+        keep = pc.not_equal(values, "").to_numpy(zero_copy_only=False)
+        sizes = np.bincount(owners[keep], minlength=len(lists))
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+        return pa.ListArray.from_arrays(offsets, values.filter(pa.array(keep)))
 
 
 def label_limit(features: pa.Table, profile: Profile) -> FeatureLimit:
@@ -224,15 +226,6 @@ def _cast(column: pa.Array, kind: pa.DataType, *, name: str) -> pa.Array:
         raise DataError(
             f"the column `{name}` holds {column.type}, and a label is a single word or number, or a list of them"
         ) from error
-
-
-def _without_blanks(lists: pa.ListArray) -> pa.ListArray:
-    values = lists.flatten()
-    owners = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
-    keep = pc.not_equal(values, "").to_numpy(zero_copy_only=False)
-    sizes = np.bincount(owners[keep], minlength=len(lists))
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-    return pa.ListArray.from_arrays(offsets, values.filter(pa.array(keep)))
 
 
 def _no_number(text: str | None) -> str:

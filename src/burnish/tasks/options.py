@@ -47,7 +47,13 @@ def weights_of(choice: Weights, profile: Profile) -> tuple[float, ...] | None:
     if choice == "none":
         return None
     if isinstance(choice, dict):
-        refuse_unknown_classes(unknown_classes(choice, profile.labels), profile.labels)
+        unknown = unknown_classes(choice, profile.labels)
+        if unknown:
+            sentence = (
+                f"task.class_weights names {', '.join(unknown)}, and the labels are {', '.join(profile.labels[:20])}; "
+                "write the names as they are in the label column"
+            )
+            raise ConfigError([Problem(sentence)])
         return tuple(choice.get(name, 1.0) for name in profile.labels)
     counts = profile.facts.get("label_weights") or profile.facts["label_counts"]
     total = sum(counts.values())
@@ -57,16 +63,6 @@ def weights_of(choice: Weights, profile: Profile) -> tuple[float, ...] | None:
 def unknown_classes(weights: Weights, labels: Sequence[str]) -> list[str]:
     """List the weighted names that are no labels."""
     return [] if isinstance(weights, str) else [name for name in weights if name not in labels]
-
-
-def refuse_unknown_classes(unknown: Sequence[str], labels: Sequence[str]) -> None:
-    """Refuse weights of classes that do not exist."""
-    if unknown:
-        sentence = (
-            f"task.class_weights names {', '.join(unknown)}, and the labels are {', '.join(labels[:20])}; "
-            "write the names as they are in the label column"
-        )
-        raise ConfigError([Problem(sentence)])
 
 
 def name_facts(names: Mapping[str, str], labels: Sequence[str]) -> dict[str, Any]:

@@ -135,15 +135,6 @@ def _write_data(starter: Starter, data: DataFiles) -> Iterator[str]:
         yield line("  header", "false", "the first line is a row")
         names = (scalar(starter.names.get(column.name, column.name)) for column in facts.columns)
         yield f"  columns: [{', '.join(names)}]"
-    yield from _write_split(starter, data)
-    if not facts.bad:
-        yield line("  bad_rows", "error", "or skip: train without rows that cannot be used")
-        return
-    count = f"{len(facts.bad):,} row{'s' * (len(facts.bad) != 1)}"
-    yield line("  # bad_rows", "skip", f"uncomment to train without {count} that cannot be used, like {facts.bad[0]}")
-
-
-def _write_split(starter: Starter, data: DataFiles) -> list[str]:
     if starter.split_by:
         inner = [line("    by", scalar(starter.split_by), "this column says which split")]
     else:
@@ -152,7 +143,13 @@ def _write_split(starter: Starter, data: DataFiles) -> list[str]:
     if starter.group:
         about = "take the # away to keep all rows of one value in one split"
         inner.append(line("    # group", scalar(starter.group), about))
-    return ["  split:" if is_stated else "  # split:", *inner] if inner else []
+    if inner:
+        yield from ["  split:" if is_stated else "  # split:", *inner]
+    if not facts.bad:
+        yield line("  bad_rows", "error", "or skip: train without rows that cannot be used")
+        return
+    count = f"{len(facts.bad):,} row{'s' * (len(facts.bad) != 1)}"
+    yield line("  # bad_rows", "skip", f"uncomment to train without {count} that cannot be used, like {facts.bad[0]}")
 
 
 def _write_defaults(task: str) -> list[str]:

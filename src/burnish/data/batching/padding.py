@@ -33,7 +33,9 @@ class Padding:
 def pad(texts: Sequence[Ragged], template: Template, padding: Padding) -> dict[str, Array]:
     """Build `input_ids`, `attention_mask` and, where segments are known, `token_type_ids`, as int64."""
     lengths = total_lengths(texts) + template.num_special
-    width = _width(lengths, padding)
+    longest = max(1, int(lengths.max(initial=0)))
+    width = -(-longest // padding.multiple) * padding.multiple
+    width = width if padding.max_width is None else max(longest, min(width, padding.max_width))
     begins = width - lengths if padding.side == "left" else np.zeros_like(lengths)
     columns = np.arange(width)
     is_token = (columns >= begins[:, None]) & (columns < (begins + lengths)[:, None])
@@ -53,12 +55,6 @@ def locate_tokens(lengths: Array, template: Template, padding: Padding, *, width
     """Tell where the tokens of single texts stand in the flattened rectangle that `pad` gives."""
     begins = width - lengths - template.num_special if padding.side == "left" else np.zeros_like(lengths)
     return positions(np.arange(len(lengths)) * width + begins + len(template.pieces[0]), lengths)
-
-
-def _width(lengths: Array, padding: Padding) -> int:
-    longest = max(1, int(lengths.max(initial=0)))
-    width = -(-longest // padding.multiple) * padding.multiple
-    return width if padding.max_width is None else max(longest, min(width, padding.max_width))
 
 
 def _parts(

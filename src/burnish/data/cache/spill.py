@@ -54,18 +54,13 @@ def in_parts(rows: Rows) -> Iterator[tuple[int, Rows]]:
 
     Memory is given back after each part, so it does not grow with the table; an empty table is one empty part.
     """
-    size = rows_at_once(rows)
+    # Of a table in a file, the exact size would be read out of every part of it.
+    num_bytes = rows.table.nbytes if rows.held is None else rows.table.get_total_buffer_size()
+    size = max(1, min(_PART_ROWS, int(len(rows) * _PART_BYTES // max(1, num_bytes))))
     for start in range(0, max(1, len(rows)), size):
         yield start, Rows(rows.table.slice(start, size), rows.places.take(slice(start, start + size)))
         if rows.held is not None:
             rows.held.release()
-
-
-def rows_at_once(rows: Rows) -> int:
-    """Say how many rows of a table to look at together: some thousands, fewer if they are long."""
-    # Of a table in a file, the exact size would be read out of every part of it.
-    num_bytes = rows.table.nbytes if rows.held is None else rows.table.get_total_buffer_size()
-    return max(1, min(_PART_ROWS, int(len(rows) * _PART_BYTES // max(1, num_bytes))))
 
 
 def encode_parts(

@@ -18,7 +18,11 @@ _LONGEST = 256
 
 def hash_texts(values: pa.Array) -> "Array":
     """Compute the 64-bit FNV-1a hash of each text's UTF-8 bytes; a null hashes as the empty text."""
-    data, starts, lengths = _bytes(_shorten(values))
+    whole = pa.concat_arrays([_shorten(values).cast(pa.large_string()).fill_null("")])
+    _, offsets, content = whole.buffers()
+    places = np.frombuffer(offsets, np.int64)[whole.offset : whole.offset + len(whole) + 1]
+    data = np.frombuffer(content, np.uint8) if content is not None else np.empty(0, np.uint8)
+    starts, lengths = places[:-1], np.diff(places)
     hashes = np.full(len(values), _START)
     order = np.argsort(-lengths, kind="stable")
     starts, lengths = starts[order], lengths[order]
@@ -58,11 +62,3 @@ def _shorten(values: pa.Array) -> pa.Array:
     for at in np.flatnonzero(sizes.fill_null(0).to_numpy(zero_copy_only=False) > _LONGEST):
         texts[at] = hashlib.blake2b(texts[at].encode(), digest_size=32).hexdigest()
     return pa.array(texts, values.type)
-
-
-def _bytes(values: pa.Array) -> "tuple[Array, Array, Array]":
-    whole = pa.concat_arrays([values.cast(pa.large_string()).fill_null("")])
-    _, offsets, data = whole.buffers()
-    places = np.frombuffer(offsets, np.int64)[whole.offset : whole.offset + len(whole) + 1]
-    content = np.frombuffer(data, np.uint8) if data is not None else np.empty(0, np.uint8)
-    return content, places[:-1], np.diff(places)

@@ -114,8 +114,6 @@ def read_encoded(rows: Rows, bad: list[BadRow], *, name: str, options: TfRecords
 
 @dataclass(frozen=True)
 class _Records:
-    """The features of some records, by their part."""
-
     table: pa.Table
     vocabulary: TokenSpelling
     options: TfRecords
@@ -127,7 +125,21 @@ class _Records:
         if self.has("start"):
             return self._questions(), every
         if self.has("label") and self._are_tags:
-            return self._tagged(), every
+            # A word begins at each token that has a tag of its own.
+            labels = self.lists("label").values
+            where = np.flatnonzero(self._segments >= 0)
+            begins = ~np.isin(labels[where], _NO_LABEL)
+            row, number = self._row_of[where], np.cumsum(begins)
+            starts = np.flatnonzero(begins)
+            belongs = (number > 0) & (row == row[starts[np.maximum(number - 1, 0)]]) if len(starts) else begins
+            pieces = self.vocabulary.spelled.take(pa.array(self.tokens.values[where[belongs]]))
+            pieces = pc.utf8_ltrim(pieces, characters=" ")
+            words = _joined(pieces, np.bincount(number[belongs] - 1, minlength=len(starts)))
+            counts = np.bincount(row[starts], minlength=len(self.tokens))
+            offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
+            tags = self._classes(labels[where[starts]]).cast(pa.string())
+            lists = {"words": words, "tags": tags}
+            return pa.table({name: pa.ListArray.from_arrays(offsets, each) for name, each in lists.items()}), every
         first, second = self._text(0), self._text(1)
         self._refuse_others([0, 1], [first, second])
         if self.has("hidden_at"):
@@ -284,24 +296,6 @@ class _Records:
                 f"{self.name} holds the class {numbers.max()}, and data.labels names {len(names)}, from 0 on"
             )
         return pa.array(names).take(pa.array(numbers))
-
-    def _tagged(self) -> pa.Table:
-        """Give words and tags: a word begins at each token that has a tag of its own."""
-        labels = self.lists("label").values
-        where = np.flatnonzero(self._segments >= 0)
-        begins = ~np.isin(labels[where], _NO_LABEL)
-        row, number = self._row_of[where], np.cumsum(begins)
-        starts = np.flatnonzero(begins)
-        belongs = (number > 0) & (row == row[starts[np.maximum(number - 1, 0)]]) if len(starts) else begins
-        pieces = self.vocabulary.spelled.take(pa.array(self.tokens.values[where[belongs]]))
-        pieces = pc.utf8_ltrim(pieces, characters=" ")
-        words = _joined(pieces, np.bincount(number[belongs] - 1, minlength=len(starts)))
-        counts = np.bincount(row[starts], minlength=len(self.tokens))
-        offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]), pa.int32())
-        tags = self._classes(labels[where[starts]]).cast(pa.string())
-        return pa.table({
-            "words": pa.ListArray.from_arrays(offsets, words), "tags": pa.ListArray.from_arrays(offsets, tags)
-        })  # fmt: skip
 
     def _questions(self) -> pa.Table:
         """Give question, context and answers; the places of tokens become those of characters."""

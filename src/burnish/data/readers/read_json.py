@@ -69,22 +69,17 @@ def _parse_document(data: bytes, *, name: str) -> object:
 
 def parse_objects(body: pa.Buffer, *, kinds: pa.Schema | None = None) -> pa.Table | None:
     """Parse the objects of some lines, of the kinds given or found; None if only the exact way can read them."""
-    num_lines = _objects_by_line(body)
-    if num_lines is None or not is_utf8(body) or has_deep_line(body, num_lines=num_lines):
+    ends = body[body.size - 1 :].to_pybytes() == b"\n"
+    num_lines = count(body, b"\n") + (not ends)
+    opened = count(body, b"\n{") + (body[:1].to_pybytes() == b"{")
+    # Every line must open an object: a bare null crashes the fast parser.
+    if opened != num_lines or not is_utf8(body) or has_deep_line(body, num_lines=num_lines):
         return None
     try:
         table = _parse(body) if kinds is None else _parse_as(body, kinds)
     except pa.ArrowInvalid:
         return None
     return table if table.num_rows == num_lines and not _has_lost_digits(table) else None
-
-
-def _objects_by_line(body: pa.Buffer) -> int | None:
-    """Count the lines if every one opens an object. The fast parser must see nothing else: a bare null crashes it."""
-    ends = body[body.size - 1 :].to_pybytes() == b"\n"
-    num_lines = count(body, b"\n") + (not ends)
-    opened = count(body, b"\n{") + (body[:1].to_pybytes() == b"{")
-    return num_lines if opened == num_lines else None
 
 
 def _parse(body: pa.Buffer) -> pa.Table:
@@ -127,24 +122,20 @@ def _exact(body: pa.Buffer, *, name: str) -> tuple[Rows, list[BadRow]]:
         if not text.strip():
             continue
         try:
-            objects.append(_one(text))
+            lost = lost_byte(text)
+            if lost:
+                raise ValueError(lost)
+            value = parse_json(text, pairs=distinct_keys)
+            if not isinstance(value, dict):
+                raise ValueError(f'holds {_kind(value)} where an object like {{"text": …}} is expected')
+            _refuse_half_characters(value, written=text.encode())
+            objects.append(value)
             lines.append(line - 1)
         except ValueError as error:
             bad.append(BadRow(name, line, _reason(error), text[:_SHOWN]))
     if not objects and not bad:
         raise DataError(f"{name} is empty")
     return from_file(_table(objects), name=name, first_line=1, numbers=np.array(lines, dtype=np.int64)), bad
-
-
-def _one(text: str) -> dict[str, Any]:
-    lost = lost_byte(text)
-    if lost:
-        raise ValueError(lost)
-    value = parse_json(text, pairs=distinct_keys)
-    if not isinstance(value, dict):
-        raise ValueError(f'holds {_kind(value)} where an object like {{"text": …}} is expected')
-    _refuse_half_characters(value, written=text.encode())
-    return value
 
 
 def _refuse_half_characters(value: object, *, written: bytes) -> None:
@@ -254,15 +245,12 @@ def distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def build_column(values: list[Any]) -> pa.Array:
     """Put values into one column; numbers beside words all become text, as they would be in a CSV file."""
-    if not _would_lose_digits(values):
+    # Beside fractions, whole numbers become floats, which not all of them survive.
+    has_both = {int, float} <= set(map(type, values))
+    if not (has_both and any(type(one) is int and abs(one) > 2**53 for one in values)):
         with suppress(pa.ArrowException, OverflowError):
             return pa.array(values)
     return pa.array([_as_text(value) for value in values], type=pa.string())
-
-
-def _would_lose_digits(values: list[Any]) -> bool:
-    """Tell whether whole numbers that no float holds stand among fractions, beside which they would become floats."""
-    return {int, float} <= set(map(type, values)) and any(type(one) is int and abs(one) > 2**53 for one in values)
 
 
 def _as_text(value: object) -> str | None:

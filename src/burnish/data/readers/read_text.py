@@ -95,8 +95,6 @@ def _places(keys: list[str], *, name: str) -> RowOrigins:
 
 @dataclass
 class _Sentence:
-    """Lines that stand together, and the document they belong to."""
-
     document: str | None
     line: int = 0
     """Where the first word stands, from 1."""

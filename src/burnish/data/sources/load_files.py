@@ -40,8 +40,6 @@ def load_files(options: Files, request: DataRequest) -> Splits:
 
 @dataclass(frozen=True)
 class _Found:
-    """What the files of every split gave."""
-
     files: Mapping[str, Sequence[DataFile]]
     readings: Mapping[str, Sequence[ReadFile]]
 

@@ -103,9 +103,17 @@ def _carve(parts: Mapping[str, Rows], plan: SplitPlan, *, request: DataRequest) 
     portions = {name: portion for name, portion in wanted.items() if portion is not None}
     if not portions:
         return Arranged(parts, "")
-    _refuse_twice(parts, portions, plan)
+    for name in portions:
+        if name in parts:
+            where = f"the column {plan.by}" if plan.by else "the source"
+            raise DataError(f"data.split.{name}: {where} already gives a {name} split; remove one of the two")
     train = parts["train"]
-    sizes = _sizes(portions, len(train))
+    num_rows = len(train)
+    sizes = [portion.of(num_rows) for portion in portions.values()]
+    if sum(sizes) >= num_rows:
+        asked = " and ".join(f"{portion} for {name}" for name, portion in portions.items())
+        rows = "row" if num_rows == 1 else "rows"
+        raise DataError(f"data.split: train has {num_rows:,} {rows}, too few to take {asked} and keep any")
     classes = _classes(train, request.stratify)
     assigned = _assign(train, sizes, classes=classes, group=plan.group, seed=request.seed)
     divided = {name: keep(train, assigned == index) for index, name in enumerate(portions, start=1)}
@@ -114,22 +122,6 @@ def _carve(parts: Mapping[str, Rows], plan: SplitPlan, *, request: DataRequest) 
     how = f"{by_class}{by_group}, seed {request.seed}"
     note = f"{portions['validation']} of train{how}" if "validation" in portions else ""
     return Arranged({**parts, "train": keep(train, assigned == 0), **divided}, note, classes is not None)
-
-
-def _refuse_twice(parts: Mapping[str, Rows], portions: Mapping[str, Portion], plan: SplitPlan) -> None:
-    for name in portions:
-        if name in parts:
-            where = f"the column {plan.by}" if plan.by else "the source"
-            raise DataError(f"data.split.{name}: {where} already gives a {name} split; remove one of the two")
-
-
-def _sizes(portions: Mapping[str, Portion], num_rows: int) -> list[int]:
-    sizes = [portion.of(num_rows) for portion in portions.values()]
-    if sum(sizes) >= num_rows:
-        asked = " and ".join(f"{portion} for {name}" for name, portion in portions.items())
-        rows = "row" if num_rows == 1 else "rows"
-        raise DataError(f"data.split: train has {num_rows:,} {rows}, too few to take {asked} and keep any")
-    return sizes
 
 
 def _classes(rows: Rows, column: str | None) -> Numbers | None:

@@ -75,17 +75,13 @@ def head_and_rows(buffer: pa.Buffer, all_rows: RowOrigins, chosen: RowOrigins) -
     """Yield what comes before the first row, then each chosen row with its line end and the blank lines after it."""
     (first,) = all_rows.first_lines
     assert first > 0, "only files of lines have a line for each row"
-    starts = _starts(buffer)[all_rows.numbers + first - 1]
+    # Where each line begins is found piece by piece, so that a mapped file is never copied whole.
+    letters = np.frombuffer(buffer, dtype=np.uint8)
+    chunks = range(0, len(letters), _CHUNK)
+    found = [np.flatnonzero(letters[start : start + _CHUNK] == _LINE_FEED) + start + 1 for start in chunks]
+    starts = np.concatenate([np.zeros(1, dtype=np.int64), *found])[all_rows.numbers + first - 1]
     ends = np.append(starts[1:], buffer.size)
     data = memoryview(buffer)
     yield data[: starts[0]]
     for row in np.searchsorted(all_rows.numbers, chosen.numbers):
         yield data[starts[row] : ends[row]]
-
-
-def _starts(buffer: pa.Buffer) -> _Numbers:
-    """Find where each line begins, piece by piece, so that a mapped file is never copied whole."""
-    data = np.frombuffer(buffer, dtype=np.uint8)
-    chunks = range(0, len(data), _CHUNK)
-    found = [np.flatnonzero(data[start : start + _CHUNK] == _LINE_FEED) + start + 1 for start in chunks]
-    return np.concatenate([np.zeros(1, dtype=np.int64), *found])

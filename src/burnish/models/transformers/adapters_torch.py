@@ -34,7 +34,14 @@ _PEFT_TASKS = {
 def add_adapters(model: PreTrainedModel, lora: Lora, *, fresh: Iterable[str]) -> None:
     """Freeze everything but new adapters and the parameters named `fresh`, which hold nothing learned yet."""
     learned = {name: param for name, param in model.named_parameters() if name in set(fresh)}
-    options = _peft_config(model, lora, target_modules=_targets(model, lora))
+    names = [name for name, module in model.base_model.named_modules() if isinstance(module, nn.Linear | Conv1D)]
+    wanted = list(lora.targets) if lora.targets is not None else _usual(model.config.model_type)
+    unmatched = [target for target in wanted if not any(f".{name}".endswith(f".{target}") for name in names)]
+    if unmatched or not wanted:
+        ends = ", ".join(sorted({name.rpartition(".")[2] for name in names}))
+        what = f"there is no layer {', '.join(unmatched)}" if unmatched else "the layers to adapt are not known"
+        raise refusal(f"model.lora.targets: {what} in a {model.config.model_type} model; name some of {ends}")
+    options = _peft_config(model, lora, target_modules=wanted)
     for param in model.parameters():
         param.requires_grad_(False)
     require("peft", extra="lora", why=_WHY).inject_adapter_in_model(options, model.base_model)
@@ -122,17 +129,6 @@ def _learned_modules(model: nn.Module, *, path: str = "") -> Iterator[str]:
             yield f"{path}{name}"
         elif any(own) and not hasattr(module, "lora_A"):
             yield from _learned_modules(module, path=f"{path}{name}.")
-
-
-def _targets(model: PreTrainedModel, lora: Lora) -> list[str]:
-    names = [name for name, module in model.base_model.named_modules() if isinstance(module, nn.Linear | Conv1D)]
-    wanted = list(lora.targets) if lora.targets is not None else _usual(model.config.model_type)
-    unmatched = [target for target in wanted if not any(f".{name}".endswith(f".{target}") for name in names)]
-    if unmatched or not wanted:
-        ends = ", ".join(sorted({name.rpartition(".")[2] for name in names}))
-        what = f"there is no layer {', '.join(unmatched)}" if unmatched else "the layers to adapt are not known"
-        raise refusal(f"model.lora.targets: {what} in a {model.config.model_type} model; name some of {ends}")
-    return wanted
 
 
 def _usual(model_type: str) -> list[str]:

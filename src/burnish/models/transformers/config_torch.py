@@ -54,8 +54,22 @@ def network_config(options: Transformer, head: HeadSpec, *, assets: TextAssets) 
     config.pad_token_id = assets.pad_id
     # The highest id counts, not how many there are: vocabularies have gaps.
     highest = max(assets.tokenizer.get_vocab(with_added_tokens=True).values(), default=-1)
-    _fit_vocabulary(config, options, num_tokens=highest + 1)
-    _set_dropout(config, options)
+    num_tokens = highest + 1
+    if not options.pretrained and options.size.vocab_size is None:
+        config.vocab_size = num_tokens
+        if hasattr(config, "decoder_vocab_size"):  # Marian may write in another vocabulary than it reads
+            config.decoder_vocab_size = num_tokens
+    if config.vocab_size < num_tokens:
+        raise refusal(
+            f"model.tokenizer has {num_tokens} tokens and the model only {config.vocab_size}; "
+            f"use the tokenizer that the model was trained with"
+        )
+    if options.dropout is not None:
+        _replace(config, _dropout_names(config, of_attention=False), value=options.dropout, option="dropout")
+    attention = options.attention_dropout if options.attention_dropout is not None else options.dropout
+    names = _dropout_names(config, of_attention=True)
+    if attention is not None and (names or options.attention_dropout is not None):
+        _replace(config, names, value=attention, option="attention_dropout")
     return config
 
 
@@ -141,18 +155,6 @@ def _own_name(config: PretrainedConfig, name: str, *, known: dict[str, Any]) -> 
     return found
 
 
-def _fit_vocabulary(config: PretrainedConfig, options: Transformer, *, num_tokens: int) -> None:
-    if not options.pretrained and options.size.vocab_size is None:
-        config.vocab_size = num_tokens
-        if hasattr(config, "decoder_vocab_size"):  # Marian may write in another vocabulary than it reads
-            config.decoder_vocab_size = num_tokens
-    if config.vocab_size < num_tokens:
-        raise refusal(
-            f"model.tokenizer has {num_tokens} tokens and the model only {config.vocab_size}; "
-            f"use the tokenizer that the model was trained with"
-        )
-
-
 def _name_ends(config: PretrainedConfig, vocabulary: Vocabulary) -> None:
     """Let targets start and end with tokens of this tokenizer, of the roles that they have in the family of models."""
     start = getattr(config, "decoder_start_token_id", None)
@@ -167,15 +169,6 @@ def _name_ends(config: PretrainedConfig, vocabulary: Vocabulary) -> None:
     config.decoder_start_token_id = {"pad": vocabulary.assets.pad_id, "eos": end, "bos": begin}[role_of_start]
     if getattr(config, "forced_eos_token_id", None) is not None:
         config.forced_eos_token_id = end
-
-
-def _set_dropout(config: PretrainedConfig, options: Transformer) -> None:
-    if options.dropout is not None:
-        _replace(config, _dropout_names(config, of_attention=False), value=options.dropout, option="dropout")
-    attention = options.attention_dropout if options.attention_dropout is not None else options.dropout
-    names = _dropout_names(config, of_attention=True)
-    if attention is not None and (names or options.attention_dropout is not None):
-        _replace(config, names, value=attention, option="attention_dropout")
 
 
 def _replace(config: PretrainedConfig, names: list[str], *, value: float, option: str) -> None:

@@ -9,19 +9,9 @@ from threading import get_ident
 from typing import Any
 
 import torch
+import transformers
 from torch import Tensor, nn
-from transformers import (
-    AutoModel,
-    AutoModelForCausalLM,
-    AutoModelForMaskedLM,
-    AutoModelForMultipleChoice,
-    AutoModelForPreTraining,
-    AutoModelForQuestionAnswering,
-    AutoModelForSeq2SeqLM,
-    AutoModelForSequenceClassification,
-    AutoModelForTokenClassification,
-    PreTrainedModel,
-)
+from transformers import PreTrainedModel
 
 from burnish.models.transformers.language_torch import PermutationNetwork, ReplacedNetwork
 from burnish.models.transformers.locate_model import refusal
@@ -172,18 +162,18 @@ class _Gather:
 
 
 _KINDS = {
-    "sequence_classification": Kind(AutoModelForSequenceClassification, TransformerNetwork),
-    "pooled_classification": Kind(AutoModel, PooledNetwork),
-    "token_classification": Kind(AutoModelForTokenClassification, PlacesNetwork),
-    "question_answering": Kind(AutoModelForQuestionAnswering, SpanNetwork),
+    "sequence_classification": Kind(transformers.AutoModelForSequenceClassification, TransformerNetwork),
+    "pooled_classification": Kind(transformers.AutoModel, PooledNetwork),
+    "token_classification": Kind(transformers.AutoModelForTokenClassification, PlacesNetwork),
+    "question_answering": Kind(transformers.AutoModelForQuestionAnswering, SpanNetwork),
     "question_answering_beam": Kind(AutoBeam, BeamNetwork),
-    "multiple_choice": Kind(AutoModelForMultipleChoice, ChoiceNetwork),
-    "masked_lm": Kind(AutoModelForMaskedLM, GuessingNetwork),
-    "causal_lm": Kind(AutoModelForCausalLM, CausalNetwork),
-    "seq2seq_lm": Kind(AutoModelForSeq2SeqLM, Seq2SeqNetwork),
-    "permutation_lm": Kind(AutoModelForCausalLM, PermutationNetwork),
-    "pretraining": Kind(AutoModelForPreTraining, PretrainingNetwork),
-    "replaced_tokens": Kind(AutoModelForPreTraining, ReplacedNetwork),
-    "embedding": Kind(AutoModel, EmbeddingNetwork),
-    "text_and_columns": Kind(AutoModel, FusionNetwork),
+    "multiple_choice": Kind(transformers.AutoModelForMultipleChoice, ChoiceNetwork),
+    "masked_lm": Kind(transformers.AutoModelForMaskedLM, GuessingNetwork),
+    "causal_lm": Kind(transformers.AutoModelForCausalLM, CausalNetwork),
+    "seq2seq_lm": Kind(transformers.AutoModelForSeq2SeqLM, Seq2SeqNetwork),
+    "permutation_lm": Kind(transformers.AutoModelForCausalLM, PermutationNetwork),
+    "pretraining": Kind(transformers.AutoModelForPreTraining, PretrainingNetwork),
+    "replaced_tokens": Kind(transformers.AutoModelForPreTraining, ReplacedNetwork),
+    "embedding": Kind(transformers.AutoModel, EmbeddingNetwork),
+    "text_and_columns": Kind(transformers.AutoModel, FusionNetwork),
 }

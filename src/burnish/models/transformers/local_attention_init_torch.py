@@ -30,7 +30,9 @@ def look_at_neighbours(model: Any, *, mask_id: int | None) -> None:
     heads, width = model.config.num_attention_heads, model.config.hidden_size // model.config.num_attention_heads
     positions, words = embeddings.position_embeddings.weight, embeddings.word_embeddings.weight
     frequencies = torch.linspace(_SLOWEST, _FASTEST, width // 2)
-    positions.copy_(_waves(len(positions), frequencies, width=width).repeat(1, heads) * 2 * words.std())
+    angles = torch.arange(len(positions))[:, None] * frequencies
+    waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+    positions.copy_(torch.nn.functional.pad(waves, (0, width - waves.shape[1])).repeat(1, heads) * 2 * words.std())
     if mask_id is not None:
         words[mask_id] = 0  # what is hidden says nothing, and leaves room for what stands beside it
     places = itertools.cycle([side * far for far in range(1, _FARTHEST + 1) for side in (-1, 1)])
@@ -62,13 +64,6 @@ def _look(attention: Any, places: list[int], frequencies: Tensor, *, width: int)
         inner.key.weight[own, own] += strength * torch.eye(width)
     for linear in (inner.value, attention.output.dense):
         linear.weight += torch.eye(len(linear.weight))
-
-
-def _waves(num_positions: int, frequencies: Tensor, *, width: int) -> Tensor:
-    """Return [positions, width]: sine and cosine of each frequency side by side."""
-    angles = torch.arange(num_positions)[:, None] * frequencies
-    waves = torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
-    return torch.nn.functional.pad(waves, (0, width - waves.shape[1]))
 
 
 def _turn(place: int, frequencies: Tensor, *, width: int) -> Tensor:

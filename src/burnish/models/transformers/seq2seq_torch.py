@@ -58,7 +58,11 @@ class Seq2SeqNetwork(TransformerNetwork):
             ids = self.model.generate(  # type: ignore[operator]  # of transformers' mixin
                 **taken, encoder_outputs=BaseModelOutput(last_hidden_state=hidden), generation_config=self.generation
             )[:, 1:]
-        written = self._filled(ids)
+        # As wide as the longest answer may be, with nothing behind the first end.
+        ends = torch.isin(ids, torch.tensor(self.generation.eos_token_id, device=ids.device))
+        is_behind = ends.cumsum(dim=1) - ends.long() > 0
+        written = ids.new_full((len(ids), self.width), _NOTHING)
+        written[:, : ids.shape[1]] = ids.masked_fill(is_behind, _NOTHING)
         read = {"attention_mask": taken["attention_mask"], "encoder_outputs": BaseModelOutput(last_hidden_state=hidden)}
         known = self._judge(read, batch["target_ids"], batch["target_mask"]) if "target_ids" in batch else None
         own = self._judge(read, written.clamp(min=0), written != _NOTHING)
@@ -80,11 +84,3 @@ class Seq2SeqNetwork(TransformerNetwork):
         return torch.stack(
             [(values * is_token).sum(dim=1) for values in (each, torch.ones_like(each), is_right)], dim=1
         )
-
-    def _filled(self, ids: Tensor) -> Tensor:
-        """Lay ids out as wide as the longest answer may be, with nothing behind their first end."""
-        ends = torch.isin(ids, torch.tensor(self.generation.eos_token_id, device=ids.device))
-        is_behind = ends.cumsum(dim=1) - ends.long() > 0
-        filled = ids.new_full((len(ids), self.width), _NOTHING)
-        filled[:, : ids.shape[1]] = ids.masked_fill(is_behind, _NOTHING)
-        return filled

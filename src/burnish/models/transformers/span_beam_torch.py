@@ -8,22 +8,20 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import transformers
 from torch import Tensor, nn
-from transformers import (
-    MODEL_MAPPING,
-    FlaubertForQuestionAnswering,
-    PretrainedConfig,
-    PreTrainedModel,
-    XLMForQuestionAnswering,
-    XLNetForQuestionAnswering,
-)
+from transformers import PretrainedConfig, PreTrainedModel
 
 from burnish.models.transformers.network_torch import TransformerNetwork, accepted_inputs
 from burnish.spec.values import HeadSpec
 
 NO_BEAM = -1e30
 """The score of a pair that is no answer: its end stands before its start, or too far behind it."""
-_OWN = {"xlnet": XLNetForQuestionAnswering, "xlm": XLMForQuestionAnswering, "flaubert": FlaubertForQuestionAnswering}
+_OWN = {
+    "xlnet": transformers.XLNetForQuestionAnswering,
+    "xlm": transformers.XLMForQuestionAnswering,
+    "flaubert": transformers.FlaubertForQuestionAnswering,
+}
 
 
 class AutoBeam:
@@ -120,7 +118,7 @@ def _log_shares(scores: Tensor, allowed: Tensor) -> Tensor:
 def _class_of(config: PretrainedConfig) -> Any:
     """Return the class of models with a beam head for a config; its parts are called as in transformers' own."""
     own = _OWN.get(config.model_type)
-    return own if own is not None else _on_top_of(MODEL_MAPPING[type(config)])
+    return own if own is not None else _on_top_of(transformers.MODEL_MAPPING[type(config)])
 
 
 def _on_top_of(encoder: Any) -> Any:

@@ -97,7 +97,6 @@ def _pad_id(tokenizer: PreTrainedTokenizerBase, *, name: str, option: str) -> in
 
 
 def _described(config: PretrainedConfig) -> Mapping[str, Any]:
-    """Return a config's facts under the names that `transformers` gives all models."""
     return {
         "model_type": config.model_type,
         "max_position_embeddings": getattr(config, "max_position_embeddings", None),

@@ -167,7 +167,6 @@ def _load_joint(
 
 
 def _read_parts(network: TransformerNetwork, directory: Path) -> None:
-    """Read what stands beside the model, if it is there."""
     for name, part in network.parts.items():
         if (directory / name).is_dir():
             with refusing(f"the weights of {name} in {directory} could not be loaded"):
@@ -242,7 +241,13 @@ def _read(
 ) -> tuple[PreTrainedModel, set[str]]:
     with refusing(f"model.name: the weights of {name} could not be loaded"):
         if not options.allow_pickle_weights:
-            _refuse_pickled_shards(folder)
+            # Other files in an index of safetensors would be unpickled.
+            shards = {*read_json(folder / _INDEX)["weight_map"].values()} if (folder / _INDEX).exists() else set()
+            odd = sorted(str(name) for name in shards if not str(name).endswith(".safetensors"))
+            if odd:
+                raise ValueError(
+                    f"{_INDEX} names {odd[0]}, which is not a safetensors file and could run code when it is read"
+                )
         model, report = auto.from_pretrained(
             folder,
             config=config,
@@ -277,7 +282,6 @@ def _read_checkpoint(model: PreTrainedModel, options: Transformer) -> set[str]:
 
 
 def _renew_head(model: PreTrainedModel) -> set[str]:
-    """Draw all weights above the encoder anew, and name them."""
     inside = {id(module) for module in model.base_model.modules()}
     for module in model.modules():
         own = [*module.parameters(recurse=False)]
@@ -286,14 +290,6 @@ def _renew_head(model: PreTrainedModel) -> set[str]:
                 parameter._is_hf_initialized = False  # type: ignore[attr-defined]  # or transformers leaves it alone
             model._init_weights(module)  # type: ignore[no-untyped-call]  # transformers leaves it untyped
     return _head_names(model)
-
-
-def _refuse_pickled_shards(folder: Path) -> None:
-    """Refuse an index of safetensors that names other files, which would be unpickled."""
-    shards = {*read_json(folder / _INDEX)["weight_map"].values()} if (folder / _INDEX).exists() else set()
-    odd = sorted(str(name) for name in shards if not str(name).endswith(".safetensors"))
-    if odd:
-        raise ValueError(f"{_INDEX} names {odd[0]}, which is not a safetensors file and could run code when it is read")
 
 
 def _head_names(model: PreTrainedModel) -> set[str]:

@@ -282,8 +282,6 @@ def _unseen(features: Mapping[str, pa.Table]) -> dict[str, object]:
 
 
 class _Progress:
-    """Say how far the encoding is, now and then."""
-
     def __init__(self, split: str, total: int, tell: Tell, *, now: Clock = monotonic) -> None:
         self._split = split
         self._total = total

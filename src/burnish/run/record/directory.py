@@ -54,8 +54,6 @@ class LockOwner:
 
 @dataclass(frozen=True)
 class _FileOfRun:
-    """A file or folder in the directory of a run."""
-
     name: str
 
     def __get__(self, run: "RunDirectory", _owner: type) -> Path:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.batching.padding import Template, learn_template, pad
-from burnish.data.batching.ragged import Ragged, gather, pack, pick, positions, view
+from burnish.data.batching.ragged import Ragged, gather, pick, positions, view
 from burnish.data.tokens.packing import Blocks, cut_lines, cut_packed, draw_offset, find_rows, gather_moved
 from burnish.data.tokens.text import choose_padding, id_limits, refuse_length
 from burnish.data.tokens.tokens import Vocabulary, tokenize
@@ -149,8 +149,3 @@ def matrix_of(texts: Ragged, *, fill: int = 0) -> Array:
     matrix = np.full(valid.shape, fill, dtype=np.int64)
     matrix[valid] = texts.values[positions(texts.starts, texts.lengths)]
     return matrix
-
-
-def ragged_of(matrix: Array, texts: Ragged) -> Ragged:
-    """Take lists of the same lengths out of a matrix again."""
-    return pack(matrix[valid_of(texts)].astype(np.int32), texts.lengths)

@@ -17,7 +17,7 @@ from burnish.errors import ConfigError, Problem
 from burnish.spec.protocols import Encoder
 from burnish.spec.values import Array, Batch, FeatureLimit, Outcome, RandomKey, RowFault, Rows
 from burnish.tasks.labels import refuse_other_than_text
-from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, ragged_of, valid_of
+from burnish.tasks.language_modeling.block_codec import IGNORED, BlockCodec, BlockLayout, matrix_of, valid_of
 from burnish.tasks.language_modeling.decoder import in_words
 from burnish.tasks.language_modeling.task import Masking
 
@@ -86,7 +86,8 @@ class MaskedEncoder(Encoder):
         key = _key(numbers, draw, is_dynamic=self.masking.dynamic)
         chosen, pieces = self._choices[draw.is_training].choose(can, begins, key)
         together = pieces if self.masking.spans == "geometric" else None
-        return ragged_of(self._fates.apply(ids, chosen, key, pieces=together), texts), chosen
+        hidden = self._fates.apply(ids, chosen, key, pieces=together)[valid_of(texts)].astype(np.int32)
+        return pack(hidden, texts.lengths), chosen
 
     @cached_property
     def mask_id(self) -> int:
@@ -137,18 +138,14 @@ class PermutationEncoder(MaskedEncoder):
         texts = self.codec.gather(features, indices, draw)
         _, chosen = self.hide(texts, numbers, draw)
         batch, layout = self.laid_out(texts, texts, chosen)
-        batch["order"] = layout.spread(_ranks(chosen, numbers, draw), fill=-1)
+        # An order of the chosen places of each example, from 0; -1 elsewhere.
+        seed, epoch = (draw.seed, draw.epoch) if draw.is_training else (0, draw.view)
+        lots = uniforms(numbers, chosen.shape[1], seed=seed, purpose="permutation", epoch=epoch)
+        order = np.argsort(np.where(chosen, lots, 2.0), axis=1, kind="stable")
+        ranks = np.empty_like(order)
+        np.put_along_axis(ranks, order, np.broadcast_to(np.arange(order.shape[1]), order.shape), axis=1)
+        batch["order"] = layout.spread(np.where(chosen, ranks, -1), fill=-1)
         return batch if draw.is_training else batch | self.codec.places(features, indices, layout)
-
-
-def _ranks(chosen: Array, numbers: Array, draw: RandomKey) -> Array:
-    """Draw an order of the chosen places of each example, from 0; -1 elsewhere."""
-    seed, epoch = (draw.seed, draw.epoch) if draw.is_training else (0, draw.view)
-    lots = uniforms(numbers, chosen.shape[1], seed=seed, purpose="permutation", epoch=epoch)
-    order = np.argsort(np.where(chosen, lots, 2.0), axis=1, kind="stable")
-    ranks = np.empty_like(order)
-    np.put_along_axis(ranks, order, np.broadcast_to(np.arange(order.shape[1]), order.shape), axis=1)
-    return np.where(chosen, ranks, -1)
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,9 @@ class PairEncoder(Encoder):
     def collate(self, features: pa.Table, indices: Array, draw: RandomKey) -> Batch:
         indices = np.asarray(indices, dtype=np.int64)
         first, second, is_wrong = self.pairs(features, indices, draw)
-        both = _joined(first, second)
+        both = pack(np.empty(len(first.values) + len(second.values), dtype=np.int32), first.lengths + second.lengths)
+        both.values[positions(both.starts, first.lengths)] = first.values
+        both.values[positions(both.starts + first.lengths, second.lengths)] = second.values
         hidden, chosen = self.masked.hide(both, indices, draw)
         batch, layout = self._pad(hidden, first.lengths, second.lengths)
         scored = layout.spread(chosen, fill=False)
@@ -140,16 +142,7 @@ class PairEncoder(Encoder):
 
 
 def _chosen(which: Array, yes: Ragged, no: Ragged) -> Ragged:
-    """Take each list from one or the other."""
     lengths = np.where(which, yes.lengths, no.lengths)
     values = np.concatenate([yes.values, no.values])
     starts = np.where(which, yes.starts, no.starts + len(yes.values))
     return Ragged(values, starts, lengths).packed()
-
-
-def _joined(first: Ragged, second: Ragged) -> Ragged:
-    """Put the lists at the same place together."""
-    both = pack(np.empty(len(first.values) + len(second.values), dtype=np.int32), first.lengths + second.lengths)
-    both.values[positions(both.starts, first.lengths)] = first.values
-    both.values[positions(both.starts + first.lengths, second.lengths)] = second.values
-    return both

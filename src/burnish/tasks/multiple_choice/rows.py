@@ -43,7 +43,15 @@ class ChoiceColumns:
         """Return the choices of every row."""
         if len(self.choices) == 1 and is_list(table.schema.field(self.choices[0]).type):
             return items_of(table[self.choices[0]], name=self.choices[0])
-        return _side_by_side([_as_text(table, name) for name in self.choices])
+        # Blank cells at the end of a row are no choices.
+        columns = [_as_text(table, name) for name in self.choices]
+        num_rows = len(columns[0])
+        order = np.arange(len(columns) * num_rows).reshape(len(columns), num_rows).T
+        cells = pa.concat_arrays(columns).take(pa.array(order.ravel()))
+        is_there = ~_is_blank(cells).reshape(num_rows, len(columns))
+        lengths = np.where(is_there.any(axis=1), len(columns) - np.argmax(is_there[:, ::-1], axis=1), 0)
+        keep = np.arange(len(columns)) < lengths[:, None]
+        return TagItems(cells.filter(pa.array(keep.ravel())), lengths.astype(np.int64))
 
     def asked(self, table: pa.Table, options: TagItems) -> pa.Array:
         """Give each choice after its question."""
@@ -85,7 +93,12 @@ class ChoiceLabels:
     def numbers(self) -> "Array":
         """Give each row's right choice, counted from 0; -1 where the label is none of its choices."""
         if self.form == "text":
-            return self._by_text()
+            row_of = self.options.row_of
+            is_it = pc.equal(pc.utf8_trim_whitespace(self.options.flat), self.column.take(pa.array(row_of)))
+            at = np.flatnonzero(pc.fill_null(is_it, False).to_numpy(zero_copy_only=False))
+            numbers = np.full(len(self.options.lengths), -1, dtype=np.int64)
+            numbers[row_of[at[::-1]]] = self.options.place_of[at[::-1]]  # the first of two equal choices
+            return numbers
         if self.form == "letter":
             found = pc.index_in(pc.utf8_upper(self.column), value_set=_LETTERS)
         else:
@@ -107,14 +120,6 @@ class ChoiceLabels:
         if self.form == "letter":
             return f"A to {chr(ord('A') + max(0, count - 1))}"
         return "the choices of its row"
-
-    def _by_text(self) -> "Array":
-        row_of = self.options.row_of
-        is_it = pc.equal(pc.utf8_trim_whitespace(self.options.flat), self.column.take(pa.array(row_of)))
-        at = np.flatnonzero(pc.fill_null(is_it, False).to_numpy(zero_copy_only=False))
-        numbers = np.full(len(self.options.lengths), -1, dtype=np.int64)
-        numbers[row_of[at[::-1]]] = self.options.place_of[at[::-1]]  # the first of two equal choices
-        return numbers
 
 
 def label_form(rows: Rows, columns: ChoiceColumns, *, first: int) -> LabelForm:
@@ -157,17 +162,6 @@ def _joined(parts: Sequence[pa.Array]) -> pa.Array:
     if len(parts) == 1:
         return parts[0]
     return pc.utf8_trim_whitespace(pc.binary_join_element_wise(*parts, " "))
-
-
-def _side_by_side(columns: Sequence[pa.Array]) -> TagItems:
-    """Put the cells of some columns into lists; blank ones at the end of a row are no choices."""
-    num_rows = len(columns[0])
-    order = np.arange(len(columns) * num_rows).reshape(len(columns), num_rows).T
-    cells = pa.concat_arrays(columns).take(pa.array(order.ravel()))
-    is_there = ~_is_blank(cells).reshape(num_rows, len(columns))
-    lengths = np.where(is_there.any(axis=1), len(columns) - np.argmax(is_there[:, ::-1], axis=1), 0)
-    keep = np.arange(len(columns)) < lengths[:, None]
-    return TagItems(cells.filter(pa.array(keep.ravel())), lengths.astype(np.int64))
 
 
 def _is_blank(texts: pa.Array) -> "Array":

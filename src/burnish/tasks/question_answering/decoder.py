@@ -241,8 +241,6 @@ def _shares(listed: _Listed, best: Array, nulls: Array | None) -> tuple[Array, A
 
 @dataclass(frozen=True)
 class _Answers:
-    """What is said of every row."""
-
     listed: _Listed
     shares: Array
     null_shares: Array

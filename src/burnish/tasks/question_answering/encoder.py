@@ -72,7 +72,11 @@ class QuestionEncoder(SequenceEncoder):
         refuse_other_than_text(table, self.codec.columns)
         asked = view(tokenize(table[self.columns.question], self.codec.assets.tokenizer))
         questions = Ragged(asked.values, asked.starts, np.minimum(asked.lengths, self.reading.max_question))
-        tokens, which = self._tokenize_contexts(table)
+        # Each context is encoded once, however many questions are asked of it.
+        column = table[self.columns.context].cast(pa.large_string()).fill_null("").combine_chunks()
+        distinct = column.dictionary_encode()
+        which = distinct.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        tokens = tokenize_placed(distinct.dictionary.to_pylist(), self.codec.assets.tokenizer)
         sizes = tokens.ids.lengths[which]
         windows = plan_windows(sizes, self.codec.room - questions.lengths, stride=self.reading.stride)
         features = _cut_features(questions, tokens, which, windows, num_special=self.codec.template.num_special)
@@ -108,13 +112,6 @@ class QuestionEncoder(SequenceEncoder):
         there = [(piece, at) for piece in (0, 2, 1) for at in range(len(pieces[piece]))]
         named = [place for place in there if pieces[place[0]].ids[place[1]] == wanted]
         return next(iter([*named, *there]), (0, 0))
-
-    def _tokenize_contexts(self, table: pa.Table) -> tuple[PlacedTokens, Array]:
-        """Encode each context once, however many questions are asked of it; give which of them is each row's."""
-        column = table[self.columns.context].cast(pa.large_string()).fill_null("").combine_chunks()
-        distinct = column.dictionary_encode()
-        which = distinct.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        return tokenize_placed(distinct.dictionary.to_pylist(), self.codec.assets.tokenizer), which
 
     def _find_answers(self, table: pa.Table, tokens: PlacedTokens, which: Array, windows: WindowPlan) -> Array | None:
         answers = self.columns.right_answers(table)

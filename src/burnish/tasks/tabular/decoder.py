@@ -24,12 +24,6 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, *, threshold: float
         return Outcome("regression", rows, values, values, truth, weights=weights)
     fitted: Mapping[str, Any] = profile.facts.get("fitted", {})
     shares = Calibration.from_json(fitted.get("calibration")).applied(softmax(members).mean(axis=1))
-    chosen = decide(shares, kind=profile.kind, threshold=float(fitted.get("threshold", threshold)))
+    threshold = float(fitted.get("threshold", threshold))
+    chosen = (shares[:, 1] >= threshold).astype(np.int64) if profile.kind == "binary" else shares.argmax(axis=1)
     return Outcome(profile.kind, rows, shares, chosen, label, profile.labels, weights=weights, names=profile.names)
-
-
-def decide(shares: "Array", *, kind: str, threshold: float) -> "Array":
-    """Choose the likeliest class; of two, the second if its probability reaches the threshold."""
-    if kind == "binary":
-        return (shares[:, 1] >= threshold).astype(np.int64)
-    return np.asarray(shares.argmax(axis=1))

@@ -94,7 +94,13 @@ class TableEncoder(Encoder):
         return default_notes(rows, self.plan, inputs=self.profile.inputs, derived=self.derived)
 
     def collate(self, features: pa.Table, indices: "Array", draw: RandomKey) -> "Batch":
-        kept = self._picker(features).rows(indices)
+        known = self._pickers.get(id(features))
+        if known is None or known[0] is not features:
+            for oldest in list(self._pickers)[: 1 - _TABLES_KEPT]:  # another thread may do the same
+                self._pickers.pop(oldest, None)
+            columns = {name: features[name] for name in features.column_names if name != "length"}
+            known = self._pickers[id(features)] = (features, Picker(columns))
+        kept = known[1].rows(indices)
         if self.profile.labels and "label" in kept:
             kept["label"] = kept["label"].astype(np.int64)
         return self._compact.unpacked(kept)
@@ -106,15 +112,6 @@ class TableEncoder(Encoder):
             yield label_limit(features, self.profile)
         if "weight" in features.column_names:
             yield FeatureLimit("weight", features["weight"].to_numpy(), 0, LARGEST_FLOAT)
-
-    def _picker(self, features: pa.Table) -> Picker:
-        kept = self._pickers.get(id(features))
-        if kept is None or kept[0] is not features:
-            for oldest in list(self._pickers)[: 1 - _TABLES_KEPT]:  # another thread may do the same
-                self._pickers.pop(oldest, None)
-            columns = {name: features[name] for name in features.column_names if name != "length"}
-            kept = self._pickers[id(features)] = (features, Picker(columns))
-        return kept[1]
 
     @cached_property
     def _compact(self) -> Compact:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.columns.datetimes import PERIODS, slash_order, take_part
-from burnish.data.columns.parse_columns import ParsedNumbers, Words, describe_cell, parse_numbers, parse_times
+from burnish.data.columns.parse_columns import ParsedNumbers, describe_cell, parse_numbers, parse_times
 from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Array
 from burnish.tasks.tabular.frame import ColumnFrame
@@ -67,7 +67,13 @@ class Fitter:
         if kind in ("number", "datetime"):
             return self._quantity(name, kind, options)
         read = self.frame.words(name)
-        counts = _counts(read)
+        sizes = np.bincount(read.codes[read.codes >= 0], minlength=len(read.values))
+        counts: dict[str, int] = {}
+        for value, size in zip(read.values.to_pylist(), sizes.tolist(), strict=True):
+            if value is not None and size:  # "5" and "5.0" are one value
+                counts[value] = counts.get(value, 0) + size
+        # the most frequent first, and among equals by alphabet
+        counts = dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
         vocabulary = self._vocabulary(counts, options) if kind == "category" else ()
         vocabulary = _FLAGS if kind == "boolean" else vocabulary
         size = (
@@ -203,18 +209,7 @@ def _uncrossable(name: str, kinds: Mapping[str, str], boundaries: Mapping[str, S
     return None
 
 
-def _counts(read: Words) -> dict[str, int]:
-    """Count the values, the most frequent first and among equals by alphabet."""
-    sizes = np.bincount(read.codes[read.codes >= 0], minlength=len(read.values))
-    counts: dict[str, int] = {}
-    for value, size in zip(read.values.to_pylist(), sizes.tolist(), strict=True):
-        if value is not None and size:  # "5" and "5.0" are one value
-            counts[value] = counts.get(value, 0) + size
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
 def _known(values: "Array") -> "Array":
-    """Return what is known, in rising order."""
     known = values[np.isfinite(values)]
     known.sort()
     return known

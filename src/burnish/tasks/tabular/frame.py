@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,8 @@ from burnish.data.columns.parse_columns import (
 from burnish.errors import ConfigError, DataError, Problem
 from burnish.spec.values import Array, Rows
 from burnish.tasks.tabular.options import Derived
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -42,28 +44,24 @@ class ColumnFrame:
 
     def column(self, name: str) -> pa.ChunkedArray | pa.Array:
         """Return a column as it stands, or as it is computed."""
-        return self._once("column", name, self._column)
+        return self._once("column", name, lambda: self._column(name))
 
     def words(self, name: str) -> Words:
         """Read a column as text."""
-        read: Words = self._once("words", name, lambda name: _named(name, parse_words, self.column(name)))
-        return read
+        return self._once("words", name, lambda: _named(name, parse_words, self.column(name)))
 
     def numbers(self, name: str) -> ParsedNumbers:
         """Read a column as numbers."""
-        read: ParsedNumbers = self._once("numbers", name, lambda name: _named(name, parse_numbers, self.column(name)))
-        return read
+        return self._once("numbers", name, lambda: _named(name, parse_numbers, self.column(name)))
 
     def flags(self, name: str) -> ParsedNumbers:
         """Read a column as yes and no."""
-        read: ParsedNumbers = self._once("flags", name, lambda name: _named(name, parse_flags, self.column(name)))
-        return read
+        return self._once("flags", name, lambda: _named(name, parse_flags, self.column(name)))
 
     def times(self, name: str, *, day_first: bool = False) -> ParsedNumbers:
         """Read a column as seconds since 1970."""
         how, read_times = ("day_first", partial(parse_times, day_first=True)) if day_first else ("times", parse_times)
-        read: ParsedNumbers = self._once(how, name, lambda name: _named(name, read_times, self.column(name)))
-        return read
+        return self._once(how, name, lambda: _named(name, read_times, self.column(name)))
 
     def number(self, name: str) -> "Array":
         """Return a column's numbers to an expression."""
@@ -121,10 +119,10 @@ class ColumnFrame:
             return np.asarray(self.text(column).to_numpy(zero_copy_only=False))
         return self.number(column) if reading == "number" else self.time(column)
 
-    def _once(self, how: str, name: str, read: Callable[[str], Any]) -> Any:
+    def _once(self, how: str, name: str, read: Callable[[], T]) -> T:
         if (how, name) not in self._read:
-            self._read[how, name] = read(name)
-        return self._read[how, name]
+            self._read[how, name] = read()
+        return self._read[how, name]  # type: ignore[no-any-return]  # what `read` gave
 
 
 def frame_of(rows: Rows, derived: Mapping[str, Derived] | None = None) -> ColumnFrame:
@@ -139,7 +137,7 @@ def frame_of(rows: Rows, derived: Mapping[str, Derived] | None = None) -> Column
     return ColumnFrame(rows.table, derived or {}, release)
 
 
-def _named(name: str, read: Callable[[Any], Any], column: pa.ChunkedArray | pa.Array) -> Any:
+def _named(name: str, read: Callable[[Any], T], column: pa.ChunkedArray | pa.Array) -> T:
     try:
         return read(column)
     except DataError as error:

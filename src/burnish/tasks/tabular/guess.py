@@ -73,11 +73,7 @@ def _number(values: "Array", name: str, *, num_rows: int) -> Guess:
         return Guess("boolean", "0 and 1")
     if np.any(distinct != np.round(distinct)):
         return Guess("number", _counted(len(distinct), "distinct value"))
-    return _whole_number(distinct, name, num_known=len(known))
-
-
-def _whole_number(distinct: "Array", name: str, *, num_known: int) -> Guess:
-    is_unique = len(distinct) == num_known >= _FEWEST_ROWS
+    is_unique = len(distinct) == len(known) >= _FEWEST_ROWS
     is_run = distinct[-1] - distinct[0] + 1 == len(distinct)
     if is_unique and (is_run or _ID.search(name)):
         return Guess("drop", "it numbers the rows")

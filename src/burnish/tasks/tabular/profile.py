@@ -63,7 +63,15 @@ def _target(task: "Tabular", frame: ColumnFrame) -> tuple[str, tuple[str, ...], 
             sentence = f"{task.target} is learned as a number, and this is for classes; set task.kind to learn classes"
             raise ConfigError([Problem(f"task.{name}: {sentence}") for name in given])
         columns.refuse_words(table)
-        return kind, (), _number_facts(task, table)
+        values, faults = read_numbers(table, task.target, transform=task.transform, loss=task.loss)
+        wrong = {fault.row for fault in faults}
+        known = values[[row for row in range(len(values)) if row not in wrong]] if wrong else values
+        if not len(known):
+            raise DataError(f"no row has a target {task.target} that can be learned: {faults[0].what}")
+        link = "log" if task.loss in ("poisson", "gamma") else "identity"
+        measure = Measure.of(known, transform=task.transform, link=link)
+        spread = {"lowest": float(known.min()), "highest": float(known.max()), "mean": float(known.mean())}
+        return kind, (), {TARGET: measure.to_json(), **spread}
     classes = tuple(task.labels or columns.classes(table))
     refuse_odd_classes(kind, classes, column=task.target)
     facts: dict[str, Any] = {"label_counts": columns.counts(table, classes), **name_facts(task.label_names, classes)}
@@ -72,18 +80,6 @@ def _target(task: "Tabular", frame: ColumnFrame) -> tuple[str, tuple[str, ...], 
         sums = np.bincount(which, weights=np.nan_to_num(frame.numbers(task.weight).values), minlength=len(classes))
         facts["label_weights"] = dict(zip(classes, sums.tolist(), strict=True))
     return kind, classes, facts
-
-
-def _number_facts(task: "Tabular", table: pa.Table) -> dict[str, Any]:
-    values, faults = read_numbers(table, task.target, transform=task.transform, loss=task.loss)
-    wrong = {fault.row for fault in faults}
-    known = values[[row for row in range(len(values)) if row not in wrong]] if wrong else values
-    if not len(known):
-        raise DataError(f"no row has a target {task.target} that can be learned: {faults[0].what}")
-    link = "log" if task.loss in ("poisson", "gamma") else "identity"
-    measure = Measure.of(known, transform=task.transform, link=link)
-    spread = {"lowest": float(known.min()), "highest": float(known.max()), "mean": float(known.mean())}
-    return {TARGET: measure.to_json(), **spread}
 
 
 def _refuse_other_loss(loss: str, kind: str, target: str) -> None:

@@ -27,10 +27,12 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | N
     labels = outputs["label"][order] if "label" in outputs else None
     truth = None if labels is None else pack(labels, lengths)
     confidence = shares.max(axis=1)
+    row_of = np.repeat(np.arange(len(lengths)), lengths)
+    sums = [np.bincount(row_of, weights=column, minlength=len(lengths)) for column in shares.T]
     return Outcome(
         kind=profile.kind,
         rows=rows,
-        outputs=_means(shares, lengths),
+        outputs=np.asarray(np.stack(sums, axis=1) / np.maximum(1, lengths)[:, None]),
         decisions=as_rows(said),
         truth=None if truth is None else as_rows(truth),
         labels=profile.labels,
@@ -42,12 +44,6 @@ def decode(outputs: "Mapping[str, Array]", profile: Profile, table: pa.Table | N
 def as_rows(lists: Ragged) -> "Array":
     """Return lists of unlike length as an array with one tuple a row, which can be compared."""
     return np.fromiter((tuple(lists[row].tolist()) for row in range(len(lists))), dtype=object, count=len(lists))
-
-
-def _means(shares: "Array", lengths: "Array") -> "Array":
-    row_of = np.repeat(np.arange(len(lengths)), lengths)
-    sums = [np.bincount(row_of, weights=column, minlength=len(lengths)) for column in shares.T]
-    return np.asarray(np.stack(sums, axis=1) / np.maximum(1, lengths)[:, None])
 
 
 NOTHING = "(none)"
@@ -115,7 +111,6 @@ def _per_row(chunks: Chunks, lengths: "Array") -> "Array":
 
 
 def _products(shares: "Array", lengths: "Array") -> "Array":
-    """Multiply the probabilities of each run."""
     run_of = np.repeat(np.arange(len(lengths)), lengths)
     return np.asarray(np.exp(np.bincount(run_of, weights=np.log(shares), minlength=len(lengths))))
 
