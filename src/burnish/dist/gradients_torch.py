@@ -50,17 +50,19 @@ class GradientSum:
 
     @contextmanager
     def started(self) -> Iterator[Callable[[], None]]:
-        """Give what to call before the last backward pass of a step; on leaving, all sums are under way.
-
-        Also when memory ran out in the middle: the others have sent theirs and will talk of other things next.
-        """
+        """Give what to call before the last backward pass of a step; on leaving, all sums are under way."""
         self._forget()
         try:
             yield self._begin
         finally:
             self._is_early = False
-            while self._num_sent < len(self._buckets):
-                self._send_next()
+        self._send_rest()
+
+    def give_up(self) -> None:
+        """Send zeros for what a pass that failed left unsent: the others wait for it, and nobody will use the sums."""
+        for each in [*self._others, *self._tables]:
+            each.grad = None  # makes room
+        self._send_rest()
 
     @torch.no_grad()
     def finish(self) -> None:
@@ -104,10 +106,14 @@ class GradientSum:
         while self._num_sent < len(self._buckets) and self._buckets[self._num_sent].awaited <= 0:
             self._send_next()
 
+    def _send_rest(self) -> None:
+        while self._num_sent < len(self._buckets):
+            self._send_next()
+
     def _send_next(self) -> None:
-        bucket = self._buckets[self._num_sent]
-        self._num_sent += 1  # the order is the same everywhere, whatever the order in which gradients come
+        bucket = self._buckets[self._num_sent]  # in the same order everywhere, whatever that in which gradients come
         bucket.work, bucket.flat = _send(bucket.parameters)
+        self._num_sent += 1  # only now: one for which there was no memory is still to be sent
 
     def _forget(self) -> None:
         for bucket in self._buckets:

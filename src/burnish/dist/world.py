@@ -51,6 +51,10 @@ class Gradients(Protocol):
         """Give what to call before the last backward pass of a step; on leaving, all sums are under way."""
         ...
 
+    def give_up(self) -> None:
+        """Take part to the end in the sums of a pass that failed, for the sake of the others; nobody uses them."""
+        ...
+
     def finish(self) -> None:
         """Wait for the sums; a parameter that has a gradient on some process has it on all of them afterwards."""
         ...
@@ -63,6 +67,9 @@ class WholeGradients:
     def started(self) -> Iterator[Callable[[], None]]:
         """Have nothing to begin."""
         yield lambda: None
+
+    def give_up(self) -> None:
+        """Have nobody who waits."""
 
     def finish(self) -> None:
         """Have nothing to wait for."""

@@ -1,7 +1,7 @@
 """Takes optimizer steps and makes predictions with a torch network; owns everything that training changes."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,7 +101,12 @@ class Learner:
         if not any(weights):
             # Rows of weight 0, or texts with nothing to guess. Every rank sees the same sums: all of them leave here.
             return replace(self._result(batches, 0.0, 0.0), is_empty=True)
-        total, share = self._memory.run(batches, lambda pieces: self._gradients(pieces, weights, step=step), step=step)
+        total, share = self._memory.run(
+            batches,
+            lambda pieces: self._gradients(pieces, weights, step=step),
+            step=step,
+            give_up=self._sums.give_up,
+        )
         self._sums.finish()
         if isinstance(self._losses, OwnLosses):
             share = self._world.sum([share])[0]
@@ -159,7 +164,7 @@ class Learner:
         """Return the loss and, of a loss that tells its own weight, the share of the weight it was divided by."""
         self.optimizer.zero_grad(set_to_none=True)
         total = share = 0.0
-        with self._sums.started() as begin:
+        with fitting(batches[-1]) if batches else nullcontext(), self._sums.started() as begin:
             for number, batch in enumerate(batches):
                 self._seed_others(step, number)
                 if number == len(batches) - 1:

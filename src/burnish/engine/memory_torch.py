@@ -56,10 +56,22 @@ class Memory:
         self._record = record
         self._world: World = world or Solo()
 
-    def run(self, batches: "Sequence[Batch]", compute: "Callable[[Sequence[Batch]], T]", *, step: int) -> T:
-        """Compute over all micro-batches, each cut in two as often as it takes; `compute` begins anew every time."""
+    def run(
+        self,
+        batches: "Sequence[Batch]",
+        compute: "Callable[[Sequence[Batch]], T]",
+        *,
+        step: int,
+        give_up: Callable[[], None] = lambda: None,
+    ) -> T:
+        """Compute over all micro-batches, each cut in two as often as it takes; `compute` begins anew every time.
+
+        Before that, `give_up` does with the other processes what they expect, when all the memory of the failed
+        computation is free again.
+        """
+        when = f"in step {step + 1}"
         return self._until_it_fits(
-            lambda limit: compute(cut_to_fit(batches, limit)), step=step, when=f"in step {step + 1}"
+            lambda limit: compute(cut_to_fit(batches, limit)), step=step, when=when, give_up=give_up
         )
 
     def answer(self, infer: Infer, compute: Callable[[Infer], T], *, step: int) -> T:
@@ -70,11 +82,21 @@ class Memory:
             when="while predicting",
         )
 
-    def _until_it_fits(self, compute: Callable[[int | None], T], *, step: int, when: str) -> T:
+    def _until_it_fits(
+        self,
+        compute: Callable[[int | None], T],
+        *,
+        step: int,
+        when: str,
+        give_up: Callable[[], None] = lambda: None,
+    ) -> T:
         while True:
             # Not in a handler: until it is left, its traceback keeps the activations alive.
             result = _tried(compute, size_limit(self._splits, step))
             misfit = result if isinstance(result, _Misfit) else None
+            if misfit is not None:
+                _let_go()
+                give_up()
             if not self._world.sum([float(misfit is not None)])[0]:
                 assert not isinstance(result, _Misfit)
                 return result
@@ -93,9 +115,6 @@ class Memory:
 
     def _make_smaller(self, size: int, *, step: int) -> None:
         self._splits = (*self._splits, (step, size))
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
         self._record(step, size)
 
 
@@ -134,6 +153,15 @@ def _tried(compute: Callable[[int | None], T], limit: int | None) -> T | _Misfit
         return compute(limit)
     except DoesNotFit as error:
         return error.misfit
+
+
+def _let_go() -> None:
+    """Free what a failed pass leaves: torch's engine keeps what it had not come to until its thread passes again."""
+    with torch.enable_grad():
+        torch.zeros((), requires_grad=True).backward()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    gc.collect()
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
 
 
 def _answer(infer: Infer, pieces: "Sequence[Batch]") -> "Array":

@@ -1,12 +1,14 @@
 """Computations that must not show how many processes share them; run as a module, one rank of several."""
 
 import sys
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from unittest.mock import patch
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from torch import nn
 
 from burnish.dist import gradients_torch
@@ -98,31 +100,41 @@ def batch(count: int, kind: str) -> dict[str, np.ndarray]:
 
 
 class Heads(nn.Module):
-    """A table of which few rows are used, a head for each step, and memory that one process lacks once."""
+    """A table of which few rows are used, a head for each step, and memory that one process lacks, on the way back."""
 
     def __init__(self, world: World) -> None:
         super().__init__()
         self.table = nn.Embedding(64, 8)
         self.heads = nn.ModuleList(nn.Linear(8, 4) for _ in range(3))
         self.last = nn.Linear(4, 3)
-        self.chosen, self.world, self.is_short = 0, world, False
+        self.chosen, self.world, self.lacks = 0, world, ""
         self.sent_early: Callable[[], int] = int
+        self.activation: Callable[[], torch.Tensor | None] = lambda: None
 
     def forward(self, batch: dict[str, torch.Tensor]) -> torch.Tensor:
         hidden = self.table(batch["x"][:, :2].abs().mul(10).long().clamp(max=63)).mean(dim=1)
         hidden.register_hook(self._fail_once)
+        self.activation = weakref.ref(hidden)
         logits: torch.Tensor = self.last(self.heads[self.chosen](hidden))
         return logits
 
     def _fail_once(self, gradient: torch.Tensor) -> torch.Tensor:
         self.num_early = self.sent_early()
-        if self.is_short and self.world.rank == self.world.size - 1:
-            self.is_short = False
+        if self.lacks == "memory":
+            self.lacks = ""
             raise MemoryError
         return gradient
 
+    def send(self, parameters: Sequence[nn.Parameter]) -> "tuple[dist.Work | None, torch.Tensor]":
+        """Send gradients; where memory is short there is none for it, until the activations are gone."""
+        if self.lacks == "memory to send" and self.activation() is not None:
+            raise torch.OutOfMemoryError
+        self.lacks = ""
+        return SEND(parameters)
 
-STEPS = {"first head": 0, "late head": 1, "the same": 1, "short of memory": 1, "first again": 0}
+
+STEPS = {"first head": 0, "late head": 1, "the same": 1, "lacks memory": 1, "lacks memory to send": 1, "first again": 0}
+SEND = gradients_torch._send
 
 
 def several_steps(world: World, *, bucket_bytes: int) -> dict[str, np.ndarray]:
@@ -137,10 +149,13 @@ def several_steps(world: World, *, bucket_bytes: int) -> dict[str, np.ndarray]:
         net.sent_early = lambda: sums._num_sent
     found = {}
     for number, (name, head) in enumerate(STEPS.items()):
-        net.chosen, net.is_short = head, name == "short of memory"
+        is_last = world.rank == world.size - 1
+        net.chosen, net.lacks = head, name.removeprefix("lacks ") if is_last and name.startswith("lacks") else ""
         whole = batch(13 + number, "classes")
         parts = np.array_split(np.arange(13 + number)[world.rank :: world.size], 2)
-        loss = learner.step([{key: each[part] for key, each in whole.items()} for part in parts], step=number, factor=1)
+        with patch.object(gradients_torch, "_send", net.send):
+            given = [{key: each[part] for key, each in whole.items()} for part in parts]
+            loss = learner.step(given, step=number, factor=1)
         gradients = [torch.full((1,), torch.nan) if p.grad is None else p.grad.flatten() for p in net.parameters()]
         weights = [p.detach().flatten() for p in net.parameters()]
         found |= {f"{name}/loss": np.array(loss.loss), f"{name}/gradients": torch.cat(gradients).numpy()}

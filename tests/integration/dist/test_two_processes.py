@@ -104,6 +104,7 @@ WAITING_SECONDS = 600
 WAITING = """
 import sys, time
 from burnish.dist.world import LostPeer, world_from_environment
+from burnish.run.worker import leave
 world = world_from_environment()
 if world.rank == 1:
     print("joined", flush=True)
@@ -111,7 +112,8 @@ if world.rank == 1:
 try:
     world.barrier()
 except LostPeer as error:
-    sys.exit(f"lost: {error}")
+    print(f"lost: {error}", file=sys.stderr)
+    leave(1)  # a thread of gloo may still hold tensors, as in a worker
 """
 
 
