@@ -102,7 +102,7 @@ def begin_long_job(cluster: LoopbackCluster, name: str) -> str:
 
 
 def wait_for_steps(cluster: LoopbackCluster, name: str) -> None:
-    while not list(cluster.folder.glob(f"pod-{len(cluster.pods) - 1}/outputs/run/events.jsonl")):
+    while not any(map(last_step, cluster.folder.glob(f"pod-{len(cluster.pods) - 1}/outputs/run"))):
         assert "conditions" not in cluster.jobs[name]["status"], cluster.pods[-1].lines
         time.sleep(0.2)
 
