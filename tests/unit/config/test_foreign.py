@@ -140,4 +140,5 @@ def is_there(ours: str) -> bool:
             command = command.commands[word]  # type: ignore[attr-defined]
         return True
     section, _, key = ours.partition(".")
-    return ours in OPTIONS or key.partition(".")[0] in OTHER_SECTIONS.get(section, ())
+    known = {*OTHER_SECTIONS.get(section, ()), *(OTHER_SECTIONS["kubernetes"] if section == "launch" else ())}
+    return ours in OPTIONS or key.partition(".")[0] in known

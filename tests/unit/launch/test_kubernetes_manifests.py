@@ -38,6 +38,7 @@ MANIFESTS = {
     "spot": (
         *(*SET, "node_selector={cloud.google.com/gke-spot: true}", "service_account=trainer", "labels.team=search"),
         *("tolerations=[cloud.google.com/gke-spot=true:NoSchedule, plain, any:NoExecute]", "image_pull_secrets=[a, b]"),
+        "priority_class=urgent",
     ),
     "template": (*SET, "nodes=1:2", "volumes={/data: pvc:x}", "tolerations=[plain]", "pod_template=pods.yaml"),
 }

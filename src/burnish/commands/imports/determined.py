@@ -1,8 +1,9 @@
 """Reads an experiment file of Determined: hyperparameters, searcher, data, resources and environment."""
 
+import re
 from collections.abc import Iterator
 
-from burnish.commands.imports.draft import LAUNCH, TUNE, Draft
+from burnish.commands.imports.draft import KUBERNETES, LAUNCH, TUNE, Draft
 from burnish.commands.imports.ranges import read_power_range, read_range
 from burnish.config.environment import looks_secret
 from burnish.config.foreign import find_foreign
@@ -10,6 +11,10 @@ from burnish.config.nodes import Branch, Items, Leaf, Node
 
 _KINDS = ("const", "int", "double", "log", "categorical")
 _VARIABLES, _MOUNTS = "environment.environment_variables", "bind_mounts"
+_SHARED_MEMORY, _PRIORITY = "resources.shm_size", "resources.priority"
+_SIZE = re.compile(r"(\d+) ?([bkmgt]?)(i?b)?", re.IGNORECASE)
+_ON_KUBERNETES = {"container": "image", "gpus": "gpus", "max_restarts": "max_restarts"}
+"""Options of Slurm's launcher by what that of Kubernetes calls them, besides variables."""
 
 
 def is_determined(config: Branch) -> bool:
@@ -29,6 +34,11 @@ def read_determined(config: Branch, draft: Draft) -> None:
         else:
             for path, leaf in _walk(name, node):
                 _read_leaf(path, leaf, draft)
+    for path, option in [*draft.options.items()]:
+        name = path.removeprefix(f"{LAUNCH}.")
+        own = name if name.startswith("env.") else _ON_KUBERNETES.get(name)
+        if own is not None and path != name:
+            draft.options[f"{KUBERNETES}.{own}"] = option
 
 
 def _walk(path: str, node: Node) -> Iterator[tuple[str, Node]]:
@@ -46,6 +56,11 @@ def _read_leaf(path: str, node: Node, draft: Draft) -> None:
         _read_variables(node, draft)
     elif path == _MOUNTS:
         _read_mounts(node, draft)
+    elif path == _SHARED_MEMORY:
+        _read_shared_memory(node, draft)
+    elif path == _PRIORITY and isinstance(node, Leaf) and node.value:
+        said = f"pods have a class and no number: name the PriorityClass of your cluster for {node.value}"
+        draft.put(f"{KUBERNETES}.priority_class", None, name=path, node=node, said=said)
     elif path == "slurm.sbatch_args" and (lines := [each.value for each in _leaves(node) if each.value]):
         draft.put("launch.sbatch", lines, name=path, node=node)
     elif path == "environment.image":  # of a job on a cluster; a service of images takes the same word
@@ -109,18 +124,34 @@ def _read_variables(node: Node, draft: Draft) -> None:
         draft.leave(_VARIABLES, node, "write them as a list of NAME=VALUE")
 
 
+def _read_shared_memory(node: Node, draft: Draft) -> None:
+    """Read a size as Docker takes it: bytes, or with a unit, which counts in 1,024."""
+    found = _SIZE.fullmatch((node.value or "") if isinstance(node, Leaf) else "")
+    if found is None:
+        return draft.leave(_SHARED_MEMORY, node, "a size is bytes, or like 4g")
+    unit = found[2].upper().replace("B", "")
+    said = "jobs of Slurm have that of their node"
+    value = found[1] + (f"{unit}i" if unit else "")
+    return draft.put(f"{KUBERNETES}.shared_memory", value, name=_SHARED_MEMORY, node=node, said=said)
+
+
 def _read_mounts(node: Node, draft: Draft) -> None:
     """Read folders of the node that a container sees; a number says which of them cannot be understood."""
-    mounts = []
+    mounts, volumes = [], {}
     for each in node.nodes if isinstance(node, Items) else ():
         inside = each.nodes.items() if isinstance(each, Branch) else ()
         texts = {key: leaf.value for key, leaf in inside if isinstance(leaf, Leaf)}
         inner = texts.get("container_path")
         if not texts.get("host_path") or not inner:
             return draft.leave(_MOUNTS, node, "each needs a host_path and a container_path")
-        mounts.append(f"{texts['host_path']}:{inner}" + (":ro" if texts.get("read_only") == "true" else ""))
+        is_fixed = texts.get("read_only") == "true"
+        mounts.append(f"{texts['host_path']}:{inner}" + (":ro" if is_fixed else ""))
+        if not is_fixed and f"{texts['host_path']}".startswith("/") and inner.startswith("/"):
+            volumes[inner] = f"host:{texts['host_path']}"
     if mounts:
         draft.put("launch.mounts", mounts, name=_MOUNTS, node=node)
+    if volumes:
+        draft.put(f"{KUBERNETES}.volumes", volumes, name=_MOUNTS, node=node)
     return None
 
 

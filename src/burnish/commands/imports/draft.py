@@ -14,7 +14,7 @@ from burnish.config.suggest import KnownOption, every_option, find_fitting
 from burnish.errors import ConfigError
 from burnish.registry import Registry, default_registry
 
-TUNE, LAUNCH = "tune", "launch"
+TUNE, LAUNCH, KUBERNETES = "tune", "launch", "kubernetes"
 OTHER_SECTIONS = {
     TUNE: ("metric", "searcher", "trials", "parallel", "minutes", "max_failed_trials", "space"),
     LAUNCH: (
@@ -22,6 +22,7 @@ OTHER_SECTIONS = {
         *("spot", "timeout", "service_account", "network", "labels", "env", "files", "max_restarts"),
         *("gpus", "partition", "sbatch", "container", "mounts"),  # a cluster's
     ),
+    KUBERNETES: ("image", "gpus", "env", "max_restarts", "volumes", "shared_memory", "priority_class"),
 }
 """What the files beside the experiment hold; an experiment has no such sections."""
 _MOST_LISTED = 32
@@ -45,7 +46,7 @@ class Draft:
 
     source: str
     options: dict[str, WrittenOption] = field(default_factory=dict)
-    """Of the experiment, and below `tune` and `launch`."""
+    """Of the experiment, and below `tune`, `launch` and, as its launcher calls them, `kubernetes`."""
     space: dict[str, WrittenOption] = field(default_factory=dict)
     left: list[str] = field(default_factory=list)
     """A sentence for every line that was not mapped."""

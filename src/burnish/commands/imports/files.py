@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from burnish.commands.imports.determined import is_determined, read_determined
-from burnish.commands.imports.draft import LAUNCH, OTHER_SECTIONS, TUNE, Draft, WrittenOption
+from burnish.commands.imports.draft import KUBERNETES, LAUNCH, OTHER_SECTIONS, TUNE, Draft, WrittenOption
 from burnish.commands.imports.google import is_google, read_google
 from burnish.config import Origin, from_values
 from burnish.config.nodes import Branch, one_line
@@ -56,7 +56,8 @@ def read_config(path: Path) -> ImportedConfig:
     draft = read_draft(path)
     missing = tuple(draft.settle())
     files = dict(_write_files(draft, missing))
-    return ImportedConfig(str(path), files, len(draft.options) + len(draft.space), tuple(draft.left), missing)
+    mapped = len(set(map(id, draft.options.values()))) + len(draft.space)  # for Kubernetes, some are said once more
+    return ImportedConfig(str(path), files, mapped, tuple(draft.left), missing)
 
 
 def read_layers(path: Path) -> tuple[list[Branch], Sequence[str]]:
@@ -67,7 +68,7 @@ def read_layers(path: Path) -> tuple[list[Branch], Sequence[str]]:
     layers = [
         layer
         for name, option in written.items()
-        if not name.startswith(f"{LAUNCH}.")
+        if not name.startswith((f"{LAUNCH}.", f"{KUBERNETES}."))
         for layer in from_values({name: option.value}, origin=Origin(option.note))
     ]
     return layers, draft.left
@@ -100,6 +101,8 @@ def _write_files(draft: Draft, missing: tuple[str, ...]) -> Iterator[tuple[str, 
         yield "space.yaml", _join(_lines({TUNE: {**_inside(tree.get(TUNE)), **space}}))
     if sections[LAUNCH]:
         yield "launch.yaml", _join(_lines(_nest(sections[LAUNCH])))
+    if sections[KUBERNETES]:
+        yield "kubernetes.yaml", _join(_lines({LAUNCH: _nest(sections[KUBERNETES])[KUBERNETES]}))
 
 
 def _nest(options: Mapping[str, WrittenOption]) -> dict[str, object]:

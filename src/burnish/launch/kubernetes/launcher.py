@@ -68,6 +68,8 @@ class Kubernetes(Launcher):
     tolerations: tuple[Annotated[str, AfterValidator(_a_toleration)], ...] = ()
     """Taints of nodes that are taken nonetheless, such as those of spot nodes: `KEY=VALUE:NoSchedule`."""
     service_account: Name | None = None
+    priority_class: Name | None = None
+    """A PriorityClass of the cluster."""
     image_pull_secrets: tuple[Name, ...] = ()
     labels: Mapping[str, str] = {}
     timeout: Timeout | None = None

@@ -107,6 +107,7 @@ def _pod(launcher: "Kubernetes", job: JobSpec, name: str) -> dict[str, Any]:
     optional = {
         "subdomain": name if launcher.most_nodes > 1 else None,
         "serviceAccountName": launcher.service_account,
+        "priorityClassName": launcher.priority_class,
         "imagePullSecrets": [{"name": each} for each in launcher.image_pull_secrets],
         "nodeSelector": dict(launcher.node_selector),
         "tolerations": [read_toleration(each) for each in launcher.tolerations],

@@ -13,6 +13,7 @@ from burnish.commands.imports.files import import_config, read_config, read_laye
 from burnish.config import load, load_section
 from burnish.config.reader import read_file
 from burnish.errors import ConfigError
+from burnish.launch.kubernetes.launcher import Kubernetes
 from burnish.launch.options import read_launcher
 from burnish.launch.slurm import Slurm
 from burnish.tune.settings import TuneSettings
@@ -85,6 +86,32 @@ def test_where_an_experiment_of_determined_runs_is_read_by_slurm(
     assert launcher.sbatch == ("--exclusive", "--constraint=a100")
 
 
+def test_where_an_experiment_of_determined_runs_is_read_by_kubernetes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "x")
+    written(tmp_path, DETERMINED)
+    launcher = read_launcher("kubernetes", [str(tmp_path / "out" / "kubernetes.yaml"), "priority_class=urgent"])
+    assert isinstance(launcher, Kubernetes)
+    assert (launcher.gpus, launcher.image, launcher.max_restarts) == (2, "determinedai/model-hub:0.15.6", 2)
+    assert (launcher.shared_memory, launcher.volumes) == ("4Gi", {"/b": "host:/a"})
+    assert "HF_TOKEN" in launcher.env
+
+
+@pytest.mark.parametrize(
+    ("size", "ours"), [("4294967296", 4294967296), ("4g", "4Gi"), ("512 MB", "512Mi"), ("1GiB", "1Gi"), ("7b", 7)]
+)
+def test_a_size_of_shared_memory_is_one_of_kubernetes(tmp_path: Path, size: str, ours: object) -> None:
+    files = written(tmp_path, f"entrypoint: x\nresources: {{shm_size: {size}}}\n")
+    assert files["kubernetes"] == {"launch": {"shared_memory": ours}}
+
+
+@pytest.mark.parametrize("said", ["shm_size: lots", "shm_size: [1]", "priority: [1]"])
+def test_what_kubernetes_cannot_take_is_noted(tmp_path: Path, said: str) -> None:
+    (tmp_path / "a.yaml").write_text(f"entrypoint: x\nresources: {{{said}}}\n")
+    assert any(said.partition(":")[0] in each for each in read_config(tmp_path / "a.yaml").left)
+
+
 @pytest.mark.parametrize("mounts", ["[{host_path: /a}]", "[/a]", "[{container_path: {}}]"])
 def test_a_mount_that_means_nothing_is_noted(tmp_path: Path, mounts: str) -> None:
     (tmp_path / "a.yaml").write_text(f"entrypoint: x\nbind_mounts: {mounts}\n")
@@ -108,8 +135,11 @@ def test_every_file_is_plain_yaml_with_known_keys(source: Path, tmp_path: Path) 
     import_config(source, tmp_path)
     for section, known in OTHER_SECTIONS.items():
         path = tmp_path / f"{'space' if section == 'tune' else section}.yaml"
+        if section == "kubernetes" and source == GOOGLE:
+            assert not path.exists()
+            continue
         (root,) = read_file(path, source="x").nodes.items()
-        assert root[0] == section
+        assert root[0] == ("launch" if section == "kubernetes" else section)
         assert set(root[1].nodes) <= set(known)  # type: ignore[union-attr]
 
 
@@ -163,7 +193,7 @@ TEXT = st.sampled_from(
 NAMES = """
     hyperparameters searcher params goal trainingInput type minval maxval vals learning_rate name metric data
     environment environment_variables args parameterName minValue discreteValues resources max_length
-    bind_mounts host_path container_path slurm sbatch_args
+    bind_mounts host_path container_path slurm sbatch_args resources shm_size priority
 """
 KEYS = st.sampled_from(NAMES.split())
 TREES = st.recursive(TEXT, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4))
