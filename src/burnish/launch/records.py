@@ -31,11 +31,12 @@ class JobRecord:
     study: Mapping[str, Any] | None = None
     packages: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    parallel: int = 1
 
     @property
     def job(self) -> JobSpec:
         """The job as far as its request goes; its folder is filled already."""
-        return JobSpec(self.name, self.words, study=self.study, packages=self.packages)
+        return JobSpec(self.name, self.words, study=self.study, packages=self.packages, parallel=self.parallel)
 
     def launcher(self) -> Launcher:
         """Build the launcher that the job was sent by."""
@@ -80,8 +81,8 @@ def _read(path: Path) -> JobRecord | None:
         fields = read_json(path)
         texts = {name: str(fields[name]) for name in ("name", "where", "id", "link", "root")}
         lists = {name: tuple(map(str, fields.get(name, ()))) for name in ("words", "packages", "tags")}
-        options, study = dict(fields["options"]), fields.get("study")
-        return JobRecord(**texts, **lists, submitted=float(fields["submitted"]), options=options, study=study)  # type: ignore[arg-type]  # by name
+        numbers = {"submitted": float(fields["submitted"]), "parallel": int(fields.get("parallel", 1))}
+        return JobRecord(**texts, **lists, **numbers, options=dict(fields["options"]), study=fields.get("study"))  # type: ignore[arg-type]  # by name
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None
 

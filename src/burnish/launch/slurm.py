@@ -14,7 +14,7 @@ from pydantic import NonNegativeInt, PositiveInt, StringConstraints, model_valid
 from burnish.errors import LaunchError
 from burnish.launch.cluster import LOG, Cluster, look, read_log
 from burnish.launch.group import is_place
-from burnish.launch.plan import NODE_RANK, PAUSE, RESULT
+from burnish.launch.plan import ARRAY, NODE_RANK, PAUSE, RESULT, TRIALS
 from burnish.launch.worker import read_result
 from burnish.spec.launcher import Check, JobSpec, JobState, JobStatus, LogLine, Submitted, reveal
 
@@ -22,6 +22,7 @@ _TOOLS = ("sbatch", "scontrol", "scancel")
 _IN = " in "
 """Between the number of a job and its folder: together they are its id."""
 _PORT = 29400
+_ELEMENT = "burnish.tune.array_trials"
 _INTERRUPTED = 128 + signal.SIGUSR1
 _STATES: Mapping[str, JobState] = {
     **dict.fromkeys(("PENDING", "REQUEUED", "REQUEUE_HOLD", "PREEMPTED", "SUSPENDED", "CONFIGURING"), "queued"),
@@ -57,6 +58,9 @@ class Slurm(Cluster):
     """Whether a job that is preempted, or reaches its time, goes back into the queue and continues."""
     signal_seconds: NonNegativeInt = 120
     """How long before its time is over a run is asked to save."""
+    array: bool = True
+    """Whether a study that trains several trials at once is an array of jobs, each with the resources that are asked
+    for, and not one job that shares them."""
     sbatch: tuple[Annotated[str, StringConstraints(pattern=_OPTION)], ...] = ()
     """Further lines of the script, like `--exclusive`."""
     setup: tuple[str, ...] = ()
@@ -100,7 +104,8 @@ class Slurm(Cluster):
         script = "\n".join(request["script"]) + "\n"
         # sbatch passes its environment on: values stand neither in the script nor in a list of processes.
         number = _ask(*request["command"], text=script, env=request["env"]).strip().partition(";")[0]
-        return Submitted(f"{number}{_IN}{self.root(job)}", f"its log is {self.root(job)}/{LOG}")
+        first = f"{number}_0" if self._is_array(job) else number
+        return Submitted(f"{first}{_IN}{self.root(job)}", f"its log is {self.root(job)}/{LOG}")
 
     def status(self, id: str) -> JobStatus:
         number, _, root = id.partition(_IN)
@@ -119,7 +124,10 @@ class Slurm(Cluster):
         return read_log(id.partition(_IN)[2], after=after)
 
     def cancel(self, id: str) -> None:
-        _ask("scancel", id.partition(_IN)[0])
+        _ask("scancel", id.partition(_IN)[0].partition("_")[0])  # of an array all elements, and not the first alone
+
+    def _is_array(self, job: JobSpec) -> bool:
+        return self.array and job.parallel > 1
 
     def _find_partition(self) -> str:
         known = re.findall(r"PartitionName=(\S+)", _ask("scontrol", "show", "partition", "--oneliner"))
@@ -134,6 +142,7 @@ class Slurm(Cluster):
             "job-name": job.name,
             "output": f"{self.root(job)}/{LOG}",
             "open-mode": "append",
+            "array": f"0-{job.parallel - 1}" if self._is_array(job) else None,
             "partition": self.partition,
             "account": self.account,
             "qos": self.qos,
@@ -154,27 +163,49 @@ class Slurm(Cluster):
     def _body(self, job: JobSpec) -> Iterator[str]:
         """What runs on the first node: a step with a task on each, and what becomes of it when it must make room."""
         pause, result = (shlex.quote(f"{self.root(job)}/{name}") for name in (PAUSE, RESULT))
-        task = f"{NODE_RANK}=$SLURM_NODEID exec {shlex.join(self._worker(job))}"
+        number = '"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"' if self._is_array(job) else '"$SLURM_JOB_ID"'
         yield from self.setup
         yield from self._meeting()
+        if self._is_array(job):
+            yield from self._other_elements(job, number)
         yield f"rm -f {pause} {result}"
         yield f"trap {shlex.quote(f'touch {pause}')} USR1  # time is nearly over: the run saves"
-        yield f"srun {shlex.join(self._step())} bash -c {shlex.quote(task)} &"
-        yield "step=$!"
-        yield 'wait "$step"; code=$?'
-        yield f'while [ "$code" = {_INTERRUPTED} ]; do wait "$step"; code=$?; done  # the trap ends the wait only'
+        yield from self._run_step(f"{NODE_RANK}=$SLURM_NODEID exec", self.worker_command(job))
         is_elastic = self.least_nodes < self.most_nodes
         if is_elastic or self.requeue:
             yield f"""recorded=$(sed -n 's/.*"exit_code": \\([0-9]*\\).*/\\1/p' {result} 2>/dev/null)"""
         if is_elastic:
             yield "code=${recorded:-$code}  # the step ends with that of a node that was lost"
         if self.requeue:
-            yield 'is_preempted() { scontrol show job "$SLURM_JOB_ID" --oneliner | grep -q " PreemptTime=[0-9]"; }'
+            yield f'is_preempted() {{ scontrol show job {number} --oneliner | grep -q " PreemptTime=[0-9]"; }}'
             yield f'if [ "${{recorded:-$code}}" = {os.EX_TEMPFAIL} ] && {{ [ -e {pause} ] || is_preempted; }}; then'
             yield '  echo "saved to make room, and back into the queue"'
-            yield '  scontrol requeue "$SLURM_JOB_ID" && sleep 60'
+            yield f"  scontrol requeue {number} && sleep 60"
             yield "fi"
+        if self._is_array(job):
+            yield f'touch {shlex.quote(f"{self.root(job)}/{TRIALS}")}/over-"$SLURM_ARRAY_JOB_ID"'
+            yield 'scancel --state=PENDING "$SLURM_ARRAY_JOB_ID"'
         yield 'exit "$code"'
+
+    def _other_elements(self, job: JobSpec, number: str) -> Iterator[str]:
+        """What all elements of an array but the first run, which leads the study."""
+        folder = shlex.quote(f"{self.root(job)}/{TRIALS}")
+        yield f"mkdir -p {folder}"
+        yield 'if [ "$SLURM_ARRAY_TASK_ID" != 0 ]; then  # trains what the first element asks for'
+        yield f'exec >> {folder}/"$SLURM_ARRAY_TASK_ID".txt 2>&1'
+        if self.requeue:
+            yield f"trap {shlex.quote(f'scontrol requeue {number}')} USR1"
+        yield from self._run_step("exec", [*self.worker_command(job)[:2], _ELEMENT, self.root(job)])
+        yield 'exit "$code"'
+        yield "fi"
+        yield f"export {ARRAY}={folder}:{job.parallel}"
+
+    def _run_step(self, before: str, command: list[str]) -> Iterator[str]:
+        task = f"{before} {shlex.join(self._contain(command))}"
+        yield f"srun {shlex.join(self._step())} bash -c {shlex.quote(task)} &"
+        yield "step=$!"
+        yield 'wait "$step"; code=$?'
+        yield f'while [ "$code" = {_INTERRUPTED} ]; do wait "$step"; code=$?; done  # the trap ends the wait only'
 
     def _meeting(self) -> Iterator[str]:
         chosen = self.rendezvous or f"${{first:-localhost}}:$(({_PORT} + SLURM_JOB_ID % 1000))"
@@ -191,8 +222,7 @@ class Slurm(Cluster):
             options += [f"--container-image={self.container}", f"--container-mounts={','.join(seen)}"]
         return options
 
-    def _worker(self, job: JobSpec) -> list[str]:
-        command = self.worker_command(job)
+    def _contain(self, command: list[str]) -> list[str]:
         if self.container is None:
             return command
         inside = [self.python or "python", *command[1:]]

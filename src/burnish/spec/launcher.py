@@ -31,6 +31,8 @@ class JobSpec:
     """Names of the distributions that are installed first, if the launcher takes them."""
     study: Mapping[str, Any] | None = None
     """A `tune:` section, for launchers whose service searches by itself."""
+    parallel: int = 1
+    """How many trials a study trains at once."""
 
 
 @dataclass(frozen=True)

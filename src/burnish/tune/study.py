@@ -13,6 +13,7 @@ from burnish.config import Resolved
 from burnish.dist.world import share_of
 from burnish.engine.stop import StopRequest
 from burnish.errors import BurnishError, ConfigError
+from burnish.launch.plan import ARRAY
 from burnish.launch.ray.group import STUDY
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
@@ -68,7 +69,10 @@ class Study:
         began = self.now() - self.record.seconds
         stop_file = RunDirectory(self.record.directory).stop_file
         model = str(self.record.about["experiment"].get("model.type"))
-        with _choose_starter(os.environ, model) as starter, ThreadPoolExecutor(self.limits.parallel) as pool:
+        with (
+            _choose_starter(os.environ, model, self.stopping) as starter,
+            ThreadPoolExecutor(self.limits.parallel) as pool,
+        ):
             runner = LegRunner(starter, self.goal, self._should_stop, self.record.passed, stopping=self.stopping)
             try:
                 while True:
@@ -214,8 +218,12 @@ class Study:
         return share_of(own, rank=slot, size=self.limits.parallel) if len(own) >= self.limits.parallel > 1 else []
 
 
-def _choose_starter(environment: Mapping[str, str], model: str) -> AbstractContextManager[LegStarter]:
+def _choose_starter(environment: Mapping[str, str], model: str, stopping: Flag) -> AbstractContextManager[LegStarter]:
     """Let the cluster that this study runs on train its trials, or else this machine."""
+    if ARRAY in environment:
+        from burnish.tune.array_trials import ArrayTrialStarter
+
+        return ArrayTrialStarter(environment[ARRAY], TrialStarter(model), stopping)
     if STUDY not in environment:
         return TrialStarter(model)
     from burnish.tune.ray_trials import RayTrialStarter

@@ -2,9 +2,10 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests.harness.places import (
 )
 from tests.harness.server import TABLE, write_rides
 from tests.harness.slurm import slurm_place
+from tests.studies import make_study, outcome
 
 ENDLESS = ("train.length=1000000 steps", "train.evaluate_every=5000 steps", "train.checkpoint_every=500 steps")
 pytestmark = pytest.mark.timeout(900)
@@ -107,12 +109,97 @@ def test_a_refused_command_is_not_tried_again(slurm: Job, job: Job) -> None:
     assert "start 2 of" not in job.ask("jobs", "logs", job.name)
 
 
-def test_a_study_is_one_job_with_trials_in_parallel(slurm: Job, job: Job) -> None:
-    job.folder = slurm.folder
-    words = ["tune", "rides.yaml", "--trials", "3", "--parallel", "2", "--on", "slurm", "--detach"]
-    job.name = job.ask(*words).split()[-1]
+STUDY = ("tune", "experiment.yaml", "-c", "space.yaml", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def undisturbed(slurm: Job) -> object:
+    """Train the study on this machine, one trial after another."""
+    make_study(slurm.folder, trials=12)
+    experiment = slurm.folder / "experiment.yaml"
+    experiment.write_text(experiment.read_text().replace(f"{slurm.folder}/", "").replace("4 epochs", "60 epochs"))
+    assert run([*STUDY, "--dir", "undisturbed"], folder=slurm.folder).returncode == 0
+    return outcome(slurm.folder / "undisturbed")
+
+
+@pytest.mark.parametrize("words", [(), ("--parallel", "2", "-l", "array=false")], ids=["in turn", "side by side"])
+def test_a_study_on_one_node_has_the_table_of_this_machine(
+    slurm: Job, job: Job, words: Sequence[str], undisturbed: object
+) -> None:
+    study = start_study(slurm, job, *words)
     assert job.wait() == 0
-    assert (Path(str(job.show()["record"]["root"])) / "outputs" / "study" / "study.json").exists()
+    assert outcome(study) == undisturbed
+
+
+def test_a_study_is_an_array_whose_trials_and_elements_may_be_killed(slurm: Job, job: Job, undisturbed: object) -> None:
+    study = start_study(slurm, job, "--parallel", "3", "-l", "cpus=2")
+    number = str(job.show()["record"]["id"]).partition("_")[0]
+    await_that(lambda: len(list(study.glob("trial-*/exit.json"))) >= 2, what="trials")
+    await_that(lambda: trials_of(job, 1) != [], what="a trial of the second element")
+    for pid in trials_of(job, 1):
+        os.kill(pid, signal.SIGKILL)
+    await_that(lambda: trials_of(job, 2) != [], what="a trial of the third element")
+    node = element_of(f"{number}_2")["NodeList"]
+    assert node != element_of(f"{number}_0")["NodeList"]
+    set_node(node, "State=DOWN", "Reason=test")
+    await_that(lambda: element_of(f"{number}_2").get("Restarts") == "1", what="the loss of a node")
+    set_node(node, "State=RESUME")
+    assert job.wait() == 0
+    assert outcome(study) == undisturbed
+    lines = [json.loads(line) for line in (study / "study.jsonl").read_text().splitlines()]
+    assert sorted(each["end"] for each in lines if "end" in each) == list(range(12)), "each trial ends once"
+    await_that(lambda: "RUNNING" not in ask("squeue", "-h", "-j", number, "-o", "%T"), what="the end of all elements")
+
+
+def test_a_study_whose_first_element_is_requeued_goes_on(slurm: Job, job: Job, undisturbed: object) -> None:
+    study = start_study(slurm, job, "--parallel", "2", "-l", "cpus=4")
+    number = str(job.show()["record"]["id"]).partition("_")[0]
+    await_that(lambda: len(list(study.glob("trial-*/exit.json"))) >= 2, what="trials")
+    ask("scontrol", "requeue", f"{number}_0")
+    assert job.wait() == 0
+    assert element_of(f"{number}_0")["Restarts"] == "1"
+    assert outcome(study) == undisturbed
+
+
+def test_all_elements_of_a_study_are_stopped_and_come_back(slurm: Job, job: Job, undisturbed: object) -> None:
+    study = start_study(slurm, job, "--parallel", "2")
+    number = str(job.show()["record"]["id"]).partition("_")[0]
+    await_that(lambda: len(list(study.glob("trial-*/exit.json"))) >= 2, what="trials")
+    job.ask("jobs", "stop", job.name, "--wait")
+    assert job.wait() == 75
+    await_that(lambda: "RUNNING" not in ask("squeue", "-h", "-j", number, "-o", "%T"), what="the end of all elements")
+    job.ask("jobs", "resume", job.name, "--yes", "--detach")
+    assert job.wait() == 0
+    assert outcome(study) == undisturbed
+
+
+def start_study(slurm: Job, job: Job, *words: str) -> Path:
+    """Submit the study; give its folder."""
+    job.folder = slurm.folder
+    job.name = job.ask(*STUDY, "--on", "slurm", "--detach", *words).split()[-1]
+    return Path(str(job.show()["record"]["root"]), "outputs", "study")
+
+
+def trials_of(job: Job, element: int) -> list[int]:
+    """List the processes that train in an element of an array, other than the first."""
+    files, mine = Path(str(job.show()["record"]["root"]), "files"), f"SLURM_ARRAY_TASK_ID={element}".encode()
+    found = [each for each in Path("/proc").iterdir() if _words(each)[2] == b"burnish.run.worker"]
+    return [int(each.name) for each in found if mine in _environment(each) and (each / "cwd").resolve() == files]
+
+
+def element_of(number: str) -> dict[str, str]:
+    """Ask Slurm about an element."""
+    return dict(re.findall(r"(\w+)=(\S*)", ask("scontrol", "show", "job", number, "--oneliner")))
+
+
+def set_node(node: str, *words: str) -> None:
+    """Change a node, as an administrator does."""
+    ask("scontrol", "update", f"NodeName={node}", *words)
+
+
+def ask(*words: str) -> str:
+    """Run a command of Slurm; one that has forgotten a job says nothing of it."""
+    return subprocess.run(words, check=False, capture_output=True, text=True).stdout
 
 
 def test_a_partition_that_is_not_there_is_refused_with_those_that_are(slurm: Job) -> None:
@@ -138,6 +225,13 @@ def workers_of(job: Job) -> list[int]:
         if each.name.isdigit() and _words(each)[1:3] == [b"-m", b"burnish.launch.worker"] and root in _words(each)[3]
     ]
     return [pid for each in found for pid in (each, *descendants(each))]
+
+
+def _environment(process: Path) -> list[bytes]:
+    try:
+        return (process / "environ").read_bytes().split(b"\0")
+    except OSError:
+        return []
 
 
 def _words(process: Path) -> list[bytes]:

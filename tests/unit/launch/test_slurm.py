@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from burnish.spec.launcher import JobSpec
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "launch" / "slurm"
 TRAIN = JobSpec("train-reviews-20261118-120000", ("train", "experiment.yaml", "--dir", "outputs/run"))
-TUNE = JobSpec("tune-reviews-20261118-120000", ("tune", "experiment.yaml", "--dir", "outputs/study", "--parallel", "4"))
+TUNE = JobSpec("tune-reviews-20261118-120000", ("tune", "experiment.yaml", "--dir", "outputs/study"), parallel=4)
 SET = ("folder=/shared/jobs", "python=/opt/burnish/bin/python")
 SCRIPTS: dict[str, tuple[tuple[str, ...], JobSpec]] = {
     "plain": ((), TRAIN),
@@ -31,6 +32,9 @@ SCRIPTS: dict[str, tuple[tuple[str, ...], JobSpec]] = {
     "pyxis": (("container=registry/team/burnish:1", "mounts=[/data, /a:/b:ro]"), TRAIN),
     "apptainer": (("container=burnish.sif", "container_engine=apptainer", "gpus=1", "mounts=[/data]"), TRAIN),
     "study": (("cpus=4", "time=60"), TUNE),
+    "study_in_turn": ((), replace(TUNE, parallel=1)),
+    "study_on_one_node": (("cpus=4", "time=60", "array=false"), TUNE),
+    "study_in_a_container": (("container=registry/team/burnish:1", "requeue=false"), TUNE),
 }
 
 

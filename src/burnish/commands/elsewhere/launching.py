@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from glob import glob
-from itertools import chain, takewhile
+from itertools import chain, pairwise, takewhile
 from pathlib import Path
 from typing import Any, cast
 
@@ -125,8 +125,21 @@ def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = tim
     files = [*copied, *_local_inputs(order), *_local_words(order)]
     packages = tuple(name for name, _ in _make_packages(launcher))
     return JobSpec(
-        name, (*order.verb.split(), *words), tuple(dict.fromkeys(files)), texts=texts, packages=packages, study=study
+        name,
+        (*order.verb.split(), *words),
+        tuple(dict.fromkeys(files)),
+        texts=texts,
+        packages=packages,
+        study=study,
+        parallel=_count_parallel(order) if order.verb == "tune" else 1,
     )
+
+
+def _count_parallel(order: Order) -> int:
+    """Read how many trials train at once, which the command says over the section."""
+    told = (word.split("=", 1) if word.startswith("--parallel=") else [word] for word in order.words)
+    said = [word for flag, word in pairwise(chain.from_iterable(told)) if flag == "--parallel"]
+    return int(said[-1] if said else (order.search or {}).get("parallel", 1))
 
 
 def _make_packages(launcher: Launcher) -> list[tuple[str, bytes]]:
@@ -205,6 +218,7 @@ def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], fl
         options=document(launcher.model_copy(update={"env": dict.fromkeys(launcher.env)})),
         study=job.study,
         packages=job.packages,
+        parallel=job.parallel,
     )
     save_record(record)
     return record

@@ -2,6 +2,7 @@
 #SBATCH --job-name=tune-reviews-20261118-120000
 #SBATCH --output=/shared/jobs/tune-reviews-20261118-120000/log.txt
 #SBATCH --open-mode=append
+#SBATCH --array=0-3
 #SBATCH --time=60
 #SBATCH --nodes=1
 #SBATCH --ntasks-per-node=1
@@ -10,6 +11,17 @@
 #SBATCH --requeue
 export BURNISH_NODES="1"
 export BURNISH_RENDEZVOUS=""
+mkdir -p /shared/jobs/tune-reviews-20261118-120000/trials
+if [ "$SLURM_ARRAY_TASK_ID" != 0 ]; then  # trains what the first element asks for
+exec >> /shared/jobs/tune-reviews-20261118-120000/trials/"$SLURM_ARRAY_TASK_ID".txt 2>&1
+trap 'scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"' USR1
+srun --kill-on-bad-exit=1 bash -c 'exec /opt/burnish/bin/python -m burnish.tune.array_trials /shared/jobs/tune-reviews-20261118-120000' &
+step=$!
+wait "$step"; code=$?
+while [ "$code" = 138 ]; do wait "$step"; code=$?; done  # the trap ends the wait only
+exit "$code"
+fi
+export BURNISH_ARRAY=/shared/jobs/tune-reviews-20261118-120000/trials:4
 rm -f /shared/jobs/tune-reviews-20261118-120000/PAUSE /shared/jobs/tune-reviews-20261118-120000/result.json
 trap 'touch /shared/jobs/tune-reviews-20261118-120000/PAUSE' USR1  # time is nearly over: the run saves
 srun --kill-on-bad-exit=1 bash -c 'BURNISH_NODE_RANK=$SLURM_NODEID exec /opt/burnish/bin/python -m burnish.launch.worker /shared/jobs/tune-reviews-20261118-120000/job.json' &
@@ -17,9 +29,11 @@ step=$!
 wait "$step"; code=$?
 while [ "$code" = 138 ]; do wait "$step"; code=$?; done  # the trap ends the wait only
 recorded=$(sed -n 's/.*"exit_code": \([0-9]*\).*/\1/p' /shared/jobs/tune-reviews-20261118-120000/result.json 2>/dev/null)
-is_preempted() { scontrol show job "$SLURM_JOB_ID" --oneliner | grep -q " PreemptTime=[0-9]"; }
+is_preempted() { scontrol show job "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" --oneliner | grep -q " PreemptTime=[0-9]"; }
 if [ "${recorded:-$code}" = 75 ] && { [ -e /shared/jobs/tune-reviews-20261118-120000/PAUSE ] || is_preempted; }; then
   echo "saved to make room, and back into the queue"
-  scontrol requeue "$SLURM_JOB_ID" && sleep 60
+  scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" && sleep 60
 fi
+touch /shared/jobs/tune-reviews-20261118-120000/trials/over-"$SLURM_ARRAY_JOB_ID"
+scancel --state=PENDING "$SLURM_ARRAY_JOB_ID"
 exit "$code"

@@ -9,7 +9,7 @@ import pytest
 from burnish.commands.elsewhere import jobs
 from burnish.commands.elsewhere.launching import Order, make_job, read_outcome, submit
 from burnish.errors import LaunchError
-from burnish.launch.records import JobRecord
+from burnish.launch.records import JobRecord, find_record
 from burnish.launch.transfer import read_remote, write_remote
 from burnish.spec.launcher import JobSpec, JobStatus, Launcher, LogLine, Submitted
 
@@ -54,6 +54,24 @@ def test_two_jobs_of_one_second_have_a_name_and_a_folder_each(shelf: Shelf) -> N
     assert first.name.startswith("predict-rides-19700101-000000-")
     records = [submit(shelf, job, where="shelf") for job in (first, second)]
     assert len({record.root for record in records}) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "section", "parallel"),
+    [
+        ([], {}, 1),
+        ([], {"parallel": "2"}, 2),
+        (["--parallel", "3"], {"parallel": "2"}, 3),
+        (["--parallel=4"], {}, 4),
+    ],
+)
+def test_a_job_knows_how_many_trials_train_at_once(
+    words: list[str], section: dict[str, str], parallel: int, shelf: Shelf
+) -> None:
+    job = make_job(Order("tune", ["rides.csv", *words], search=section), shelf)
+    assert job.parallel == parallel
+    submit(shelf, job, where="shelf")
+    assert find_record(job.name).job.parallel == parallel
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,25 @@
+#!/bin/bash
+#SBATCH --job-name=tune-reviews-20261118-120000
+#SBATCH --output=/shared/jobs/tune-reviews-20261118-120000/log.txt
+#SBATCH --open-mode=append
+#SBATCH --time=60
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=4
+#SBATCH --signal=B:USR1@120
+#SBATCH --requeue
+export BURNISH_NODES="1"
+export BURNISH_RENDEZVOUS=""
+rm -f /shared/jobs/tune-reviews-20261118-120000/PAUSE /shared/jobs/tune-reviews-20261118-120000/result.json
+trap 'touch /shared/jobs/tune-reviews-20261118-120000/PAUSE' USR1  # time is nearly over: the run saves
+srun --kill-on-bad-exit=1 bash -c 'BURNISH_NODE_RANK=$SLURM_NODEID exec /opt/burnish/bin/python -m burnish.launch.worker /shared/jobs/tune-reviews-20261118-120000/job.json' &
+step=$!
+wait "$step"; code=$?
+while [ "$code" = 138 ]; do wait "$step"; code=$?; done  # the trap ends the wait only
+recorded=$(sed -n 's/.*"exit_code": \([0-9]*\).*/\1/p' /shared/jobs/tune-reviews-20261118-120000/result.json 2>/dev/null)
+is_preempted() { scontrol show job "$SLURM_JOB_ID" --oneliner | grep -q " PreemptTime=[0-9]"; }
+if [ "${recorded:-$code}" = 75 ] && { [ -e /shared/jobs/tune-reviews-20261118-120000/PAUSE ] || is_preempted; }; then
+  echo "saved to make room, and back into the queue"
+  scontrol requeue "$SLURM_JOB_ID" && sleep 60
+fi
+exit "$code"
