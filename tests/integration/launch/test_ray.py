@@ -11,6 +11,8 @@ import pytest
 if find_spec("ray") is None:
     pytest.skip("the extra `ray` brings it; `make clusters` installs it", allow_module_level=True)
 
+from burnish.run.record.directory import RunDirectory
+from tests.harness.digests import digests
 from tests.harness.places import Job, await_that, events_of, last_step, run, sizes_of
 from tests.harness.ray_cluster import LoopbackRay, loopback_ray
 from tests.harness.server import TABLE, write_rides
@@ -71,20 +73,26 @@ def test_a_job_that_is_stopped_at_once_has_saved(cluster: LoopbackRay, folder: P
     assert list(there.glob("checkpoints/step-*/MANIFEST.json"))
 
 
-def test_a_node_that_is_killed_is_replaced_by_the_spare(cluster: LoopbackRay, folder: Path) -> None:
+def test_a_node_that_is_killed_is_replaced_by_the_spare_which_comes_to_the_same_bits(
+    cluster: LoopbackRay, folder: Path
+) -> None:
+    words = ["rides.yaml", "name=killed", "train.length=3000 steps", "train.checkpoint_every=20 steps"]
+    words += ["train.patience=null"]
     job = Job("ray", ("launch.yaml",))
-    there = job.start(["rides.yaml", "name=killed", LONG, "train.checkpoint_every=20 steps"], folder=folder)
+    there = job.start(words, folder=folder)
     await_that(lambda: last_step(there) > 50, what="steps")
     (node,) = cluster.busy_nodes("NodeWorker")
     cluster.kill(node)
     await_that(lambda: len(sizes_of(there)) == 2, what="a second attempt")
     assert cluster.busy_nodes("NodeWorker") != [node]
-    job.ask("jobs", "stop", job.name)
-    assert job.wait() == 75
+    assert job.wait() == 0
+    resumed = [event["step"] for event in events_of(there) if event["event"] == "started"][-1]
+    assert 0 < resumed < 3000
     said = job.ask("jobs", "logs", job.name)
     assert "a node or its worker was lost" in said
     assert "start 2 of 4" in said
-    assert job.show()["status"]["state"] == "stopped"
+    assert run(["train", *words, "--dir", "unbroken"], folder=folder).returncode == 0
+    assert digests(RunDirectory(there)) == digests(RunDirectory(folder / "unbroken"))
     cluster.add_node()
 
 
