@@ -111,13 +111,17 @@ class RayTrialStarter:
                 self._ray.kill(worker)
 
     def _follow(self, worker: Any, changes: Any, directory: RunDirectory, log: Path) -> Iterator[str]:
+        has_begun = False
         while True:
             if directory.stop_file.exists():
+                if not has_begun:
+                    return  # it may wait for a node that never comes
                 worker.ask_to_stop.remote()
             ready, _ = self._ray.wait([changes], timeout=_LOOK_SECONDS)
             if not ready:
                 continue
             change: Change = self._ray.get(next(changes))
+            has_begun = True
             write_files(directory.path, change.written)
             for name in change.removed:
                 (directory.path / name).unlink(missing_ok=True)

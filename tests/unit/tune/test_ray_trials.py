@@ -1,11 +1,13 @@
 """The files of a trial travel there and back: what is new, in an order that a reader may trust, and nothing twice."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from burnish.run.record.directory import RunDirectory
 from burnish.tune import ray_trials
-from burnish.tune.ray_trials import Change, TrialWorker, _read_changes, write_files
+from burnish.tune.ray_trials import Change, RayTrialStarter, TrialWorker, _read_changes, write_files
 
 
 def test_only_what_changed_is_read_and_what_vouches_for_others_comes_last(tmp_path: Path) -> None:
@@ -30,6 +32,13 @@ def test_files_arrive_whole(tmp_path: Path) -> None:
     write_files(tmp_path, {"a/b/c": b"1", "d": b"2"})
     write_files(tmp_path, {"d": b"3"})
     assert {path.name: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == {"c": b"1", "d": b"3"}
+
+
+def test_a_trial_that_waits_for_a_node_is_over_when_the_study_is_stopped(tmp_path: Path) -> None:
+    starter, run = object.__new__(RayTrialStarter), RunDirectory(tmp_path)
+    starter._ray = SimpleNamespace(wait=lambda awaited, timeout: ([], awaited))
+    run.stop_file.touch()
+    assert [*starter._follow(SimpleNamespace(), [], run, tmp_path / "log")] == []
 
 
 def test_a_trial_tells_its_evaluations_after_the_files_that_hold_them(
