@@ -84,7 +84,7 @@ def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
         plan, node = read_job_plan(content, source=address), JobNode.read(os.environ)
         outputs = f"{root}/{OUTPUTS}" + (f"/{os.environ[_TRIAL]}" if _TRIAL in os.environ else "")
         is_here = _enter(root, outputs, node)
-        with _publishing(None if is_here else outputs, root=root) if node.rank == 0 else nullcontext():
+        with _publishing(outputs if node.rank == 0 and not is_here else None, root=root):
             words = [*plan.words, *trial_words(trial), *node.words(plan)]
             code, starts = attempt(words, plan, asked=asked, comes_back=comes_back)
         result = {"exit_code": code, "starts": starts}

@@ -17,6 +17,7 @@ from burnish.launch.package import burnish_wheel, expand, read_requirements
 from burnish.launch.plan import FORMAT, JobPlan, read_job_plan
 from burnish.launch.transfer import download, list_remote, read_remote, remove_remote, upload, write_remote
 from burnish.spec.launcher import JobSpec
+from tests.harness.places import await_that
 
 _ROOT = str(Path(__file__).parents[3])
 _SHOW = "tests.unit.launch.show_environment"
@@ -202,6 +203,26 @@ def test_a_job_on_a_path_works_in_its_folder_and_the_first_node_alone_says_how_i
     assert (tmp_path / "outputs" / "made").exists()
     assert Path.cwd() == tmp_path / "files"
     assert (tmp_path / "result.json").exists() is leaves
+
+
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_every_node_passes_on_a_request_to_stop_as_the_first_may_be_lost(
+    rank: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.json").write_bytes(JobPlan(("train", "x")).write())
+    (tmp_path / "STOP").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(worker, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setenv("BURNISH_NODE_RANK", rank)
+
+    def train(argv: list[str], on_line: object) -> int:
+        Path("outputs/run").mkdir()
+        Path("outputs/run/lock.json").touch()
+        await_that(Path("outputs/run/STOP").exists, what="the request", seconds=20)
+        return 75
+
+    monkeypatch.setattr(worker, "run_worker", train)
+    assert worker.main([f"{tmp_path}/job.json"]) == 75
 
 
 def test_a_start_that_dies_leaves_no_result_of_an_earlier_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
