@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from tests.harness.places import (
     Local,
     Place,
     Torchrun,
+    assert_same_training,
     await_that,
     events_of,
     kill_tree,
@@ -22,7 +22,7 @@ from tests.harness.places import (
     last_step,
     run,
     sizes_of,
-    start,
+    train_alone,
 )
 from tests.harness.server import write_rides
 from tests.harness.slurm import slurm_place
@@ -127,34 +127,4 @@ def test_a_run_goes_on_when_a_node_joins_and_when_it_is_lost(folder: Path) -> No
     notes = [event["message"] for event in events_of(there) if event["event"] == "noted"]
     first, _ = [note for note in notes if note.startswith("continuing from step")]
     assert "work were lost" not in first  # to join costs none
-    assert_same_training(there, alone_until(last_step(there), folder))
-
-
-def alone_until(step: int, folder: Path) -> Path:
-    """Train the same on one process without a fault, to a step at least."""
-    there = folder / "runs" / "alone"
-    words = ["train", "rides.yaml", *ENDLESS, "name=elastic", "--dir", str(there)]
-    process = start(words, folder=folder, log=folder / "alone.txt")
-    await_that(lambda: last_step(there) >= step, what=f"step {step}")
-    (there / "STOP").touch()
-    process.wait()
-    return there
-
-
-def assert_same_training(run: Path, other: Path) -> None:
-    """Compare what was learned from in each step, the losses, and the scores on the way."""
-    mine, theirs = (steps_of(each, "stepped") for each in (run, other))
-    assert set(mine) <= set(theirs)
-    for step, event in mine.items():
-        for name in ("epoch", "examples", "tokens", "learning_rate"):
-            assert event[name] == theirs[step][name]
-        assert event["loss"] == pytest.approx(theirs[step]["loss"], abs=1e-4)
-    mine, theirs = (steps_of(each, "evaluated") for each in (run, other))
-    assert mine
-    for step in set(mine) & set(theirs):
-        assert mine[step]["scores"] == pytest.approx(theirs[step]["scores"], abs=1e-4)
-
-
-def steps_of(run: Path, kind: str) -> dict[int, dict[str, Any]]:
-    """Give the events of a kind by their step."""
-    return {event["step"]: event for event in events_of(run) if event["event"] == kind}
+    assert_same_training(there, train_alone(["rides.yaml", *ENDLESS, "name=elastic"], folder, until=last_step(there)))

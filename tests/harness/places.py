@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+import pytest
+
 BURNISH = (sys.executable, "-m", "burnish")
 PATIENCE_SECONDS = 400.0
 
@@ -168,6 +170,35 @@ def last_step(run: Path) -> int:
 def sizes_of(run: Path) -> list[int]:
     """List how many processes each attempt of a run had."""
     return [event["facts"].get("processes", 1) for event in events_of(run) if event["event"] == "started"]
+
+
+def train_alone(words: Sequence[str], folder: Path, *, until: int) -> Path:
+    """Train the same on one process without a fault, to a step at least."""
+    there = folder / "runs" / "alone"
+    process = start(["train", *words, "--dir", str(there)], folder=folder, log=folder / "alone.txt")
+    await_that(lambda: last_step(there) >= until, what=f"step {until}")
+    (there / "STOP").touch()
+    process.wait()
+    return there
+
+
+def assert_same_training(run: Path, other: Path) -> None:
+    """Compare what was learned from in each step, the losses, and the scores on the way."""
+    mine, theirs = (steps_of(each, "stepped") for each in (run, other))
+    assert set(mine) <= set(theirs)
+    for step, event in mine.items():
+        for name in ("epoch", "examples", "tokens", "learning_rate"):
+            assert event[name] == theirs[step][name]
+        assert event["loss"] == pytest.approx(theirs[step]["loss"], abs=1e-4)
+    mine, theirs = (steps_of(each, "evaluated") for each in (run, other))
+    assert mine
+    for step in set(mine) & set(theirs):
+        assert mine[step]["scores"] == pytest.approx(theirs[step]["scores"], abs=1e-4)
+
+
+def steps_of(run: Path, kind: str) -> dict[int, dict[str, Any]]:
+    """Give the events of a kind by their step."""
+    return {event["step"]: event for event in events_of(run) if event["event"] == kind}
 
 
 def await_that(is_so: Callable[[], bool], *, what: str, seconds: float = PATIENCE_SECONDS) -> None:

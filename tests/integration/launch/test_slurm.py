@@ -12,12 +12,14 @@ import pytest
 
 from tests.harness.places import (
     Job,
+    assert_same_training,
     await_that,
     descendants,
     kill_tree,
     last_step,
     run,
     sizes_of,
+    train_alone,
 )
 from tests.harness.server import TABLE, write_rides
 from tests.harness.slurm import slurm_place
@@ -90,7 +92,8 @@ def test_a_job_is_stopped_resumed_and_ended_by_its_exit_code(slurm: Job, job: Jo
 
 def test_two_nodes_become_one_when_a_node_is_lost(slurm: Job, job: Job) -> None:
     job.options = ("nodes=1:2", slurm.options[-1], "sbatch=[--nodes=2]")
-    there = job.start(["rides.yaml", *ENDLESS, "name=elastic"], folder=slurm.folder)
+    words = ["rides.yaml", *ENDLESS, "train.evaluate_every=100 steps", "train.patience=null", "name=elastic"]
+    there = job.start(words, folder=slurm.folder)
     await_that(lambda: last_step(there) > 100, what="step 100")
     assert sizes_of(there) == [2]
     first = worker_of(there)
@@ -99,7 +102,9 @@ def test_two_nodes_become_one_when_a_node_is_lost(slurm: Job, job: Job) -> None:
         os.kill(pid, signal.SIGKILL)
     await_that(lambda: sizes_of(there)[-1] == 1, what="a start on one node")
     before = last_step(there)
-    await_that(lambda: last_step(there) > before, what="a step on one node")
+    await_that(lambda: last_step(there) > before + 200, what="steps on one node")
+    job.ask("jobs", "stop", job.name, "--wait")
+    assert_same_training(there, train_alone(words, slurm.folder, until=last_step(there)))
 
 
 def test_a_refused_command_is_not_tried_again(slurm: Job, job: Job) -> None:
