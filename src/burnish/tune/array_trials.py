@@ -4,7 +4,6 @@ The first element leads the study and trains trials itself; every other one trai
 another file that it lives. A trial whose element is gone goes on at another, from its newest checkpoint.
 """
 
-import json
 import os
 import secrets
 import signal
@@ -18,7 +17,6 @@ from threading import Event as Flag
 from threading import Lock, Thread
 from typing import Any, Self
 
-from burnish.durable import write_durably
 from burnish.errors import BurnishError
 from burnish.launch.local import run_worker
 from burnish.launch.module_path import find_modules_here
@@ -48,11 +46,11 @@ class _Mailbox:
 
     def ask(self, **fields: object) -> None:
         """Say what to train; a task that is asked for no more is given up."""
-        _write(self.folder / f"{self.element}.asked.json", fields)
+        write_json(self.folder / f"{self.element}.asked.json", fields)
 
     def say(self, **fields: object) -> None:
         """Say what is trained, and that the element lives."""
-        _write(self.folder / f"{self.element}.said.json", {**fields, "beat": secrets.token_hex(4)})
+        write_json(self.folder / f"{self.element}.said.json", {**fields, "beat": secrets.token_hex(4)})
 
     def asked(self) -> dict[str, Any]:
         """Read what to train."""
@@ -177,8 +175,7 @@ class ArrayElement:
 
             code = run_worker([_WORKER, *words], on_line=pass_on)
         self._run = None
-        ending = read_json(run.exit)
-        reason = ending.get("reason") if isinstance(ending, dict) else None
+        reason = _read(run.exit).get("reason")
         if (self._is_given_up or self.is_ending.is_set()) and reason not in (*COMPLETE, "failed"):
             run.exit.unlink(missing_ok=True)  # it made room, and was not stopped: another element goes on with it
         elif 0 < code < 128 and reason is None and run.status() != "running":
@@ -190,7 +187,7 @@ class ArrayElement:
     def _beat(self) -> None:
         """Show that this element lives, and ask a trial to stop that nobody follows any more."""
         while True:
-            with suppress(OSError):  # a folder that is away for a moment
+            with suppress(OSError, BurnishError):  # a folder that is away for a moment
                 self._mailbox.say(worker=self._worker, **self._said)
                 run, said = self._run, self._said
                 if run is not None and (self._over.exists() or self._mailbox.asked().get("task") != said["task"]):
@@ -213,10 +210,6 @@ def _lines_behind(path: Path, read: int) -> list[bytes]:
 def _read(path: Path) -> dict[str, Any]:
     found = read_json(path)
     return found if isinstance(found, dict) else {}
-
-
-def _write(path: Path, fields: dict[str, object]) -> None:
-    write_durably(path, json.dumps(fields).encode())
 
 
 def main(argv: Sequence[str]) -> int:
