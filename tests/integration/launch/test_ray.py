@@ -13,7 +13,7 @@ if find_spec("ray") is None:
 
 from burnish.run.record.directory import RunDirectory
 from tests.harness.digests import digests
-from tests.harness.places import Job, await_that, events_of, last_step, run, sizes_of
+from tests.harness.places import Job, assert_same_training, await_that, events_of, last_step, run, sizes_of, train_alone
 from tests.harness.ray_cluster import LoopbackRay, loopback_ray
 from tests.harness.server import TABLE, write_rides
 from tests.studies import make_study, outcome
@@ -98,14 +98,18 @@ def test_a_node_that_is_killed_is_replaced_by_the_spare_which_comes_to_the_same_
 
 def test_two_nodes_go_on_as_one_when_no_spare_is_left(cluster: LoopbackRay, folder: Path) -> None:
     job = Job("ray", ("launch.yaml", "nodes=1:2"))
-    there = job.start(["rides.yaml", "name=elastic", LONG, "train.checkpoint_every=20 steps"], folder=folder)
+    words = ["rides.yaml", "name=elastic", LONG, "train.checkpoint_every=20 steps", "train.patience=null"]
+    there = job.start(words, folder=folder)
     await_that(lambda: last_step(there) > 50, what="steps")
     assert sizes_of(there) == [2]
     node, *_ = cluster.busy_nodes("NodeWorker")
     cluster.kill(node)
     await_that(lambda: sizes_of(there)[-1] == 1, what="an attempt of one")
+    before = last_step(there)
+    await_that(lambda: last_step(there) > before + 50, what="steps on one node")
     job.ask("jobs", "stop", job.name)
     assert job.wait() == 75
+    assert_same_training(there, train_alone(words, folder, until=last_step(there)))
     cluster.add_node()
 
 
