@@ -20,6 +20,7 @@ EXTRAS: Mapping[str, str] = {
     "serve": "Starlette, uvicorn and a Prometheus client, for `burnish serve` and `burnish ui`",
     "gcp": "data, models and whole runs at `gs://` addresses",
     "s3": "data, models and whole runs at `s3://` addresses",
+    "tokenizers": "sacremoses and sentencepiece, for tokenizers that transformers has in Python only (XLM, Marian)",
     "tfrecord": "TFRecord files and `tf.train.Example`, through protobuf",
     "kubernetes": "the official client, to run jobs on Kubernetes from here",
     "ray": "Ray with its job server, to run jobs and studies on a Ray cluster",

@@ -202,7 +202,7 @@ class Transformer(Architecture):
         return load_assets(self)
 
     def build_tokenizer(self) -> Any:
-        """Load the fast tokenizer of `transformers`; a model of your own may change it or make another."""
+        """Load the tokenizer of `transformers`, fast if there is one; a model of your own may change or replace it."""
         from burnish.models.transformers.tokenizer_torch import load_tokenizer
 
         return load_tokenizer(self)

@@ -16,7 +16,7 @@ import pyarrow as pa
 from tokenizers import Tokenizer
 
 from burnish.data.batching.ragged import Ragged, pack
-from burnish.errors import CheckpointError, ConfigError, DataError, Problem
+from burnish.errors import CheckpointError, ConfigError, DataError, MissingExtra, Problem
 from burnish.spec.values import Array
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ _WORDS_AT_ONCE = 1 << 16
 _CONFIG = "tokenizer_config.json"
 _WORD_STARTS = ("Ġ", "▁", "Ċ")
 """How byte-level and sentence-piece tokens write the blank, or the line end, before a word."""
+_GOES_ON = "@@"
+"""What tokens of some Python tokenizers end with, if the word goes on: BERTweet's, PhoBERT's, CTRL's."""
 _AT_ONCE = 1_000_000
 
 
@@ -38,7 +40,8 @@ _AT_ONCE = 1_000_000
 class TextAssets:
     """A tokenizer, how it pads, and how much text its model can read."""
 
-    tokenizer: Tokenizer = field(repr=False, compare=False)
+    tokenizer: Any = field(repr=False, compare=False)
+    """A `Tokenizer` of the tokenizers library, or what answers its calls."""
     pad_id: int
     pad_type_id: int
     padding_side: Literal["right", "left"]
@@ -46,15 +49,25 @@ class TextAssets:
     """The longest input, special tokens counted."""
     uses_segments: bool
     files: Mapping[str, bytes] = field(repr=False)
-    """All that rebuilds the tokenizer; `tokenizer.json` is among them."""
+    """All that rebuilds the tokenizer; `tokenizer.json` is among them, unless transformers has it in Python only."""
     multiple: int = 1
     """Batches are padded to a multiple of so many tokens; features are the same whatever it is."""
 
     def __post_init__(self) -> None:
-        assert _TOKENIZER in self.files, f"the files of a tokenizer hold {_TOKENIZER}"
-        # Many published files carry a truncation and padding of their own; both would cut or fill texts unseen.
-        self.tokenizer.no_truncation()
-        self.tokenizer.no_padding()
+        assert self.is_fast or _CONFIG in self.files, f"the files of a tokenizer hold {_TOKENIZER} or {_CONFIG}"
+        if self.is_fast:  # many published files carry a truncation and padding, which would cut or fill texts unseen
+            self.tokenizer.no_truncation()
+            self.tokenizer.no_padding()
+
+    @property
+    def is_fast(self) -> bool:
+        """Tell whether the tokenizers library reads it, which knows where in a text each token stands."""
+        return _TOKENIZER in self.files
+
+    @property
+    def target_tokenizer(self) -> Any:
+        """The tokenizer of texts to be written, where that is another."""
+        return getattr(self.tokenizer, "for_targets", self.tokenizer)
 
     @cached_property
     def digest(self) -> str:
@@ -82,15 +95,15 @@ class TextAssets:
 
     @classmethod
     def load(cls, directory: Path) -> TextAssets:
-        """Rebuild what `save` wrote, with the tokenizers library alone."""
+        """Rebuild what `save` wrote, with the tokenizers library alone if that can read it."""
         try:
             described = json.loads((directory / DESCRIPTION).read_text(encoding="utf-8"))
             names = [_plain_path(name, source=directory) for name in described["files"]]
             files = {str(name): (directory / name).read_bytes() for name in names}
-            tokenizer = Tokenizer.from_buffer(files[_TOKENIZER])
+            tokenizer = Tokenizer.from_buffer(files[_TOKENIZER]) if _TOKENIZER in files else _in_python(directory)
             options = {name: described[name] for name in _OPTIONS}
             options["multiple"] = int(described.get("multiple", 1))  # older artifacts do not tell
-        except CheckpointError:
+        except (CheckpointError, MissingExtra):
             raise
         except Exception as error:  # tokenizers raises bare Exception for a file that it cannot read
             raise CheckpointError(
@@ -101,6 +114,12 @@ class TextAssets:
 
     def _options(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in _OPTIONS}
+
+
+def _in_python(directory: Path) -> Any:
+    from burnish.data.tokens.python_tokenizer_torch import PythonTokenizer
+
+    return PythonTokenizer.load(directory)
 
 
 _OPTIONS = ("pad_id", "pad_type_id", "padding_side", "max_positions", "uses_segments")
@@ -302,4 +321,8 @@ class Vocabulary:
 
     @cached_property
     def _ends_open(self) -> Array:
+        """Tell which tokens leave a word open: all that end with a letter or a digit, or only those that are marked."""
+        marked = np.array([token.endswith(_GOES_ON) for token in self._tokens])
+        if marked.any() and not self.assets.is_fast:
+            return marked
         return np.array([token[-1:].isalnum() for token in self._tokens]) & ~self.is_special

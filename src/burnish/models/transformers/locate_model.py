@@ -16,7 +16,10 @@ _WEB = ("http://", "https://")
 _HUB_NAME = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
 _MODELS = ("", "model", "artifact/model")
 _CONFIG_FILES = ("config.json",)
-_TOKENIZER_FILES = ("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json", "added_tokens.json")
+_TOKENIZER_FILES = (
+    *("tokenizer*", "vocab*", "merges.txt", "*.model", "special_tokens_map.json", "added_tokens.json"),
+    *("*.spm", "*.tokenizer", "bpe.codes", "dict.txt", "emoji.json", "word_*.json", "byte_maps.json"),
+)
 _GENERATION_FILES = ("generation_config.json",)
 _SAFE_WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "model-*.safetensors")
 ADAPTER = "adapter"

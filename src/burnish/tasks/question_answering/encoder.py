@@ -52,6 +52,12 @@ class QuestionEncoder(SequenceEncoder):
         cls, assets: TextAssets, columns: QuestionColumns, reading: WindowLimits, **flags: bool
     ) -> QuestionEncoder:
         """Put a tokenizer and a task's options together; refuse a limit under which a question leaves no room."""
+        if not assets.is_fast:
+            reason = "name a model with a tokenizer.json"
+            sentence = (
+                "model.tokenizer is in Python only, without the places of tokens in a context that this task needs"
+            )
+            raise ConfigError([Problem(sentence, (reason,))])
         least = learn_template(assets.tokenizer, num_texts=2).num_special + reading.max_question + 1
         if reading.max_length < least:
             reason = "the question, the special tokens and a token of the context must fit in"

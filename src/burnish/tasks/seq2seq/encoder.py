@@ -65,7 +65,7 @@ class Seq2SeqEncoder(SequenceEncoder):
         features = self.codec.encode(pa.table({source: texts}))
         if self.target not in table.column_names:
             return features
-        whole = view(tokenize(table[self.target], self.codec.assets.tokenizer))
+        whole = view(tokenize(table[self.target], self.codec.assets.target_tokenizer))
         kept = Ragged(whole.values, whole.starts, np.minimum(whole.lengths, self._room)).packed()
         lengths = pa.array(self._lengths(features["length"].to_numpy(), kept), pa.int32())
         at = features.column_names.index("length")
@@ -92,11 +92,11 @@ class Seq2SeqEncoder(SequenceEncoder):
         yield FeatureLimit("length", features["length"].to_numpy(), length, length)
 
     def put_into_words(self, outcome: Outcome) -> Outcome:
-        return in_words(outcome, self.codec.assets.tokenizer)
+        return in_words(outcome, self.codec.assets.target_tokenizer)
 
     @cached_property
     def _template(self) -> Template:
-        return learn_template(self.codec.assets.tokenizer, num_texts=1)
+        return learn_template(self.codec.assets.target_tokenizer, num_texts=1)
 
     @property
     def _room(self) -> int:

@@ -252,14 +252,6 @@ def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(tiny: Tiny, head
     assert "tokens and the model only" in _refusal(Transformer(name=str(small), tokenizer=tiny("bert")), head)
 
 
-def test_a_tokenizer_that_is_slow_and_nothing_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "ctrl"}')
-    (tmp_path / "vocab.json").write_text('{"<unk>": 0, "a</w>": 1}')
-    (tmp_path / "merges.txt").write_text("#version: 0.2\n")
-    with pytest.raises(ConfigError, match="is a CTRLTokenizer, which transformers has in Python only"):
-        Transformer(name=str(tmp_path)).assets()
-
-
 def test_an_unknown_architecture_is_refused_with_a_suggestion(tiny: Tiny, head: HeadSpec) -> None:
     model = Transformer(tokenizer=tiny("bert"), pretrained=False, architecture="robertta")
     with pytest.raises(ConfigError, match="did you mean roberta"):
