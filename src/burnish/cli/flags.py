@@ -1,5 +1,6 @@
 """Takes the arguments of a trial, and says what was meant by other flags that a command does not have."""
 
+import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -58,6 +59,41 @@ def _find_override(flag: _Flag, *, tell: Callable[[str], None]) -> str | None:
     if entry.note:
         tell(f"{flag.text}={flag.value} is taken as {found[0].path}={written}. {entry.explain(flag.value)}")
     return f"{found[0].path}={written}"
+
+
+def take_mode(argv: Sequence[str], *, tell: Callable[[str], None]) -> list[str]:
+    """Turn `train EXPERIMENT --mode eval --dir RUN`, as Model Garden's driver has it, into `evaluate RUN`.
+
+    Other words are left to the parser, and so is a mode that scores a run if none is named.
+    """
+    from burnish.config.foreign import find_foreign
+
+    words, mode = _take_option(argv, "--mode")
+    entry = find_foreign("mode")
+    command = entry.translate(mode) if entry is not None else None
+    if argv[:1] != ["train"] or command is None or not command.startswith("burnish "):
+        return [*argv]
+    _, verb, _, *options = command.split()
+    rest, run = _take_option(words, "--dir", "--model_dir", "--model-dir")
+    if verb == "train":
+        return [*words, *options]
+    if verb != "evaluate" or run is None:
+        return [*argv]
+    kept = [word for word in rest if word in ("--json", "--trust-code")]
+    tell(f"--mode {mode} is taken as: burnish {shlex.join([verb, run, *options, *kept])}")
+    return [verb, run, *options, *kept]
+
+
+def _take_option(argv: Sequence[str], *names: str) -> tuple[list[str], str | None]:
+    """Take an option and its value out of a command line; the last one counts."""
+    rest, found, words = list[str](), None, iter(argv)
+    for word in words:
+        name, joined, value = word.partition("=")
+        if name in names:
+            found = value if joined else next(words, None)
+        else:
+            rest.append(word)
+    return rest, found
 
 
 def explain_flags(refusal: Any, argv: Sequence[str]) -> str:

@@ -30,7 +30,7 @@ from burnish.cli import (
     train,
     tune,
 )
-from burnish.cli.flags import explain_flags, take_trial_arguments
+from burnish.cli.flags import explain_flags, take_mode, take_trial_arguments
 from burnish.cli.verb import add, without_others
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.launch.module_path import find_modules_here
@@ -103,6 +103,7 @@ def run(argv: Sequence[str]) -> int:
         warnings.showwarning = partial(_show_warning, show=warnings.showwarning)
         try:
             _refuse_broken_words(argv)
+            argv = take_mode(argv, tell=_note) if any(each.startswith("--mode") for each in argv) else argv
             is_shell = "_BURNISH_COMPLETE" in os.environ  # which asks for the options of whatever is typed
             command = typer.main.get_command(app if is_shell else without_others(app, argv))
             argv = _settle_trial_arguments(argv, command)
@@ -142,7 +143,11 @@ def _settle_trial_arguments(argv: Sequence[str], command: Any) -> Sequence[str]:
     if verb is None or not any(each.name == "overrides" for each in verb.params):
         return argv
     own = [name for each in verb.params for name in each.opts]
-    return take_trial_arguments(argv, own, tell=lambda sentence: print(f"note: {sentence}", file=sys.stderr))
+    return take_trial_arguments(argv, own, tell=_note)
+
+
+def _note(sentence: str) -> None:
+    print(f"note: {sentence}", file=sys.stderr)
 
 
 @app.callback(invoke_without_command=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from burnish.cli.flags import take_trial_arguments
+from burnish.cli.flags import take_mode, take_trial_arguments
 from burnish.cli.main import run
 
 
@@ -51,3 +51,34 @@ def test_the_verb_itself_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr().err
     assert "optimizer.learning_rate must be a number" in told
     assert "train.batch.examples must be" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("--mode=train", "train bert/squad"),
+        ("--mode train_and_eval --dir out a=1", "train bert/squad --dir out a=1"),
+        ("--mode=continuous_train_and_eval", "train bert/squad"),
+        ("--mode train_and_post_eval --quiet", "train bert/squad --quiet --then evaluate"),
+        ("--mode eval --dir=out --params_override a=1 --json", "evaluate out --json"),
+        ("--model_dir out --mode continuous_eval", "evaluate out --watch"),
+    ],
+)
+def test_a_mode_of_model_garden_is_a_command(words: str, command: str) -> None:
+    notes: list[str] = []
+    assert take_mode(["train", "bert/squad", *words.split()], tell=notes.append) == command.split()
+    assert notes == ([] if command.startswith("train") else [f"{notes[0].partition(':')[0]}: burnish {command}"])
+
+
+@pytest.mark.parametrize(
+    "words", ["train x --mode fly", "train x --mode eval", "tune x --mode train", "train x --mode"]
+)
+def test_a_mode_that_means_nothing_here_stays_for_the_parser(words: str) -> None:
+    assert take_mode(words.split(), tell=pytest.fail) == words.split()
+
+
+def test_the_program_takes_a_mode(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["train", "bert/squad", "--mode", "eval", "--dir", "nowhere/run"]) == 5
+    told = capsys.readouterr().err
+    assert "note: --mode eval is taken as: burnish evaluate nowhere/run" in told
+    assert "nowhere/run" in told.partition("error:")[2]
