@@ -229,5 +229,5 @@ def layer(text: str, *, source: str = "base.yaml") -> Branch:
 
 def given_to(name: str) -> list[str]:
     """Give what a shipped experiment leaves to the user: the rows of those that are named after a driver's."""
-    is_open = name.startswith(("bert/", "electra/")) and name != "bert/text_wiki_pretraining"
+    is_open = name.startswith(("bert/", "electra/", "wmt_transformer/")) and name != "bert/text_wiki_pretraining"
     return ["data.train=rows.jsonl"] if is_open else []

@@ -23,8 +23,8 @@ from tests.unit.config.fakes import given_to
 REGISTRY = Registry(entry_points=lambda group: [])
 NAMES = [each.name for each in experiments(registry=REGISTRY)]
 GOLDEN = FilePath(__file__).parents[2] / "golden" / "config"
-COLUMNS = {("data", "filter"), ("data", "also"), ("task", "columns"), ("task", "derived")}
-"""Mappings whose keys are columns of the data, or names of one's own: only the data can refuse those."""
+COLUMNS = {("data", "filter"), ("data", "also"), ("task", "columns"), ("task", "derived"), ("model", "fields")}
+"""Mappings whose keys are columns of the data, or names of another: only the data, or the model, can refuse those."""
 NAMED = {("task", "tasks"), ("task", "scores"), ("data", "sets")}
 """Mappings from names of one's own to components: `test_check_several` sees names that do not match."""
 HEAVY = ("torch", "transformers", "numpy", "pyarrow", "datasets")
@@ -47,7 +47,8 @@ def test_the_promised_experiments_are_there() -> None:
     language = {"lm/wikitext2-masked", "lm/shakespeare-causal", "pretrain/bert-tiny"}
     driver = {f"bert/{each}" for each in ("sentence_prediction", "sentence_prediction_text", "squad", "tagging")}
     driver |= {f"bert/{each}" for each in ("pretraining", "pretraining_dynamic", "text_wiki_pretraining")}
-    wanted = {"demo/reviews", "imdb", "electra/pretraining", *texts, *language, *glue, *tables, *driver}
+    driver |= {"electra/pretraining", "wmt_transformer/large"}
+    wanted = {"demo/reviews", "imdb", *texts, *language, *glue, *tables, *driver}
     assert wanted <= set(NAMES)
 
 
