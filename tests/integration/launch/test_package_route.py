@@ -104,7 +104,7 @@ def test_pip_installs_burnish_and_the_users_project_and_the_job_runs(
     )
     assert names == ours
     needs = "from importlib.metadata import requires; print(*requires('{}'), sep='|')"
-    assert {"gcsfs>=2024.6", "tensorboard>=2.18", "pyyaml>=6.0.1", "torch>=2.6"} <= set(
+    assert {"gcsfs>=2024.12", "tensorboard>=2.18", "pyyaml>=6.0.1", "torch>=2.6"} <= set(
         executor.ask(python, needs.format("burnish")).split("|")
     )
     assert executor.ask(python, needs.format("ridelib")) == "numpy>=2"
