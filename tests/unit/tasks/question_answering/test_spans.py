@@ -4,7 +4,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from burnish.tasks.question_answering.decoder import INVALID, Search, search_beams, search_places
@@ -69,6 +69,7 @@ def test_with_room_for_all_pairs_all_are_found(
     assert dict(zip(found.rows.tolist(), found.nulls, strict=True)) == pytest.approx(nulls)
 
 
+@example([(0, 8), (0, 8)], 79, 1)
 @given(WINDOWS, st.integers(0, 99), st.integers(1, 5))
 def test_few_are_kept_best_first_and_the_order_of_places_means_nothing(
     windows: list[tuple[int, int]], seed: int, n_best: int
@@ -80,7 +81,8 @@ def test_few_are_kept_best_first_and_the_order_of_places_means_nothing(
         kept = list(lists[row].values())
         assert kept == sorted(kept, reverse=True)
         assert 1 <= len(kept) <= n_best
-        assert all(spans[span] == pytest.approx(score) for span, score in lists[row].items())
+        # a span may be better in another window, where others are better still
+        assert all(score <= spans[span] + 1e-6 for span, score in lists[row].items())
     # Batches may come in any order; only the places of one window stay in theirs.
     parts = np.random.default_rng(seed).permutation(len(windows))
     order = np.concatenate([np.flatnonzero(outputs["part"] == part) for part in parts])
