@@ -50,6 +50,7 @@ OPTIONAL = {
     "optuna": "optuna",
     "peft": "peft",
     "prometheus_client": "prometheus-client",
+    "sentencepiece": "sentencepiece",
     "pytest": "pytest",
     "ray": "ray",
     "sklearn": "scikit-learn",

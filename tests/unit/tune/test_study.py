@@ -101,7 +101,7 @@ def test_an_error_in_one_leg_asks_the_others_to_stop(tmp_path: Path, monkeypatch
     study = study_of(tmp_path / "study")
     study.space = space_of("rate: [0.1, 0.2]")
     study.starts = [{"rate": 0.0}, {"rate": 1.0}]
-    monkeypatch.setattr(module, "_choose_starter", lambda environment, model: nullcontext(Endless()))
+    monkeypatch.setattr(module, "_choose_starter", lambda environment, model, stopping: nullcontext(Endless()))
     from burnish.engine.stop import StopRequest
 
     began = time.monotonic()
