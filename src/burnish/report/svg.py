@@ -44,7 +44,7 @@ class PlotArea:
 def ticks(low: float, high: float, *, most: int = 5, is_whole: bool = False) -> list[float]:
     """Choose round values that cover a range, or whole numbers, where nothing is between two."""
     span = high - low
-    if not math.isfinite(span) or span <= 0:
+    if not math.isfinite(span) or span / most <= 0:  # a range of the smallest number of all has no parts
         return [low]
     rough = max(span / most, 1.0) if is_whole else span / most
     power = 10.0 ** math.floor(math.log10(rough))

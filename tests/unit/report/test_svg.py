@@ -70,6 +70,10 @@ def test_ticks_are_few_and_inside(low, span) -> None:
     assert all(low - slack <= value <= low + span + slack for value in found)
 
 
+def test_a_range_of_the_smallest_number_has_one_tick() -> None:
+    assert ticks(0.0, 5e-324) == [0.0]
+
+
 @given(st.integers(0, 1000), st.integers(1, 100_000))
 def test_steps_and_trials_are_whole_numbers(low, span) -> None:
     found = ticks(low, low + span, most=6, is_whole=True)
