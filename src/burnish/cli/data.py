@@ -2,6 +2,7 @@
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,6 +15,7 @@ from burnish.cli.verb import Lines, Reply, group, verb
 
 if TYPE_CHECKING:
     from burnish.commands.prepare import Written
+    from burnish.commands.split import Divided
 
 _SHOWN_CLASSES = 20
 
@@ -69,9 +71,11 @@ def features(
     return Reply(written, _features(written, asked))
 
 
-@verb("split", short_help="Split one file into train, validation and test files.")
+@verb("split", short_help="Split data files into train, validation and test files.")
 def split(
-    source: Annotated[str, argument("FILE", "CSV, TSV, JSON lines, Parquet or Arrow.")],
+    sources: Annotated[
+        list[str], argument("FILE…", "CSV, TSV, JSON lines, Parquet or Arrow; several have the same columns.")
+    ],
     *,
     out: Annotated[Path, option("--out -o DIR", "The folder for the new files.")],
     validation: Annotated[
@@ -79,17 +83,32 @@ def split(
     ] = "10%",
     dev: Annotated[str | None, option("--dev", "", hidden=True)] = None,
     test: Annotated[str | None, option("--test PORTION", "Size of the test file, if any.")] = None,
+    layout: Annotated[
+        Literal["id_label_alpha_text", "id_alpha_label_text_a_text_b"] | None,
+        option("--layout NAME", "The columns of TSV files without header, as `data.layout` names them."),
+    ] = None,
     label: Annotated[str | None, option("--label COLUMN", "The column to stratify by, if the guess is wrong.")] = None,
     group: Annotated[
         list[str] | None, option("--group COLUMN", "Keep rows with equal values together; repeatable.")
     ] = None,
     seed: Annotated[int, option("--seed N", "The random seed of the split.", min=0)] = 0,
 ) -> Reply:
-    """Split one file into train, validation and test files of the same format."""
+    """Split data files into train, validation and test files of the same format."""
     from burnish.commands.split import split as command
 
     share = dev or validation
-    divided = command(source, out=out, validation=share, test=test, label=label, group=group or (), seed=seed)
+    chosen = partial(command, layout=layout, label=label, group=group or (), seed=seed)
+    divided = chosen(*sources, out=out, validation=share, test=test)
+    lines = (
+        _count_classes(divided),
+        f"validation is {divided.how}",
+        f"wrote {', '.join(map(str, divided.files.values()))}; for an experiment on them",
+        f"  burnish new {shlex.quote(str(divided.files['train']))}",
+    )
+    return Reply(divided, lines)
+
+
+def _count_classes(divided: "Divided") -> TextTable:
     names = tuple(divided.files)
     rows = [(each, *(f"{counted[name]:,}" for name in names)) for each, counted in divided.counts.items()]
     if len(rows) > _SHOWN_CLASSES:
@@ -98,13 +117,7 @@ def split(
     if divided.label is not None:
         totals = tuple(f"{sum(counted[name] for counted in divided.counts.values()):,}" for name in names)
         rows.append(("all", *totals))
-    lines = (
-        TextTable((divided.label or "", *names), tuple(rows), right=names),
-        f"validation is {divided.how}",
-        f"wrote {', '.join(map(str, divided.files.values()))}; for an experiment on them",
-        f"  burnish new {shlex.quote(str(divided.files['train']))}",
-    )
-    return Reply(divided, lines)
+    return TextTable((divided.label or "", *names), tuple(rows), right=names)
 
 
 @verb("train", short_help="Train a tokenizer and write it to a folder.")

@@ -1,8 +1,9 @@
-"""`burnish prepare split`: train, validation and test files from one, rows as they are there."""
+"""`burnish prepare split`: train, validation and test files from one or more, rows as they are there."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from burnish.errors import DataError
 from burnish.spec.values import Rows
 
 if TYPE_CHECKING:
+    from burnish.data.files import Layout
     from burnish.data.options import Portion
     from burnish.data.sources.address import DataFile
     from burnish.data.splits.divide import Division
@@ -33,34 +35,35 @@ class Divided:
 
 
 def split(
-    source: str,
-    *,
+    *sources: str,
     out: Path,
     validation: str = "10%",
     test: str | None = None,
+    layout: "Layout | None" = None,
     label: str | None = None,
     group: Sequence[str] = (),
     seed: int = 0,
 ) -> Divided:
-    """Write parts of a file's rows, a share or a number of them each; nothing that exists is overwritten."""
+    """Write parts of the rows of files, a share or a number of them each; nothing that exists is overwritten."""
     from burnish.data.options import SplitPlan
-    from burnish.data.splits.divide import divide, only_file
+    from burnish.data.sources.address import find
+    from burnish.data.splits.divide import divide
 
     plan = SplitPlan(
         validation=_parse("--validation", validation),
         test=None if test is None else _parse("--test", test),
         group=tuple(group),
     )
-    file = only_file(source)
-    kind = _find_format(file)
+    files = [file for source in sources for file in find(source, option="the file to split")]
+    kind = _find_format(files[0], layout)
     names = ["train", "validation", *(["test"] if test is not None else [])]
-    targets = _choose_places(out, _choose_suffix(file, kind), names=names)
-    division = divide(source, plan, label=label, seed=seed)
-    write = _copy_lines(file, division) if kind in _LINES else _copy_rows(file, kind)
+    targets = _choose_places(out, _choose_suffix(files[0], kind), names=names)
+    division = divide(files, plan, layout=layout, label=label, seed=seed)
+    write = _copy_lines(division) if kind in _LINES else _copy_rows(division, kind)
     for name, path in targets.items():
         with writing_to(path):
             replace_durably(path, partial(write, division.arranged.parts[name]))
-    how = division.arranged.note.replace("of train", "of the file", 1)
+    how = division.arranged.note.replace("of train", "of the file" if len(files) == 1 else "of the files", 1)
     return Divided(targets, division.label, how, _count(division))
 
 
@@ -73,11 +76,11 @@ def _parse(option: str, written: str) -> "Portion":
         raise DataError(f"{option}: {error}, got {written!r}") from None
 
 
-def _find_format(file: "DataFile") -> str:
+def _find_format(file: "DataFile", layout: "Layout | None") -> str:
     from burnish.data.files import Files
     from burnish.data.readers.read import find_format
 
-    kind = find_format(file, Files(train=(file.location,)))
+    kind = find_format(file, Files(train=(file.location,), layout=layout))
     if kind not in (*_LINES, *_TABLES):
         raise DataError(f"{file.name} is {kind}; only CSV, TSV, JSON lines, Parquet and Arrow files can be split")
     return kind
@@ -98,8 +101,8 @@ def _choose_places(out: Path, ending: str, *, names: Sequence[str]) -> dict[str,
     return targets
 
 
-def _copy_lines(file: "DataFile", division: "Division") -> _Write:
-    """Write rows byte by byte as they stand, below the same header; those of several bytes a character as UTF-8."""
+def _copy_lines(division: "Division") -> _Write:
+    """Write rows byte by byte as they stand, below the first header; those of several bytes a character as UTF-8."""
     import pyarrow as pa
 
     from burnish.data.readers.encoding import as_utf8
@@ -109,16 +112,24 @@ def _copy_lines(file: "DataFile", division: "Division") -> _Write:
     stated = division.encoding if len("\n".encode(division.encoding)) > 1 else "utf-8"
 
     def write(part: "Rows", path: Path) -> None:
-        with hold_local(file) as at, pa.output_stream(str(path), compression=file.compression) as stream:
-            buffer = as_utf8(open_unpacked(at, file=file), stated=stated, name=file.name)
-            for piece in head_and_rows(buffer, division.rows.places, part.places):
-                stream.write(piece)
+        last = b"\n"
+        with pa.output_stream(str(path), compression=division.files[0].compression) as stream:
+            for number, file in enumerate(division.files):
+                every, chosen = (
+                    places.take(places.file_of == number) for places in (division.rows.places, part.places)
+                )
+                with hold_local(file) as at:
+                    buffer = as_utf8(open_unpacked(at, file=file), stated=stated, name=file.name)
+                    for piece in islice(head_and_rows(buffer, every, chosen), min(number, 1), None):
+                        # The last line of a file may have no end.
+                        stream.write(piece if last == b"\n" or not piece else b"\n" + bytes(piece))
+                        last = bytes(piece[-1:]) or last
 
     return write
 
 
-def _copy_rows(file: "DataFile", kind: str) -> _Write:
-    """Write rows with the types and the metadata of the file, which reading for training would drop."""
+def _copy_rows(division: "Division", kind: str) -> _Write:
+    """Write rows with the types and the metadata of their files, which reading for training would drop."""
     import pyarrow as pa
 
     from burnish.artifact.tables import write_table
@@ -126,9 +137,14 @@ def _copy_rows(file: "DataFile", kind: str) -> _Write:
     from burnish.data.readers.read_columnar import arrow_table, parquet_table
 
     def write(part: "Rows", path: Path) -> None:
-        with hold_local(file) as at:
-            table = (parquet_table if kind == "parquet" else arrow_table)(open_unpacked(at, file=file))
-            write_table(table.take(pa.array(part.places.numbers)), path, suffix=_TABLES[kind])
+        tables = []
+        for number, file in enumerate(division.files):
+            with hold_local(file) as at:
+                table = (parquet_table if kind == "parquet" else arrow_table)(open_unpacked(at, file=file))
+                tables.append(table.take(pa.array(part.places.numbers[part.places.file_of == number])))
+            if not table.schema.equals(tables[0].schema):
+                raise DataError(f"{file.name} has other types than {division.files[0].name}; split them one by one")
+        write_table(pa.concat_tables(tables), path, suffix=_TABLES[kind])
 
     return write
 

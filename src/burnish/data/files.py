@@ -26,6 +26,7 @@ SUFFIXES: Mapping[str, str] = {
     **dict.fromkeys([".txt", ".text", ".raw"], "text"),
 }
 ENCODINGS = "an encoding of text, like utf-8, cp1252, latin-1 or utf-16"
+Layout = Literal["id_label_alpha_text", "id_alpha_label_text_a_text_b", "squad"]
 LAYOUTS: Mapping[str, tuple[str, ...]] = {
     "id_label_alpha_text": ("id", "label", "alpha", "text"),
     "id_alpha_label_text_a_text_b": ("id", "alpha", "label", "text_a", "text_b"),
@@ -51,7 +52,7 @@ class Files(DataSource):
     """Whether the first line of a CSV or TSV file names its columns; `auto`: unless `columns` does."""
     columns: Names = ()
     """Names for the columns of a CSV or TSV file without a header, or of a CoNLL file."""
-    layout: Literal["id_label_alpha_text", "id_alpha_label_text_a_text_b", "squad"] | None = None
+    layout: Layout | None = None
     """A TSV file without header or quoting whose columns are these, further ones dropped; or SQuAD's JSON.
 
     A JSON file of that shape is read so by itself.

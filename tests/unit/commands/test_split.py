@@ -159,3 +159,56 @@ def test_a_file_of_another_encoding_is_split_too(tmp_path: Path, encoding: str) 
     parts = [path.read_bytes().decode(written).splitlines() for path in divided.files.values()]
     assert [part[0] for part in parts] == ["text;label"] * 2
     assert sorted(line for part in parts for line in part[1:]) == sorted(lines)
+
+
+def test_several_files_are_split_as_one_below_one_header(csv: Path, tmp_path: Path) -> None:
+    head, *lines = csv.read_bytes().splitlines(keepends=True)
+    for name, part in {"a": lines[:90], "b": [*lines[90:-1], lines[-1].rstrip()], "d": lines[:2]}.items():
+        (tmp_path / f"{name}.csv").write_bytes(b"".join([head, *part]))
+    sources = [str(tmp_path / f"{name}.csv") for name in "abd"]
+    divided = split(*sources, out=tmp_path / "parts", validation="20%")
+    parts = [path.read_bytes().splitlines() for path in divided.files.values()]
+    assert [part[0] for part in parts] == [head.rstrip()] * 2
+    assert Counter(line for part in parts for line in part[1:]) == Counter(each.rstrip() for each in lines + lines[:2])
+    assert divided.how == "20% of the files, stratified by label, seed 0"
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ("user_id,label,text\nu,pos,a\n", "the columns user_id, label, text instead of user_id, text, label than "),
+        ("user_id;text;label\nu;a;pos\nu;b;neg\n", "another format, delimiter or encoding than "),
+    ],
+)
+def test_files_whose_rows_cannot_stand_below_one_another_are_refused(
+    csv: Path, tmp_path: Path, other: str, why: str
+) -> None:
+    (tmp_path / "other.csv").write_text(other)
+    with pytest.raises(DataError) as refused:
+        split(str(csv), str(tmp_path / "other.csv"), out=tmp_path / "parts")
+    assert why in str(refused.value)
+    assert not (tmp_path / "parts").exists()
+
+
+def test_tables_of_several_files_keep_their_types(tmp_path: Path) -> None:
+    for name, rows in {"a": TABLE.slice(0, 150), "b": TABLE.slice(150)}.items():
+        pyarrow.parquet.write_table(rows, tmp_path / f"{name}.parquet")
+    divided = split(str(tmp_path / "*.parquet"), out=tmp_path / "parts", validation="20%")
+    parts = [pyarrow.parquet.read_table(path) for path in divided.files.values()]
+    assert all(part.schema.equals(TABLE.schema) for part in parts)
+    assert sorted(pa.concat_tables(parts)["text"].to_pylist()) == sorted(TABLE["text"].to_pylist())
+    pyarrow.parquet.write_table(pa.table({**TABLE.to_pydict(), "user_id": range(200)}), tmp_path / "b.parquet")
+    with pytest.raises(DataError, match=r"b\.parquet has other types than .*a\.parquet"):
+        split(str(tmp_path / "*.parquet"), out=tmp_path / "again")
+
+
+def test_a_layout_names_the_columns_of_a_file_without_header(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f'{number}\t{number % 2}\ta\ta "film with number {number}' for number in range(100)]
+    (tmp_path / "all.tsv").write_text("\n".join(lines))
+    words = [str(tmp_path / "all.tsv"), "--out", str(tmp_path / "parts"), "--layout", "id_label_alpha_text"]
+    assert run(["prepare", "split", *words, "--test", "10"]) == 0
+    assert "stratified by label" in capsys.readouterr().out
+    parts = [(tmp_path / "parts" / f"{name}.tsv").read_text().splitlines() for name in ("train", "validation", "test")]
+    assert sorted(line for part in parts for line in part) == sorted(lines)
