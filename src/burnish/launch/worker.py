@@ -88,7 +88,9 @@ def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
             words = [*plan.words, *trial_words(trial), *node.words(plan)]
             code, starts = attempt(words, plan, asked=asked, comes_back=comes_back)
         result = {"exit_code": code, "starts": starts}
-        if is_job:
+        # The first node may be lost before the others finish: that they have is the end of the job.
+        is_last = not code and _TRIAL not in os.environ and read_remote(f"{root}/{RESULT}") is None
+        if is_job or is_last:
             write_remote(f"{root}/{RESULT}", (json.dumps(result) + "\n").encode())
     except BurnishError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)  # noqa: T201  # whoever reads the job's log

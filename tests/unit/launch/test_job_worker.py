@@ -191,18 +191,28 @@ def test_several_nodes_refuse_a_folder_that_each_would_have_a_copy_of(
     assert "in one folder that all of them see" in capsys.readouterr().err.replace("\n", " ")
 
 
-@pytest.mark.parametrize(("rank", "leaves"), [("0", True), ("1", False)])
-def test_a_job_on_a_path_works_in_its_folder_and_the_first_node_alone_says_how_it_ended(
-    rank: str, leaves: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("rank", "code", "leaves"), [("0", 0, True), ("0", 4, True), ("1", 4, False), ("1", 0, True)])
+def test_a_job_on_a_path_works_in_its_folder_and_says_how_it_ended_by_the_first_node_or_one_that_finished(
+    rank: str, code: int, leaves: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "job.json").write_bytes(JobPlan(("train", "x")).write())
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BURNISH_NODE_RANK", rank)
-    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: Path("outputs/made").write_text("") and 0)
-    assert worker.main([f"{tmp_path}/job.json"]) == 0
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: Path("outputs/made").write_text("") or code)
+    assert worker.main([f"{tmp_path}/job.json"]) == code
     assert (tmp_path / "outputs" / "made").exists()
     assert Path.cwd() == tmp_path / "files"
     assert (tmp_path / "result.json").exists() is leaves
+
+
+def test_what_the_first_node_said_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "job.json").write_bytes(JobPlan(("train", "x")).write())
+    (tmp_path / "result.json").write_text('{"exit_code": 75}')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BURNISH_NODE_RANK", "1")
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: 0)
+    assert worker.main([f"{tmp_path}/job.json"]) == 0
+    assert (tmp_path / "result.json").read_text() == '{"exit_code": 75}'
 
 
 @pytest.mark.parametrize("rank", ["0", "1"])
