@@ -1,8 +1,8 @@
-"""Runs of these tests are trained by forks, those apart that are about a process and what ends it."""
+"""Runs of these tests are trained by forks, those apart that are about a process: what it costs and what ends it."""
 
 import pytest
 
-FRESH = ("test_train", "test_drill")
+FRESH = ("test_train", "test_drill", "test_forecast")
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -40,7 +40,7 @@ def run(files: tuple[Path, Path], name: str, *overrides: str, **settings: object
 def _shared_process() -> Iterator[None]:
     """Fork the trials of all these studies from one process, which imports torch once."""
     with TrialStarter() as starter, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_choose_starter", lambda environment, model: nullcontext(starter))
+        patch.setattr(module, "_choose_starter", lambda environment, model, stopping: nullcontext(starter))
         yield
 
 
