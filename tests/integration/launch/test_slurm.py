@@ -25,7 +25,12 @@ from tests.harness.server import TABLE, write_rides
 from tests.harness.slurm import slurm_place
 from tests.studies import make_study, outcome
 
-ENDLESS = ("train.length=1000000 steps", "train.evaluate_every=5000 steps", "train.checkpoint_every=500 steps")
+ENDLESS = (
+    "train.length=1000000 steps",
+    "train.evaluate_every=5000 steps",
+    "train.checkpoint_every=500 steps",
+    "train.patience=null",
+)
 pytestmark = pytest.mark.timeout(900)
 
 
