@@ -50,7 +50,7 @@ cloud: $(VENV)/dev.stamp $(VENV)/s3.stamp $(VENV)/debian.stamp ## Train, kill an
 clusters: $(VENV)/clusters.stamp ## Kill workers, nodes and jobs under torchrun, Slurm, Kubernetes and Ray; installs Debian's slurmd if it is not there
 	@command -v slurmctld > /dev/null || PATH="$$PATH:/usr/sbin" command -v slurmctld > /dev/null || { \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(SLURM); }
-	BURNISH_CLUSTERS=full $(VENV)-clusters/bin/python -m pytest tests/faults/test_places.py tests/integration/launch tests/unit/launch tests/unit/tune/test_ray_trials.py -s
+	BURNISH_CLUSTERS=full $(VENV)-clusters/bin/python -m pytest tests/faults/test_places.py tests/integration/launch tests/unit/launch tests/unit/tuning/test_ray_trials.py -s
 
 oracles: $(VENV)/oracles.stamp ## Read back with MLflow, Weights & Biases and sentence-transformers what is written for them
 	$(VENV)-oracles/bin/python -m pytest tests/unit/tracking tests/integration/models/transformers/test_embedding_torch.py -rs

@@ -14,7 +14,7 @@ class Entry:
 
 _METRICS = "burnish.metrics"
 _OPTIM = "burnish.optim"
-_TUNE = "burnish.tune"
+_TUNING = "burnish.tuning"
 
 CATALOG: Mapping[str, Mapping[str, Entry]] = {
     "tasks": {
@@ -133,14 +133,14 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "wandb": Entry("burnish.tracking.wandb:WandB"),
     },
     "searchers": {
-        "single": Entry(f"{_TUNE}.searchers:Single"),
-        "grid": Entry(f"{_TUNE}.searchers:Grid"),
-        "random": Entry(f"{_TUNE}.searchers:Random"),
-        "tpe": Entry(f"{_TUNE}.searchers:Tpe"),
-        "gp": Entry(f"{_TUNE}.searchers:Gp"),
-        "cmaes": Entry(f"{_TUNE}.searchers:CmaEs"),
-        "asha": Entry(f"{_TUNE}.asha:Asha"),
-        "adaptive_asha": Entry(f"{_TUNE}.asha:AdaptiveAsha"),
+        "single": Entry(f"{_TUNING}.searchers:Single"),
+        "grid": Entry(f"{_TUNING}.searchers:Grid"),
+        "random": Entry(f"{_TUNING}.searchers:Random"),
+        "tpe": Entry(f"{_TUNING}.searchers:Tpe"),
+        "gp": Entry(f"{_TUNING}.searchers:Gp"),
+        "cmaes": Entry(f"{_TUNING}.searchers:CmaEs"),
+        "asha": Entry(f"{_TUNING}.asha:Asha"),
+        "adaptive_asha": Entry(f"{_TUNING}.asha:AdaptiveAsha"),
     },
     "launchers": {
         "slurm": Entry("burnish.launch.slurm:Slurm"),

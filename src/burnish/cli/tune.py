@@ -18,8 +18,8 @@ from burnish.cli.verb import Lines, Reply, verb
 if TYPE_CHECKING:
     from burnish.commands.tune import TrialRow, TuneResult
     from burnish.config import Given
-    from burnish.tune.preview import SearchPreview
-    from burnish.tune.record import EndedLeg, StudyRecord
+    from burnish.tuning.preview import SearchPreview
+    from burnish.tuning.record import EndedLeg, StudyRecord
 
 _MOST_ROWS = 10
 _WHY = {"deadline": "until time was up", "stopped": "until it was stopped"}

@@ -29,13 +29,13 @@ from burnish.run.record.plan import AnotherExperiment, move_aside, read_plan, se
 from burnish.spec.events import Ended, Event, Noted, Stepped
 from burnish.spec.experiment import Experiment
 from burnish.spec.search import Coordinates, SearchState
-from burnish.tune.goal import Goal, score_loss
-from burnish.tune.preview import SearchPreview, estimate
-from burnish.tune.record import EndedLeg, StudyRecord, read_record
-from burnish.tune.searchers import rehearse
-from burnish.tune.settings import SECTION, TuneSettings, check_search, describe_experiment, settle_space
-from burnish.tune.space import Settled, Space, read_scalar
-from burnish.tune.study import Ending, Study, StudyLimits
+from burnish.tuning.goal import Goal, score_loss
+from burnish.tuning.preview import SearchPreview, estimate
+from burnish.tuning.record import EndedLeg, StudyRecord, read_record
+from burnish.tuning.searchers import rehearse
+from burnish.tuning.settings import SECTION, TuneSettings, check_search, describe_experiment, settle_space
+from burnish.tuning.space import Settled, Space, read_scalar
+from burnish.tuning.study import Ending, Study, StudyLimits
 
 STUDIES = Path("studies")
 _COMMAND_LINE = Origin("the command line")
@@ -192,7 +192,7 @@ def _seconds_left(record: StudyRecord, search: PreparedSearch, total: int | None
 
 
 def _close(record: StudyRecord, search: PreparedSearch, *, ending: Ending, chosen: str | None) -> TuneResult:
-    from burnish.tune.page import write_study_page
+    from burnish.tuning.page import write_study_page
 
     write_study_page(record, name=search.base.name)
     rows = {row.number: row for row in table_of(record)}

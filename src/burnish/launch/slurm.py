@@ -22,7 +22,7 @@ _TOOLS = ("sbatch", "scontrol", "scancel")
 _IN = " in "
 """Between the number of a job and its folder: together they are its id."""
 _PORT = 29400
-_ELEMENT = "burnish.tune.array_trials"
+_ELEMENT = "burnish.tuning.array_trials"
 _INTERRUPTED = 128 + signal.SIGUSR1
 _STATES: Mapping[str, JobState] = {
     **dict.fromkeys(("PENDING", "REQUEUED", "REQUEUE_HOLD", "PREEMPTED", "SUSPENDED", "CONFIGURING"), "queued"),

@@ -23,8 +23,8 @@ from burnish.report.page import read_style, render
 from burnish.report.svg import Line, line_chart
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.history import read_history
-from burnish.tune.page import render_study
-from burnish.tune.record import read_record
+from burnish.tuning.page import render_study
+from burnish.tuning.record import read_record
 
 _REFRESH_SECONDS = 5
 _MOST_LINES = 6

@@ -1,6 +1,7 @@
 """`import burnish` offers what its reference says, and loads nothing for it."""
 
 import ast
+import pkgutil
 import re
 import subprocess
 import sys
@@ -25,6 +26,26 @@ def test_importing_burnish_loads_nothing_heavy() -> None:
 def test_every_exported_name_is_there_and_listed() -> None:
     assert {*burnish.__all__} <= {*dir(burnish)}
     assert [name for name in burnish.__all__ if getattr(burnish, name) is None] == []
+
+
+def test_every_name_stays_what_it_is_after_every_other() -> None:
+    """A submodule of the same name would take its place as soon as anything imports it."""
+    submodules = {module.name for module in pkgutil.iter_modules(burnish.__path__)}
+    assert submodules & {*burnish.__all__} == set()
+    code = """
+import burnish
+from importlib import import_module
+from pkgutil import iter_modules
+
+names = burnish.__all__
+for name in [*names, *reversed(names)]:
+    getattr(burnish, name)
+for module in iter_modules(burnish.__path__):
+    if module.name != "__main__":
+        import_module(f"burnish.{module.name}")
+print(*(name for name in names if not callable(getattr(burnish, name))))
+"""
+    assert python(code) == ""
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

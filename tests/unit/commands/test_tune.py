@@ -18,9 +18,9 @@ from burnish.run.record.plan import settle_plan
 from burnish.run.record.result import RunResult
 from burnish.spec.events import Ended, Event, Noted, Stepped
 from burnish.spec.forecast import Footprint, Forecast, Timing
-from burnish.tune.preview import SearchPreview, estimate
-from burnish.tune.record import EndedLeg, Trial, read_record
-from burnish.tune.space import Settled
+from burnish.tuning.preview import SearchPreview, estimate
+from burnish.tuning.record import EndedLeg, Trial, read_record
+from burnish.tuning.space import Settled
 from tests.studies import make_study
 
 # A trial: 1 s to start, 8 epochs of 10 steps of 0.1 s with an evaluation of 0.25 s each, 1 s to finish: 12 s.

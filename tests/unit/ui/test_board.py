@@ -15,7 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from burnish.run.record.directory import RunDirectory
-from burnish.tune.record import EndedLeg, StudyRecord, Trial
+from burnish.tuning.record import EndedLeg, StudyRecord, Trial
 from burnish.ui.board import build_board
 from tests.unit.commands.run_maker import STORY, finish, make_run, predict
 

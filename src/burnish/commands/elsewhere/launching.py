@@ -32,7 +32,7 @@ from burnish.run.record.directory import RunDirectory
 from burnish.spec.launcher import JobSpec, JobStatus, Launcher, find_unset
 from burnish.storage.address import read_address
 from burnish.storage.remote import Folder, keep_trying
-from burnish.tune.space import RangeParameter
+from burnish.tuning.space import RangeParameter
 
 EXPERIMENT, SEARCH = "experiment.yaml", "tune.yaml"
 _POLL_SECONDS = 5.0

@@ -15,7 +15,7 @@ mkdir -p /shared/jobs/tune-reviews-20261118-120000/trials
 if [ "$SLURM_ARRAY_TASK_ID" != 0 ]; then  # trains what the first element asks for
 exec >> /shared/jobs/tune-reviews-20261118-120000/trials/"$SLURM_ARRAY_TASK_ID".txt 2>&1
 trap 'scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"' USR1
-srun --kill-on-bad-exit=1 bash -c 'exec /opt/burnish/bin/python -m burnish.tune.array_trials /shared/jobs/tune-reviews-20261118-120000' &
+srun --kill-on-bad-exit=1 bash -c 'exec /opt/burnish/bin/python -m burnish.tuning.array_trials /shared/jobs/tune-reviews-20261118-120000' &
 step=$!
 wait "$step"; code=$?
 while [ "$code" = 138 ]; do wait "$step"; code=$?; done  # the trap ends the wait only

@@ -16,7 +16,7 @@ from burnish.errors import ConfigError
 from burnish.launch.kubernetes.launcher import Kubernetes
 from burnish.launch.options import read_launcher
 from burnish.launch.slurm import Slurm
-from burnish.tune.settings import TuneSettings
+from burnish.tuning.settings import TuneSettings
 
 HERE = Path(__file__).parent
 DETERMINED, GOOGLE = HERE / "determined.yaml", HERE / "hptuning_config.yaml"

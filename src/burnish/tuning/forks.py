@@ -24,7 +24,7 @@ from burnish.launch.module_path import find_modules_here
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.record.ending import refusal
 
-_MODULE = "burnish.tune.forks"
+_MODULE = "burnish.tuning.forks"
 _IMPORTED = (
     *("burnish.run.worker", "burnish.run.attempt", "burnish.run.finish", "pyarrow.parquet", "pyarrow.csv"),
     *("pandas", "torch._dynamo"),  # every run comes to need them: pyarrow's tables, and the first step of an optimizer

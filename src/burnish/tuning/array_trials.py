@@ -23,7 +23,7 @@ from burnish.launch.module_path import find_modules_here
 from burnish.launch.plan import FILES, OUTPUTS, TRIALS
 from burnish.run.record.directory import STALE_SECONDS, RunDirectory, read_json, write_json
 from burnish.run.record.ending import COMPLETE, refusal
-from burnish.tune.forks import TrialStarter
+from burnish.tuning.forks import TrialStarter
 
 _WORKER = "burnish.run.worker"
 _LOOK_SECONDS = 0.5

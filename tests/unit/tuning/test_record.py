@@ -6,8 +6,8 @@ import pytest
 
 from burnish.errors import CheckpointError
 from burnish.spec.search import Leg
-from burnish.tune.page import expect_luck, explain_bias, render_study
-from burnish.tune.record import EndedLeg, StudyRecord, Trial, read_record
+from burnish.tuning.page import expect_luck, explain_bias, render_study
+from burnish.tuning.record import EndedLeg, StudyRecord, Trial, read_record
 
 
 def record_of(directory: Path) -> StudyRecord:

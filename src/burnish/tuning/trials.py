@@ -17,8 +17,8 @@ from burnish.run.record.lock import Held, unclaimed
 from burnish.run.worker import AS_TRIAL, UNTIL
 from burnish.spec.events import Evaluated, Event
 from burnish.spec.search import Leg
-from burnish.tune.goal import Goal
-from burnish.tune.record import EndedLeg
+from burnish.tuning.goal import Goal
+from burnish.tuning.record import EndedLeg
 
 _MOST_DEATHS = 3
 """How often a trial may die without a word at the same place, as it does when the system kills it for its memory."""

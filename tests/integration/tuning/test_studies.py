@@ -18,9 +18,9 @@ from burnish.run.record.events_file import EventsFile
 from burnish.run.record.plan import read_plan, settle_plan
 from burnish.spec.events import Started
 from burnish.spec.search import Coordinates, Searcher, SearchState
-from burnish.tune import study as module
-from burnish.tune.forks import TrialStarter
-from burnish.tune.space import RangeParameter
+from burnish.tuning import study as module
+from burnish.tuning.forks import TrialStarter
+from burnish.tuning.space import RangeParameter
 from tests.studies import make_study, outcome
 
 

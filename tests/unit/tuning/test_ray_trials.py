@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from burnish.run.record.directory import RunDirectory
-from burnish.tune import ray_trials
-from burnish.tune.ray_trials import Change, RayTrialStarter, TrialWorker, _read_changes, write_files
+from burnish.tuning import ray_trials
+from burnish.tuning.ray_trials import Change, RayTrialStarter, TrialWorker, _read_changes, write_files
 
 
 def test_only_what_changed_is_read_and_what_vouches_for_others_comes_last(tmp_path: Path) -> None:

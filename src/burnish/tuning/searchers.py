@@ -10,7 +10,7 @@ from pydantic import Field, NonNegativeInt, PositiveInt
 
 from burnish.extras import require
 from burnish.spec.search import Coordinates, Leg, LegEnd, Searcher, SearchState
-from burnish.tune.space import ChoiceParameter, Parameter, count_points
+from burnish.tuning.space import ChoiceParameter, Parameter, count_points
 
 _WHY = "to search by a model of the scores"
 _FEW_TRIALS = 10

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, NonNegativeInt, PositiveInt
 
 from burnish.spec.search import Coordinates, Leg, LegEnd, Searcher, SearchState
-from burnish.tune.searchers import sample_randomly
+from burnish.tuning.searchers import sample_randomly
 
 Divisor = Annotated[float, Field(gt=1)]
 

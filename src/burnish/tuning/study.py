@@ -18,11 +18,11 @@ from burnish.launch.ray.group import STUDY
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.plan import settle_plan
 from burnish.spec.search import Coordinates, Leg, Searcher, SearchState
-from burnish.tune.forks import TrialStarter
-from burnish.tune.goal import Goal
-from burnish.tune.record import EndedLeg, StudyRecord, Trial
-from burnish.tune.space import Settled, Space
-from burnish.tune.trials import LegRunner, LegStarter
+from burnish.tuning.forks import TrialStarter
+from burnish.tuning.goal import Goal
+from burnish.tuning.record import EndedLeg, StudyRecord, Trial
+from burnish.tuning.space import Settled, Space
+from burnish.tuning.trials import LegRunner, LegStarter
 
 Ending = Literal["finished", "deadline", "stopped"]
 _LOOK_SECONDS = 0.2
@@ -221,11 +221,11 @@ class Study:
 def _choose_starter(environment: Mapping[str, str], model: str, stopping: Flag) -> AbstractContextManager[LegStarter]:
     """Let the cluster that this study runs on train its trials, or else this machine."""
     if ARRAY in environment:
-        from burnish.tune.array_trials import ArrayTrialStarter
+        from burnish.tuning.array_trials import ArrayTrialStarter
 
         return ArrayTrialStarter(environment[ARRAY], TrialStarter(model), stopping)
     if STUDY not in environment:
         return TrialStarter(model)
-    from burnish.tune.ray_trials import RayTrialStarter
+    from burnish.tuning.ray_trials import RayTrialStarter
 
     return RayTrialStarter(environment[STUDY])

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from burnish.config import load
-from burnish.tune.goal import read_goal, score_loss
+from burnish.tuning.goal import read_goal, score_loss
 
 TABLE = "model: linear\ntask: {type: tabular, target: y, kind: "
 TEXT = "model: none\ntask: {type: "

@@ -7,9 +7,9 @@ import pytest
 
 from burnish.errors import MissingExtra
 from burnish.spec.search import Leg, LegEnd, Searcher, SearchState
-from burnish.tune.searchers import CmaEs, Gp, Grid, Random, Single, Tpe
-from tests.unit.tune.test_asha import loss_after, toy_space
-from tests.unit.tune.test_space import SPACE, grid_of, space_of
+from burnish.tuning.searchers import CmaEs, Gp, Grid, Random, Single, Tpe
+from tests.unit.tuning.test_asha import loss_after, toy_space
+from tests.unit.tuning.test_space import SPACE, grid_of, space_of
 
 MODELLED = [Tpe(first_random=5), Gp(first_random=5), CmaEs()]
 QUICK = [MODELLED[0], MODELLED[2]]  # a Gaussian process takes seconds to fit

@@ -15,8 +15,8 @@ from burnish.errors import ConfigError, Problem
 from burnish.spec.component import Component, Slot
 from burnish.spec.experiment import Experiment
 from burnish.spec.search import Searcher
-from burnish.tune.goal import Goal, read_goal
-from burnish.tune.space import RangeParameter, Settled, Space, SpaceNode, read_space
+from burnish.tuning.goal import Goal, read_goal
+from burnish.tuning.space import RangeParameter, Settled, Space, SpaceNode, read_space
 
 SECTION = "tune"
 _USUAL_TRIALS = 20

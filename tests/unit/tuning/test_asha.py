@@ -7,9 +7,9 @@ import pytest
 from burnish.config.nodes import Branch
 from burnish.config.reader import read_text
 from burnish.spec.search import Leg, LegEnd, Searcher, SearchState
-from burnish.tune.asha import AdaptiveAsha, Asha, Bracket, run_brackets, rung_lengths, share_concurrency, share_trials
-from burnish.tune.searchers import Random
-from burnish.tune.space import Space, read_space
+from burnish.tuning.asha import AdaptiveAsha, Asha, Bracket, run_brackets, rung_lengths, share_concurrency, share_trials
+from burnish.tuning.searchers import Random
+from burnish.tuning.space import Space, read_space
 
 
 def bracket(**options: int | float | bool) -> Bracket:

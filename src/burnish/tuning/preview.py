@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from burnish.registry import default_registry
 from burnish.spec.forecast import Forecast
 from burnish.spec.search import Leg, SearchState
-from burnish.tune.searchers import rehearse
-from burnish.tune.settings import TuneSettings
-from burnish.tune.space import Space
+from burnish.tuning.searchers import rehearse
+from burnish.tuning.settings import TuneSettings
+from burnish.tuning.space import Space
 
 _REHEARSED = 400
 """So many trials show how long those of a study take that only the clock ends."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from burnish.config.nodes import Branch
 from burnish.config.reader import read_text
 from burnish.spec.search import Coordinates
-from burnish.tune.space import RangeParameter, Space, read_space
+from burnish.tuning.space import RangeParameter, Space, read_space
 
 SPACE = """
 optimizer.learning_rate: {type: log, min: 1e-5, max: 1e-3, count: 3}

@@ -14,7 +14,7 @@ from burnish.report.figures import duration, figure, readable, shortened, show_o
 from burnish.report.page import read_style
 from burnish.run.record.directory import write_text
 from burnish.spec.values import Score
-from burnish.tune.record import EndedLeg, StudyRecord
+from burnish.tuning.record import EndedLeg, StudyRecord
 
 _MOST_ROWS = 50
 _DRAWS = 2000
@@ -41,7 +41,7 @@ def render_study(record: StudyRecord, *, name: str) -> str:
     environment.filters.update(
         duration=duration, figure=figure, readable=readable, shortened=shortened, option=show_option
     )
-    source = resources.files("burnish.tune").joinpath("study.html.j2").read_text(encoding="utf-8")
+    source = resources.files("burnish.tuning").joinpath("study.html.j2").read_text(encoding="utf-8")
     leaders, score = _rank(record), record.score_name or "score"
     return environment.from_string(source).render(
         name=name,

@@ -12,9 +12,9 @@ from burnish.run.record.result import ScoreSheet, write_sheet
 from burnish.spec.events import Evaluated, Started
 from burnish.spec.search import Leg
 from burnish.spec.values import Score
-from burnish.tune.goal import Goal
-from burnish.tune.record import EndedLeg, StudyRecord, Trial, read_record
-from burnish.tune.trials import LegRunner
+from burnish.tuning.goal import Goal
+from burnish.tuning.record import EndedLeg, StudyRecord, Trial, read_record
+from burnish.tuning.trials import LegRunner
 
 GOAL = Goal("validation", "perplexity", frozenset({"perplexity"}))
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from burnish.run.record.directory import RunDirectory
-from burnish.tune import array_trials
-from burnish.tune.array_trials import ArrayElement, ArrayTrialStarter
-from burnish.tune.forks import TrialStarter
+from burnish.tuning import array_trials
+from burnish.tuning.array_trials import ArrayElement, ArrayTrialStarter
+from burnish.tuning.forks import TrialStarter
 from tests.harness.places import await_that
 
 TRIAL = """

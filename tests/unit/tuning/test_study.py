@@ -13,14 +13,14 @@ import pytest
 from burnish.config import Resolved
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.spec.search import Coordinates
-from burnish.tune import study as module
-from burnish.tune.record import EndedLeg, StudyRecord, Trial, read_record
-from burnish.tune.searchers import Random
-from burnish.tune.space import Settled
-from burnish.tune.study import Study, StudyLimits
-from burnish.tune.trials import LegRunner
-from tests.unit.tune.test_space import space_of
-from tests.unit.tune.test_trials import GOAL, finish
+from burnish.tuning import study as module
+from burnish.tuning.record import EndedLeg, StudyRecord, Trial, read_record
+from burnish.tuning.searchers import Random
+from burnish.tuning.space import Settled
+from burnish.tuning.study import Study, StudyLimits
+from burnish.tuning.trials import LegRunner
+from tests.unit.tuning.test_space import space_of
+from tests.unit.tuning.test_trials import GOAL, finish
 
 ABOUT = {"seed": 0, "evaluations": 4, "experiment": {}, "trials": 4}
 
