@@ -7,6 +7,7 @@ from typing import Annotated
 from burnish.cli.options import Asked, argument, option
 from burnish.cli.tables import TextTable
 from burnish.cli.verb import Lines, Reply, group, print_document, verb
+from burnish.cli.wrapping import Verbatim
 
 Either = Annotated[str, argument("EXPERIMENT", "A named experiment or a YAML file.")]
 _KINDS = (
@@ -37,7 +38,7 @@ def show(
     """Print the full experiment as YAML that loads back unchanged."""
     from burnish.commands.config import show as command
 
-    return [command(asked.experiment, **asked.layers, origins=has_origins).removesuffix("\n")]
+    return [Verbatim(command(asked.experiment, **asked.layers, origins=has_origins).removesuffix("\n"))]
 
 
 @verb("why")

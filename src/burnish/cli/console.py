@@ -1,14 +1,18 @@
 """Who watches work for the user: a live bar on a terminal, plain lines elsewhere, JSON lines for programs."""
 
 import json
+import os
+import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
+from types import FrameType
 from typing import Any, Self, TextIO
 
 from burnish.cli.progress import Progress, advance, announce, status_line
+from burnish.cli.wrapping import wrap_text
 from burnish.spec.events import Evaluated, Event, Noted, Stepped
 
 PLAIN_SECONDS = 5.0
@@ -17,18 +21,42 @@ PLAIN_SECONDS = 5.0
 STARTING_SECONDS = 1.0
 """How long a worker may start in silence."""
 
+_WIDE = 110
+"""Columns of a terminal that has room for a longer bar."""
+_STOPPING = "stopping after this step, with the state saved; Ctrl-C again stops at once"
+
 Count = Callable[[int, int], None]
 """Called with how much is done and how much there is."""
 
 
 class Console:
-    """Watches a run's events and shows nothing; a context, so that a live bar always goes away."""
+    """Watches a run's events and shows nothing but that Ctrl-C was heard.
+
+    It is a context, so that a live bar always goes away.
+    """
 
     def __enter__(self) -> Self:
+        self._interrupt_before: Any = None
+        if threading.current_thread() is threading.main_thread():
+            self._interrupt_before = signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
-        return
+        if self._interrupt_before is not None:
+            signal.signal(signal.SIGINT, self._interrupt_before)
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        """Say at once that the run will stop: until its step is over, nothing else would show it.
+
+        While a worker runs, it gets the signal, and whoever passes it on calls this too.
+        """
+        is_passed_on = signal.getsignal(number) != self._on_interrupt
+        if not is_passed_on:
+            signal.default_int_handler(number, frame)
+        # not `print`, which may be in the middle of a line when the signal comes
+        with suppress(OSError):
+            start = "\r\x1b[2K" if sys.stderr.isatty() else ""
+            os.write(2, f"{start}{_STOPPING}\n".encode())
 
     def watch(self, event: Event) -> None:
         """Take one event."""
@@ -73,11 +101,13 @@ class PlainLines(Console):
         self._shown_at = -PLAIN_SECONDS
 
     def __enter__(self) -> Self:
+        super().__enter__()
         self._starting.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._starting.cancel()
+        super().__exit__()
 
     def watch(self, event: Event) -> None:
         self._starting.cancel()
@@ -103,9 +133,11 @@ class Live(Console):
         from rich.progress import Progress as Bar
 
         self._terminal = terminal or Terminal(stderr=True, highlight=False)
+        bar_width = 24 if self._terminal.width >= _WIDE else 10
+        self._beside = bar_width + 4  # the bar, the spinner and the spaces between
         columns = (
             SpinnerColumn(finished_text=" "),
-            BarColumn(bar_width=24),
+            BarColumn(bar_width=bar_width),
             TextColumn("{task.description}", markup=False),
         )
         self._bar = Bar(*columns, console=self._terminal, transient=True)
@@ -113,25 +145,29 @@ class Live(Console):
         self._progress = Progress()
 
     def __enter__(self) -> Self:
+        super().__enter__()
         self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
+        super().__exit__()
 
     def watch(self, event: Event) -> None:
         self._progress = advance(self._progress, event, now=monotonic())
-        line = announce(event, is_summarised=True)
+        columns = self._terminal.width
+        line = announce(event, is_summarised=True, columns=columns)
         if line is not None:
             is_best = isinstance(event, Evaluated) and event.is_best
             style = "green" if is_best else "yellow" if isinstance(event, Noted) else "none"
-            self._terminal.print(line, markup=False, highlight=False, style=style)
+            wrapped = wrap_text(line, columns=columns)
+            self._terminal.print(wrapped, markup=False, highlight=False, style=style)
         has_steps = self._progress.stepped_at is not None
         self._bar.update(
             self._task,
             total=1.0 if has_steps else None,
             completed=self._progress.fraction,
-            description=status_line(self._progress) if has_steps else "working",
+            description=status_line(self._progress, columns=columns - self._beside) if has_steps else "working",
         )
 
 

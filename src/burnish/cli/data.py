@@ -1,7 +1,6 @@
 """`burnish new`, `burnish prepare` and `burnish tokenizer`: from files to what an experiment trains on."""
 
 import shlex
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -12,6 +11,7 @@ from burnish.cli.console import counting
 from burnish.cli.options import Asked, Json, argument, option
 from burnish.cli.tables import TextTable
 from burnish.cli.verb import Lines, Reply, group, verb
+from burnish.cli.wrapping import say
 
 if TYPE_CHECKING:
     from burnish.commands.prepare import Written
@@ -65,7 +65,7 @@ def features(
             out=out,
             shard_size=shard_size,
             has_tfrecord=has_tfrecord,
-            tell=lambda note: print(note, file=sys.stderr, flush=True),
+            tell=say,
             progress=progress,
         )
     return Reply(written, _features(written, asked))

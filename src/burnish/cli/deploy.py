@@ -1,6 +1,5 @@
 """`burnish deploy`: models behind endpoints of Vertex AI."""
 
-import sys
 from typing import Annotated
 
 import typer
@@ -9,6 +8,7 @@ from burnish.cli.evaluate import NOT_GOOD_ENOUGH
 from burnish.cli.options import Champions, LaunchOption, Required, Run, Sure, TrustCode, argument, option
 from burnish.cli.predict import parse_rows
 from burnish.cli.verb import Reply, group, verb
+from burnish.cli.wrapping import Verbatim, say
 
 Endpoint = Annotated[str, argument("ENDPOINT", "An endpoint's number or whole name.")]
 
@@ -44,7 +44,7 @@ def up(
     if not is_sure:
         typer.confirm(f"an endpoint for {run} costs money until it is taken down; deploy it?", abort=True)
     name = command.deploy(
-        run, place, replicas=replicas, traffic=traffic, endpoint=endpoint, trust_code=trust_code, tell=_tell
+        run, place, replicas=replicas, traffic=traffic, endpoint=endpoint, trust_code=trust_code, tell=say
     )
     return Reply({"endpoint": name}, [*lines, f"deployed; `burnish deploy down {name}` takes it down", name])
 
@@ -72,18 +72,14 @@ def down(endpoint: Endpoint, *, launch_options: LaunchOption = None, is_sure: Su
 
     if not is_sure:
         typer.confirm(f"take down {endpoint} and delete its models?", abort=True)
-    take_down(read_place(launch_options or ()), endpoint, tell=_tell)
+    take_down(read_place(launch_options or ()), endpoint, tell=say)
     return Reply({"endpoint": endpoint}, [f"{endpoint} is gone"])
 
 
 app = group("deploy", "Deploy models behind endpoints of Vertex AI.", up, predict, down)
 
 
-def _tell(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
-
-
 def _json(value: object) -> str:
     import json
 
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    return Verbatim(json.dumps(value, indent=2, ensure_ascii=False))

@@ -27,6 +27,7 @@ from burnish.cli.outcome import scores_table
 from burnish.cli.progress import announce
 from burnish.cli.tables import TextTable, shorten
 from burnish.cli.verb import Reply, verb
+from burnish.cli.wrapping import say
 
 if TYPE_CHECKING:
     from burnish.commands.evaluate import Evaluation
@@ -166,5 +167,5 @@ def _watch(target: str, *, split: str, timeout: float | None, trust_code: bool, 
 
     is_awaited = timeout is not None and not any((root / target).exists() for root in (Path(), RUNS))
     run = Path(target) if is_awaited else find_run(target).path
-    emit = JsonConsole(sys.stdout).watch if is_json else lambda event: print(announce(event), flush=True)
+    emit = JsonConsole(sys.stdout).watch if is_json else lambda event: say(announce(event) or "", stream=sys.stdout)
     watch(run, split=split, timeout_minutes=timeout, trust_code=trust_code, emit=emit)

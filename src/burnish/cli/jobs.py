@@ -11,6 +11,7 @@ from burnish.cli.launch import outcome_lines, tell, watch
 from burnish.cli.options import LOCAL, LaunchOption, Sure, argument, option
 from burnish.cli.tables import TextTable, shorten
 from burnish.cli.verb import Lines, Reply, group, verb
+from burnish.cli.wrapping import Verbatim
 
 if TYPE_CHECKING:
     from burnish.commands.doctor import Diagnosis
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 JobName = Annotated[str, argument("JOB", "A job's name, or how it begins; see `burnish jobs ls`.")]
 _WORDS_SHOWN = 50
-_SCREEN = 100
+_SCREEN = 80
 
 
 @verb("ls")
@@ -51,7 +52,7 @@ def logs(
     """Print what a job printed; --follow waits for more."""
     from burnish.commands.elsewhere.jobs import logs as command
 
-    return command(job, is_followed=follow, tell=tell)
+    return map(Verbatim, command(job, is_followed=follow, tell=tell))
 
 
 @verb("stop")
@@ -169,7 +170,9 @@ def _diagnosis_lines(found: "Diagnosis") -> Lines:
     for each in found.extras:
         yield f"{'✗' if each.missing else '✓'} {each.name:<12} {each.brings}"
     missing = [each.name for each in found.extras if each.missing]
-    yield from [f"  pip install 'burnish[{','.join(missing)}]' brings those that are missing"] if missing else []
+    if missing:
+        yield "to install those that are missing:"
+        yield f"  pip install 'burnish[{','.join(missing)}]'"
     yield from ["", *(f"✗ {fault}" for fault in found.faults)] if found.faults else []
 
 

@@ -8,6 +8,7 @@ import typer
 
 from burnish.cli.options import LAUNCH, Launching, find_target
 from burnish.cli.verb import Lines, Reply, print_document, print_lines, print_reply
+from burnish.cli.wrapping import Verbatim, say
 from burnish.errors import ConfigError, Problem
 from burnish.storage.address import read_address
 
@@ -53,7 +54,7 @@ def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
     )
     job = make_job(order, launcher)
     for note in launcher.notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}")
     if given["is_dry_run"]:
         print_document(preview(launcher, job))
         return 0
@@ -61,7 +62,7 @@ def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
     refuse_unready(launcher, job)
     _confirm(job, given["where"], is_sure=given["is_sure"] or not launcher.has_a_price)
     record = submit(launcher, job, where=given["where"])
-    print(f"{record.name}: submitted as {record.id}\n{record.link}", file=sys.stderr, flush=True)
+    say(f"{record.name}: submitted as {record.id}\n{record.link}")
     if given["is_detached"]:
         return print_reply(Reply(record, [record.name]), is_json=bool(given.get("is_json")))
     return watch(record, launcher)
@@ -73,19 +74,19 @@ def watch(record: "JobRecord", launcher: "Launcher") -> int:
     from burnish.commands.elsewhere.launching import follow
 
     try:
-        print_lines(follow(record, launcher, tell=tell))
+        print_lines(map(Verbatim, follow(record, launcher, tell=tell)))
         outcome = wait(record.name, tell=tell)
     except KeyboardInterrupt:
         name = record.name
         ways = f"`burnish jobs logs -f {name}` follows it, `burnish jobs stop {name}` ends it"
-        print(f"\n{name} goes on; {ways}", file=sys.stderr)
+        say(f"\n{name} goes on; {ways}")
         return INTERRUPTED
     return print_reply(Reply(outcome, outcome_lines(outcome), code=outcome.exit_code), is_json=False)
 
 
 def tell(sentence: str) -> None:
     """Say something beside what a job prints."""
-    print(f"note: {sentence}", file=sys.stderr, flush=True)
+    say(f"note: {sentence}")
 
 
 def outcome_lines(outcome: "JobOutcome") -> Lines:

@@ -32,6 +32,7 @@ from burnish.cli import (
 )
 from burnish.cli.flags import explain_flags, take_mode, take_trial_arguments
 from burnish.cli.verb import add, without_others
+from burnish.cli.wrapping import say
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.launch.module_path import find_modules_here
 from burnish.launch.openmp import openmp_settings
@@ -51,6 +52,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
+
 add(
     app,
     *(config.list_, data.new, plan.plan, train.train, tune.tune, evaluate.evaluate, predict.predict, evaluate.search),
@@ -124,7 +126,7 @@ def run(argv: Sequence[str]) -> int:
 def _show_warning(message: Warning | str, category: type[Warning], filename: str, *place: Any, show: Any) -> None:
     """Show what Burnish warns of as a note, and the warnings of other packages as they are."""
     if Path(filename).is_relative_to(_PACKAGE):
-        print(f"note: {message}", file=sys.stderr)
+        say(f"note: {message}")
     else:
         show(message, category, filename, *place)
 
@@ -147,7 +149,7 @@ def _settle_trial_arguments(argv: Sequence[str], command: Any) -> Sequence[str]:
 
 
 def _note(sentence: str) -> None:
-    print(f"note: {sentence}", file=sys.stderr)
+    say(f"note: {sentence}")
 
 
 @app.callback(invoke_without_command=True)
@@ -166,7 +168,7 @@ def burnish(
 def _refuse(text: str, *, code: int) -> int:
     is_coloured = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     head = typer.style("error:", fg="red", bold=True) if is_coloured else "error:"
-    print(f"{head} {text}", file=sys.stderr)
+    say(f"error: {text}", head=head)
     return code
 
 
@@ -205,5 +207,5 @@ def _confess(error: Exception) -> int:
         file.write(f"burnish {__version__}, python {sys.version}\narguments: {mask_words(sys.argv[1:])}\n\n")
         file.writelines(format_exception(error))
     what = " ".join(f"{type(error).__name__}: {error}".split())
-    print(f"this is a bug in burnish: {what}; the traceback is in {file.name}", file=sys.stderr)
+    say(f"this is a bug in burnish: {what}; the traceback is in {file.name}")
     return BUG

@@ -1,6 +1,5 @@
 """`burnish plan` and `burnish bench`: what a run takes, and how fast it is on this machine."""
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,6 +9,7 @@ from burnish.cli.figures import duration, facts_table, number
 from burnish.cli.options import Asked, Json, Quiet, option
 from burnish.cli.tables import TextTable
 from burnish.cli.verb import Lines, Reply, verb
+from burnish.cli.wrapping import say
 from burnish.spec.events import Event, Noted
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def bench(
 
     def watch(event: Event) -> None:
         if isinstance(event, Noted) and not (is_quiet or is_json):
-            print(event.message, file=sys.stderr, flush=True)
+            say(event.message)
 
     found = command(asked.experiment, **asked.layers, rows=rows, rounds=rounds, watch=watch)
     return Reply(found, _speeds(found))

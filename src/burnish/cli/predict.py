@@ -24,6 +24,7 @@ from burnish.cli.options import (
 )
 from burnish.cli.tables import TextTable, shorten
 from burnish.cli.verb import Reply, verb
+from burnish.cli.wrapping import say
 from burnish.data.codecs.columns import FORMAT_NAMES
 from burnish.storage.address import read_address
 
@@ -151,9 +152,9 @@ class _Model:
             options = {"format": format, "bad_rows": bad_rows, "out": place, **self.loading}
             answered = command(self.target, payload, **options, progress=progress)
         if answered.unused:
-            print(f"ignored, because the model has no such column: {', '.join(answered.unused)}", file=sys.stderr)
+            say(f"ignored, because the model has no such column: {', '.join(answered.unused)}")
         for error in answered.errors:
-            print(f"skipped {error}", file=sys.stderr)
+            say(f"skipped {error}")
         if place is None:
             sys.stdout.buffer.write(answered.body)
             sys.stdout.buffer.flush()

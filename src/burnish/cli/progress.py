@@ -10,6 +10,8 @@ from burnish.spec.events import Ended, Evaluated, Event, Noted, Saved, Started, 
 _MEMORY_SECONDS = 60.0
 """Speeds are averages over about this much of the past."""
 _SHOWN_SCORES = 4
+_FIRST_TO_GO = ("examples", "steps", "loss", "best", "step")
+"""What a narrow terminal does without, in this order."""
 
 _ENDINGS = {
     "finished": "trained to",
@@ -91,10 +93,10 @@ def advance(progress: Progress, event: Event, *, now: float) -> Progress:
             return progress
 
 
-def announce(event: Event, *, is_summarised: bool = False) -> str | None:
+def announce(event: Event, *, is_summarised: bool = False, columns: int | None = None) -> str | None:
     """Write the lines an event deserves; None for those that only move the bar.
 
-    Where a summary follows, that says how a run was stopped.
+    Where a summary follows, that says how a run was stopped. A line of scores has as many as fit into `columns`.
     """
     match event:
         case Ended() if is_summarised and event.reason not in COMPLETE:
@@ -102,9 +104,7 @@ def announce(event: Event, *, is_summarised: bool = False) -> str | None:
         case Started():
             return _describe_start(event)
         case Evaluated():
-            shown = list(event.scores.items())[:_SHOWN_SCORES]
-            scores = "  ".join(f"{name} {figure(value, name=name)}" for name, value in shown)
-            return f"step {event.step:,}  {event.split}  {scores}{'  ★ best' * event.is_best}"
+            return _describe_scores(event, columns=columns)
         case Noted():
             return f"note: {event.message}"
         case Ended():
@@ -113,21 +113,38 @@ def announce(event: Event, *, is_summarised: bool = False) -> str | None:
             return None
 
 
-def status_line(progress: Progress) -> str:
-    """Say in one line how far the run is, how fast it goes and how long it will take."""
+def status_line(progress: Progress, *, columns: int | None = None) -> str:
+    """Say in one line how far the run is, how fast it goes and how long it will take.
+
+    Where not everything fits into `columns`, speeds go first, then the loss and the best score: never the time left.
+    """
     of_total = "" if progress.total_steps is None else f"/{progress.total_steps:,}"
-    parts = [f"{math.floor(progress.fraction * 100):3d}%", f"step {progress.step:,}{of_total}"]
-    if progress.loss is not None:
-        parts.append(f"loss {number(progress.loss)}")
-    if progress.best is not None:
-        parts.append(f"best {progress.best}")
     speed = progress.speed
+    parts = {"share": f"{math.floor(progress.fraction * 100):3d}%", "step": f"step {progress.step:,}{of_total}"}
+    if progress.loss is not None:
+        parts["loss"] = f"loss {number(progress.loss)}"
+    if progress.best is not None:
+        parts["best"] = f"best {progress.best}"
     if speed.seconds > 0:
-        parts.append(f"{number(speed.steps / speed.seconds)} steps/s")
-        parts.append(f"{number(speed.examples / speed.seconds)} examples/s")
+        parts["steps"] = f"{number(speed.steps / speed.seconds)} steps/s"
+        parts["examples"] = f"{number(speed.examples / speed.seconds)} examples/s"
     if speed.seconds > 0 and progress.seconds_left is not None:
-        parts.append(f"{duration(progress.seconds_left)} left")
-    return "  ".join(parts)
+        parts["left"] = f"{duration(progress.seconds_left)} left"
+    for name in _FIRST_TO_GO:
+        if columns is None or len("  ".join(parts.values())) <= columns:
+            break
+        parts.pop(name, None)
+    return "  ".join(parts.values())
+
+
+def _describe_scores(event: Evaluated, *, columns: int | None) -> str:
+    names = list(event.scores)[:_SHOWN_SCORES]
+    while True:
+        scores = "  ".join(f"{name} {figure(event.scores[name], name=name)}" for name in names)
+        line = f"step {event.step:,}  {event.split}  {scores}{'  ★ best' * event.is_best}"
+        if columns is None or len(line) <= columns or len(names) <= 1:
+            return line
+        names.pop()
 
 
 def _describe_start(event: Started) -> str:

@@ -1,7 +1,6 @@
 """`burnish tune`: search the options of an experiment, with a line for each trial that ends."""
 
 import math
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from burnish.cli.figures import duration
 from burnish.cli.options import Asked, Json, Quiet, TrustCode, argument, option
 from burnish.cli.tables import TextTable
 from burnish.cli.verb import Lines, Reply, verb
+from burnish.cli.wrapping import say
 
 if TYPE_CHECKING:
     from burnish.commands.tune import TrialRow, TuneResult
@@ -111,7 +111,7 @@ def telling(*, is_silent: bool) -> "Callable[[StudyRecord, EndedLeg, float], Non
         after = f" after {len(ended.curve)} evaluations" if ended.state in ("paused", "pruned") else ""
         leader = "" if best is None else f" · best {best.score:.4f} by trial {best.trial}"
         left = f" · about {duration(seconds_left)} left" if math.isfinite(seconds_left) else ""
-        print(f"trial {ended.trial:>3} {ended.state}{score}{after}{why}{leader}{left}", file=sys.stderr, flush=True)
+        say(f"trial {ended.trial:>3} {ended.state}{score}{after}{why}{leader}{left}")
 
     return tell
 

@@ -28,6 +28,7 @@ from typer.models import CommandInfo
 
 from burnish.cli.options import LAUNCH, LOCAL, Json, Launching
 from burnish.cli.tables import TextTable, show
+from burnish.cli.wrapping import say
 from burnish.launch.variables import mask_words
 from burnish.storage.address import refuse_address
 
@@ -58,6 +59,7 @@ _LAUNCHED = (
     inspect.Parameter("launching", inspect.Parameter.KEYWORD_ONLY, annotation=Launching),
     inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context),
 )
+
 """What a verb takes besides if it may run elsewhere."""
 
 
@@ -163,7 +165,7 @@ def _listed(info: CommandInfo) -> CommandInfo:
 def print_reply(reply: Reply, *, is_json: bool) -> int:
     """Print a reply in the form that was asked for, and pass on its exit code."""
     for note in reply.notes:
-        print(f"note: {note}", file=sys.stderr)
+        say(f"note: {note}")
     if not is_json:
         print_lines(reply.lines)
     elif reply.events:
@@ -180,7 +182,7 @@ def print_lines(lines: Lines) -> int:
         if isinstance(line, TextTable):
             show(line)
         else:
-            print(line, flush=True)
+            say(line, stream=sys.stdout)
     return 0
 
 

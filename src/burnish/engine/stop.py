@@ -25,15 +25,19 @@ class StopRequest:
     """A second signal that comes this soon is the first one again, passed on by the parent of several processes."""
     now: Callable[[], float] = monotonic
     _asked_at: float = 0.0
+    _before: dict[int, object] = field(default_factory=dict)
 
     def listen(self) -> None:
         """Turn SIGTERM and SIGINT into a request; a second one ends the process at once."""
         for number in REASON_OF_SIGNAL:
-            signal.signal(number, self._on_signal)
+            self._before[number] = signal.signal(number, self._on_signal)
 
-    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if self.reason is None:
             self.reason, self._asked_at = REASON_OF_SIGNAL[number], self.now()
+            listener = self._before.get(number)
+            if callable(listener) and listener is not signal.default_int_handler:
+                listener(number, frame)  # such as a console, which tells the user that the signal was heard
         elif self.now() - self._asked_at >= self.echo_seconds:
             os._exit(128 + number)
 

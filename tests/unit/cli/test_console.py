@@ -1,13 +1,19 @@
 import io
 import json
+import os
 import re
+import signal
+import sys
 from collections.abc import Callable
 
 import pytest
 from rich.console import Console as Terminal
 
 from burnish.cli.console import Console, JsonConsole, Live, PlainLines, console_for, count_plainly, counting
+from burnish.engine.stop import StopRequest
+from burnish.launch.local import run_worker
 from burnish.spec.events import Ended, Evaluated, Noted, Saved, Started, Stepped
+from tests.harness.terminal import run_in_terminal
 
 
 class Clock:
@@ -93,6 +99,61 @@ def test_the_live_bar_prints_lines_above_and_goes_away() -> None:
     assert "starting" in drawn
     assert "note: [bold] is kept" in drawn
     assert "trained to step 50" in drawn
+
+
+LONG_RUN = """
+from burnish.cli.console import Live
+from burnish.spec.events import Evaluated, Noted, Started, Stepped
+from unittest.mock import patch
+
+clock = iter(range(0, 100_000, 50))
+with patch("burnish.cli.console.monotonic", lambda: next(clock)), Live() as console:
+    console.watch(Started(0, 1, 123_456, {"select": "accuracy"}))
+    console.watch(Noted(0, "many words of a long note " * 8))
+    scores = {"accuracy": 0.9123, "macro_f1": 0.9, "calibration_error": 0.1, "log_loss": 0.3}
+    console.watch(Evaluated(1, "validation", scores, is_best=True))
+    for step in range(1, 9):
+        console.watch(Stepped(step, 0.0, 0.51234, 1e-4, 1.0, examples=32, tokens=9, fraction=step / 123_456))
+        console._bar.refresh()
+"""
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_a_terminal_of_any_width_shows_the_time_left_on_one_line(columns: int) -> None:
+    lines = run_in_terminal([sys.executable, "-c", LONG_RUN], columns=columns).lines
+    status = [line for line in lines if "% " in line]
+    assert all(line.rstrip().endswith(" left") for line in status[1:])  # the first step only starts the clock
+    assert len(status) >= 8
+    assert ("examples/s" in status[-1]) == (columns == 140)
+    assert max(len(line.rstrip()) for line in lines) <= columns
+    assert next(line for line in lines if "★ best" in line).startswith("step 1  validation  accuracy 0.9123")
+    note = next(number for number, line in enumerate(lines) if line.startswith("note: many words"))
+    assert lines[note + 1].startswith("      ")
+
+
+def test_ctrl_c_is_answered_while_a_worker_finishes_its_step(capfd: pytest.CaptureFixture[str]) -> None:
+    waits = ["timeit", "-n1", "-r1", "-s", "import time", "print('training', flush=True); time.sleep(60)"]
+    with Console():
+        run_worker(waits, on_line=lambda line: os.kill(os.getpid(), signal.SIGINT))
+    assert "stopping after this step" in capfd.readouterr().err
+
+
+def test_ctrl_c_is_answered_while_a_study_waits_for_its_trials(capfd: pytest.CaptureFixture[str]) -> None:
+    request = StopRequest()
+    with Console():
+        before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+        request.listen()
+        os.kill(os.getpid(), signal.SIGINT)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    assert request.reason == "interrupted"
+    assert capfd.readouterr().err.count("stopping after this step") == 1
+
+
+def test_ctrl_c_ends_a_command_that_has_nothing_to_save() -> None:
+    with pytest.raises(KeyboardInterrupt), Console():
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize(

@@ -23,3 +23,15 @@ def test_on_a_terminal_the_same_cells_are_drawn(
     drawn = capsys.readouterr().out
     assert "name" in drawn
     assert "[red]a[/red]" in drawn
+
+
+def test_on_a_narrow_terminal_sentences_are_broken_and_names_are_not(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    name = "models/bert-base-multilingual-cased"
+    show(TextTable(("layers", "what it is"), ((name, "BERT-base for 104 languages, with case"),)))
+    drawn = capsys.readouterr().out.splitlines()
+    assert drawn[1].startswith(f"{name}  BERT-base")
+    assert max(map(len, drawn[1:])) <= 60
