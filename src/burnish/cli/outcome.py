@@ -22,6 +22,8 @@ STOPPED = 75
 """The exit code of a run that stopped before its end and can be resumed."""
 
 _LONGER_TIMES = 3
+_LATE = 0.75
+"""The part of a run after which a best score says that the next one may be better still."""
 _LOW_RATE = 1e-4
 """Below it, a run over few rows often learns too slowly."""
 _LOWER_TIMES = 0.3
@@ -97,17 +99,29 @@ def _is_tried(name: str, result: RunResult) -> bool:
 
 
 def _propose_longer(result: RunResult) -> tuple[str, str]:
-    """Propose to train for longer: with a higher learning rate if it is low, with a lower one if it stopped early."""
+    """Propose to train for longer, if the best score came late; otherwise to learn more slowly."""
+    from burnish.run.record.events_file import EventsFile
+    from burnish.run.record.history import read_history
     from burnish.run.record.plan import read_plan  # reads configs: not for `--help` to load
+    from burnish.spec.events import Started
     from burnish.spec.interval import Interval
 
-    experiment = read_plan(RunDirectory(result.directory))
+    run = RunDirectory(result.directory)
+    experiment = read_plan(run)
     stated, rate = experiment.train.length, experiment.optimizer.learning_rate
     if result.reason == "early_stopping":
         patience = experiment.train.patience or 1
         lower = "" if rate == "auto" else f" optimizer.learning_rate={rate * _LOWER_TIMES:g}"
         reason = f"this run stopped early, at step {result.step:,} with train.patience={patience}"
         return reason, f"train.patience={_LONGER_TIMES * patience}{lower}"
+    started = EventsFile(run.events).last(Started)
+    facts = started.event.facts if started and isinstance(started.event, Started) else {}
+    used_rate = facts.get("learning_rate") if rate == "auto" else rate
+    best_step = read_history(run).best_step
+    if best_step is not None and best_step < _LATE * result.step and isinstance(used_rate, float):
+        when = f"this run was best at step {best_step:,} of {result.step:,}, and more training made it no better"
+        lower = f"optimizer.learning_rate={used_rate * _LOWER_TIMES:g}"
+        return f"{when}, so its learning rate may be too high", lower
     base = Interval(result.step, "steps") if stated == "auto" else stated
     length = replace(base, amount=_LONGER_TIMES * base.amount)
     is_low = rate != "auto" and rate < _LOW_RATE

@@ -10,8 +10,10 @@ import pytest
 from burnish.cli.outcome import _advise, _suggest_commands, headline_table
 from burnish.commands.config import check
 from burnish.run.record.directory import RunDirectory
+from burnish.run.record.events_file import EventsFile
 from burnish.run.record.plan import settle_plan
 from burnish.run.record.result import RunResult, ScoreSheet, sheet_of
+from burnish.spec.events import Ended, Started
 from burnish.spec.values import Score
 
 SECTIONS = {
@@ -170,6 +172,39 @@ def test_a_short_run_is_advised_to_be_longer(tmp_path: Path, rate: str, said: st
     result = replace(_scored({"tfidf_logistic": 0.91}, is_lower_better=False), directory=tmp_path / "run")
     head, command, _ = _advise(result, sheet_of(result))
     assert said in head
+    assert typed in command
+
+
+@pytest.mark.parametrize(
+    ("rate", "best_step", "said", "typed"),
+    [
+        ("1e-3", 40, "too short (40 steps)", "train.length='9 epochs' --dir"),
+        ("1e-3", 32, "too short (40 steps)", "train.length='9 epochs' --dir"),
+        ("1e-3", None, "too short (40 steps)", "train.length='9 epochs' --dir"),
+        ("1e-3", 10, "at step 10 of 40, and more training made it no better", "optimizer.learning_rate=0.0003 --dir"),
+        ("auto", 10, "at step 10 of 40, and more training made it no better", "optimizer.learning_rate=6e-06 --dir"),
+        ("auto", 39, "too short (40 steps)", "train.length='9 epochs' --dir"),
+    ],
+)
+def test_only_a_run_that_was_best_towards_its_end_is_called_too_short(
+    tmp_path: Path, rate: str, best_step: int | None, said: str, typed: str
+) -> None:
+    path = tmp_path / "experiment.yaml"
+    path.write_text(
+        f"task: text_classification\ndata: {{train: a.csv}}\nmodel: a\noptimizer: {{learning_rate: {rate}}}\n"
+        "train: {length: 3 epochs}\n"
+    )
+    run = RunDirectory(tmp_path / "run")
+    settle_plan(run, check(str(path)))
+    events = EventsFile(run.events)
+    events.append(Started(0, 1, 40, {"learning_rate": 2e-5}), time=1.0, attempt=1)
+    best_score = None if best_step is None else 0.9
+    events.append(Ended(40, "finished", best_step, best_score, "accuracy"), time=2.0, attempt=1)
+    events.close()
+    result = replace(_scored({"tfidf_logistic": 0.91}, is_lower_better=False), directory=run.path)
+    head, command, _ = _advise(result, sheet_of(result))
+    assert said in head
+    assert ("too short" in head) == ("too short" in said)
     assert typed in command
 
 
