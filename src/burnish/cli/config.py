@@ -7,12 +7,12 @@ from typing import Annotated
 from burnish.cli.options import Asked, argument, option
 from burnish.cli.tables import TextTable
 from burnish.cli.verb import Lines, Reply, group, print_document, verb
-from burnish.cli.wrapping import Verbatim
+from burnish.cli.wrapping import Verbatim, say
 
 Either = Annotated[str, argument("EXPERIMENT", "A named experiment or a YAML file.")]
 _KINDS = (
     "experiments, layers, tasks, data, models, truncations, optimizers, schedules, metrics, objectives, "
-    "trackers, notifiers, formats, launchers; or all."
+    "trackers, notifiers, formats, launchers, pretrained; or all."
 )
 
 
@@ -72,7 +72,10 @@ def check(asked: Asked) -> Lines:
     """Check an experiment and its inputs; report all problems at once."""
     from burnish.commands.config import check as command
 
-    return [f"{command(asked.experiment, **asked.layers, has_inputs=True).experiment.name} has no problems"]
+    experiment = command(asked.experiment, **asked.layers, has_inputs=True).experiment
+    for sentence in experiment.model.to_fetch():
+        say(f"note: {sentence}")
+    return [f"{experiment.name} has no problems"]
 
 
 @verb("import", short_help="Read a config of another tool.")

@@ -19,6 +19,7 @@ from burnish.registry import Listing, Registry, default_registry
 from burnish.run.check import problems
 
 EXPERIMENTS, LAYERS = "experiments", "layers"
+_MODELS, _PRETRAINED = "models", "pretrained"
 _FORMATS = "formats"
 
 
@@ -36,7 +37,7 @@ class Item:
 def listing(kind: str | None = None, *, registry: Registry | None = None) -> list[Item]:
     """List one kind, or everything: experiments first, then components by kind."""
     registry = registry or default_registry()
-    kinds = [EXPERIMENTS, LAYERS, *registry.kinds(), _FORMATS]
+    kinds = [EXPERIMENTS, LAYERS, *registry.kinds(), _PRETRAINED, _FORMATS]
     if kind is not None and kind not in kinds:
         close = nearest(kind, kinds)
         hint = f"Did you mean `{close}`?" if close else f"Known are {', '.join(kinds)}."
@@ -50,7 +51,16 @@ def listing(kind: str | None = None, *, registry: Registry | None = None) -> lis
         items += [_describe_format(name) for name in FORMAT_NAMES]
     for each in [each for each in kinds[2:] if kind in (None, each)]:
         items += [_describe(each, found, registry) for found in registry.names(each)]
+    if kind in (_MODELS, _PRETRAINED):
+        items += _list_pretrained()
     return items
+
+
+def _list_pretrained() -> list[Item]:
+    """List what `model.name` can say without the network."""
+    from burnish.models.transformers.models_here import find_models_here
+
+    return [Item(_PRETRAINED, model.name, model.summary, model.place) for model in find_models_here()]
 
 
 def _describe_format(name: str) -> Item:

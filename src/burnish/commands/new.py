@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from burnish.data.inspection.inspect import FileFacts
 
 
+_KEEPING_THEIR_MODEL = ("masked_lm",)
+"""Tasks for which an encoder without its own head is no start."""
+
+
 @dataclass(frozen=True)
 class NewConfig:
     """A starter experiment: its text, the file it was written to, and what to look at in it."""
@@ -76,7 +80,28 @@ def draft(
         start = partial(start_texts, proposal=proposal)
     data, notes = _leave_out(data, needed, encoding=encoding)
     starter = start(data)
-    return NewConfig(render(starter, data, target), target, (*starter.notes, *notes, *describe_dialect(facts)))
+    model, about = _choose_model(starter.task)
+    text_of = render(starter, data, target, model=model)
+    return NewConfig(text_of, target, (*starter.notes, *about, *notes, *describe_dialect(facts)))
+
+
+def _choose_model(task: str) -> tuple[str | None, list[str]]:
+    """Choose a model that is on this machine where the usual one is not, and say what else is; without the network."""
+    from burnish.commands.starter.lines import usual_model
+    from burnish.models.transformers import models_here
+
+    usual = usual_model(task)
+    if usual is None or task in _KEEPING_THEIR_MODEL:
+        return None, []
+    found = models_here.find_models_here()
+    chosen = models_here.propose_model(usual, found)
+    if chosen == usual:
+        is_here = usual in [model.name for model in found]
+        fetched = f"the model {usual} is not on this machine; training fetches it from the hub"
+        return None, [] if is_here else [fetched]
+    others = [model for model in found if model.name != chosen and model.is_encoder]
+    also = f"; also here: {models_here.name_models(others)}" if others else ""
+    return chosen, [f"the model is {chosen}, which is on this machine, as {usual} would come from the hub{also}"]
 
 
 def _find_files(path: str, encoding: str | None) -> dict[str, str]:

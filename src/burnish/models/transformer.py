@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
 
 from burnish.errors import ConfigError
+from burnish.models.transformers import models_here
 from burnish.models.transformers.locate_model import FORMS, HubCopy, check_name, local_folder
 from burnish.spec.component import Component, RunsCode
 from burnish.spec.protocols import Architecture, Assets
@@ -195,6 +196,28 @@ class Transformer(Architecture):
             is_described = name == (self.config or self.name)
             if folder is not None and is_described and not (folder / "config.json").is_file():
                 yield option, f"model.{option}: {name} holds no model: it has no config.json; it must be {FORMS}"
+            if name is not None and folder is None and models_here.is_offline() and self._is_uncached(option, name):
+                here = models_here.name_models(models_here.find_models_here())
+                others = f"; on this machine are {here}" if here else "; there is no model on this machine"
+                absent = f"{name} is not a folder here, has no copy in the hub's cache, and HF_HUB_OFFLINE is set"
+                yield option, f"model.{option}: {absent}{others}"
+
+    def to_fetch(self) -> Iterator[str]:
+        written = {"name": self.name, "tokenizer": self.tokenizer, "config": self.config}
+        for option, name in written.items():
+            try:
+                is_remote = name is not None and local_folder(name, option=f"model.{option}") is None
+            except ConfigError:
+                continue
+            if name is not None and is_remote and not models_here.is_offline() and self._is_uncached(option, name):
+                yield f"model.{option}: {name} is not on this machine; training fetches it from the hub"
+
+    def _is_uncached(self, option: str, name: str) -> bool:
+        folder = models_here.cached_folder(name, self.hub_copy)
+        if folder is None:
+            return True
+        needs_weights = option == "name" and self.pretrained and not self.allow_pickle_weights
+        return needs_weights and not models_here.has_weights(folder)
 
     def assets(self) -> TextAssets:
         from burnish.models.transformers.tokenizer_torch import load_assets

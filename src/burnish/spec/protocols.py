@@ -303,6 +303,10 @@ class Architecture(Component):
         """List the folders that the options name and that are not there: an option of the model and a sentence each."""
         return ()
 
+    def to_fetch(self) -> Iterable[str]:
+        """List what training would fetch from the hub, a sentence each; nothing is asked over the network."""
+        return ()
+
     def policy(self, asked: TrainPolicy) -> TrainPolicy:
         """Decide how long to train, for an experiment that asked so."""
         return asked

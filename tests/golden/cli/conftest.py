@@ -30,6 +30,13 @@ def _plain_output(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture(autouse=True)
+def _connected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the checks of experiments leave models to the hub: which of them a machine holds is no part of a page."""
+    monkeypatch.setattr("burnish.models.transformers.models_here.is_offline", lambda: False)
+    monkeypatch.setattr("burnish.models.transformers.models_here.find_models_here", list)
+
+
+@pytest.fixture(autouse=True)
 def _patience(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a busy machine take its time: that a start lasts is told by the clock, and no page here is about it."""
     monkeypatch.setattr("burnish.cli.console.STARTING_SECONDS", 3600.0)

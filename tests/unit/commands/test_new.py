@@ -13,6 +13,8 @@ from burnish.commands.new import NewConfig, new
 from burnish.config import fingerprint
 from burnish.data.files import Files
 from burnish.errors import BurnishError, DataError
+from burnish.models.transformers import models_here
+from burnish.models.transformers.models_here import ModelHere
 from tests.data_request import Asked
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "new"
@@ -181,6 +183,9 @@ OTHERS: dict[Callable[[], str], str] = {
 @pytest.fixture(autouse=True)
 def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    # what is proposed must not depend on what the machine of a developer holds
+    usual = ModelHere("bert-base-uncased", "hub cache", "bert", 12, 768, 440_000_000)
+    monkeypatch.setattr(models_here, "find_models_here", lambda: [usual])
 
 
 def made(shape: Callable[[], str]) -> NewConfig:

@@ -152,11 +152,13 @@ def test_each_of_several_tasks_is_checked(config: Path, model: Path) -> None:
     assert "data.sets.other.train: there is no file nope.csv" in text
 
 
-def test_a_model_folder_that_is_not_there_or_holds_none(config: Path) -> None:
+def test_a_model_folder_that_is_not_there_or_holds_none(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "model.name: there is no folder ./nowhere" in found(config, "model=./nowhere")
     Path("empty").mkdir()
     assert "model.name: ./empty holds no model: it has no config.json" in found(config, "model=./empty")
     assert "no package `nosuchpackage` is installed" in found(config, "model=package:nosuchpackage/model")
+    assert "some/name-on-the-hub is not a folder here, has no copy" in found(config, "model=some/name-on-the-hub")
+    monkeypatch.setattr("burnish.models.transformers.models_here.is_offline", lambda: False)
     passes(config, "model=some/name-on-the-hub")
 
 

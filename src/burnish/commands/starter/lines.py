@@ -87,13 +87,13 @@ def scalars(texts: Sequence[str]) -> str:
     return scalar(texts[0]) if len(texts) == 1 else f"[{', '.join(map(scalar, texts))}]"
 
 
-def render(starter: Starter, data: DataFiles, target: Path) -> str:
-    """Write the whole experiment."""
+def render(starter: Starter, data: DataFiles, target: Path, *, model: str | None = None) -> str:
+    """Write the whole experiment; `model` is the pretrained one to start from, if it is not the usual one."""
     source = os.path.basename(data.files["train"].rstrip("/"))
     lines = [f"# A starter for {one_line(source)}, written by `burnish new` from {data.facts.num_rows:,} rows."]
     lines += [f"# Columns: {one_line(', '.join(starter.names.values()))}"] if starter.names else []
     lines += [f"# Look it over, then: burnish train {one_line(str(target))}", "", f"name: {scalar(target.stem)}", ""]
-    lines += ["task:", *starter.lines, "", *_write_data(starter, data), "", *_write_defaults(starter.task)]
+    lines += ["task:", *starter.lines, "", *_write_data(starter, data), "", *_write_defaults(starter.task, model=model)]
     return "\n".join(lines) + "\n"
 
 
@@ -152,12 +152,23 @@ def _write_data(starter: Starter, data: DataFiles) -> Iterator[str]:
     yield line("  # bad_rows", "skip", f"uncomment to train without {count} that cannot be used, like {facts.bad[0]}")
 
 
-def _write_defaults(task: str) -> list[str]:
+def usual_model(task: str) -> str | None:
+    """Return the pretrained model that a task starts from; None for tables."""
+    model = default_registry().load("tasks", task).defaults.get("model")
+    return model.get("name") if isinstance(model, Mapping) else None
+
+
+def _write_defaults(task: str, *, model: str | None) -> list[str]:
     """Write what the task would take anyway, for people to change."""
+    comments = dict(_COMMENTS)
+    if model is not None:
+        comments["name"] = f"on this machine; the usual one is {usual_model(task)}, from the hub"
     lines: list[str] = []
     for section, value in default_registry().load("tasks", task).defaults.items():
         options = value if isinstance(value, Mapping) else {}
         lines += ["", f"{section}:" if options else line(section, value, _COMMENTS.get(section, ""))]
-        for key, each in options.items():
-            lines.append(line(f"  {key}", str(each), _COMMENTS.get(f"{key}: {each}") or _COMMENTS.get(key, "")))
+        for key, default in options.items():
+            each = model if model is not None and (section, key) == ("model", "name") else default
+            written = scalar(str(each)) if each == model else str(each)
+            lines.append(line(f"  {key}", written, comments.get(f"{key}: {each}") or comments.get(key, "")))
     return lines[1:]

@@ -172,9 +172,13 @@ def _download(name: str, copy: HubCopy, *, patterns: Sequence[str], option: str)
     except errors.LocalEntryNotFoundError as error:
         is_offline = isinstance(error.__cause__, errors.OfflineModeIsEnabled)
         why = "HF_HUB_OFFLINE is set" if is_offline else "the hub cannot be reached"
+        from burnish.models.transformers.models_here import find_models_here, name_models
+
+        here = name_models(find_models_here())
+        others = f" (on this machine are {here})" if here else ""
         raise refusal(
             f"{option}: {name} is not a folder here, has no copy in the cache, and {why}; "
-            f"name a folder or package:module/folder, or connect to the hub once to fetch it"
+            f"name a folder or package:module/folder{others}, or connect to the hub once to fetch it"
         ) from error
     except (errors.RepositoryNotFoundError, errors.RevisionNotFoundError) as error:
         raise refusal(

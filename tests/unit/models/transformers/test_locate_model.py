@@ -6,6 +6,7 @@ import pytest
 
 from burnish.errors import ConfigError
 from burnish.models.transformers.locate_model import HubCopy, config_folder, local_folder, weights_folder
+from burnish.models.transformers.models_here import ModelHere
 
 
 def test_a_folder_is_taken_as_it_is(tmp_path: Path) -> None:
@@ -48,13 +49,15 @@ def test_a_package_that_is_not_installed_is_refused() -> None:
         local_folder("package:no_such_package_here/model", option="model.config")
 
 
-def test_a_hub_name_offline_is_refused_at_once_in_one_sentence(tmp_path: Path) -> None:
+def test_a_hub_name_offline_is_refused_at_once_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = ModelHere("./a", "folder", "bert", 2, 8, 1_000)
+    monkeypatch.setattr("burnish.models.transformers.models_here.find_models_here", lambda: [here])
     with pytest.raises(ConfigError) as caught:
         config_folder("org/some-model", HubCopy(cache_dir=str(tmp_path)), option="model.name")
     (problem,) = caught.value.problems
     assert problem.message == (
         "model.name: org/some-model is not a folder here, has no copy in the cache, and HF_HUB_OFFLINE is set; "
-        "name a folder or package:module/folder, or connect to the hub once to fetch it"
+        "name a folder or package:module/folder (on this machine are ./a), or connect to the hub once to fetch it"
     )
 
 
