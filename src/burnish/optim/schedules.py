@@ -122,7 +122,7 @@ class LinearDecay(Falling):
 class Polynomial(Falling):
     """Polynomial decay to `end`."""
 
-    power: PositiveFloat = 2.0
+    power: PositiveFloat = 1.0
     """1 is linear; more falls faster at first."""
     end: Factor = 0.0
     warmup: Span = NO_WARMUP
@@ -144,9 +144,9 @@ class Cosine(Falling):
 
 
 class CosineRestarts(Falling):
-    """Cosine decay with warm restarts: several cycles, each from the full rate."""
+    """Cosine decay with warm restarts: `cycles` of them, each from the full rate."""
 
-    cycles: PositiveInt = 2
+    cycles: PositiveInt = 1
     growth: PositiveFloat = 1.0
     """How many times as long as the one before each cycle is."""
     peak: Factor = 1.0

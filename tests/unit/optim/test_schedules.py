@@ -1,13 +1,16 @@
 """Schedules: equal to published recipes at every step, and sound everywhere else."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from burnish.config import load, render
 from burnish.optim.schedules import (
     Constant,
     Cosine,
@@ -55,7 +58,9 @@ def _published(name: str, *, warmup: int, **extra: Any) -> list[float]:
     [
         (LinearDecay, "linear", {}),
         (Cosine, "cosine", {}),
+        (CosineRestarts, "cosine_with_restarts", {}),
         (CosineRestarts, "cosine_with_restarts", {"cycles": 3}),
+        (Polynomial, "polynomial", {"end": 1e-7}),
         (Polynomial, "polynomial", {"power": 2.5, "end": 0.01}),
         (InverseSqrt, "inverse_sqrt", {}),
         (Constant, "constant_with_warmup", {}),
@@ -66,6 +71,16 @@ def test_every_step_equals_the_published_schedule(ours: Any, name: str, extra: d
     expected = _published(name, warmup=warmup, **{theirs[key]: value for key, value in extra.items()})
     schedule = ours(warmup=f"{warmup} steps", **extra)
     assert [schedule.factor(step, TOTAL) for step in range(TOTAL + 1)] == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("schedule", ["{type: polynomial, power: 2.0}", "{type: cosine_restarts, cycles: 2}"])
+def test_a_recorded_plan_states_its_schedule_whatever_the_defaults_become(tmp_path: Path, schedule: str) -> None:
+    planned = load("demo/reviews", overrides=[f"schedule={schedule}"]).experiment
+    plan = tmp_path / "plan.yaml"
+    plan.write_text(render(planned))
+    stated = yaml.safe_load(plan.read_text())["schedule"]
+    assert stated.keys() == {"type", *type(planned.schedule).model_fields}
+    assert load(str(plan)).experiment.schedule == planned.schedule
 
 
 @pytest.mark.parametrize("shape", ["linear", "cosine", "1-sqrt"])
