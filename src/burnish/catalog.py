@@ -54,7 +54,8 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
     "truncations": {
         "head": Entry("burnish.data.truncation:Head"),
         "tail": Entry("burnish.data.truncation:Tail"),
-        "head_tail": Entry("burnish.data.truncation:HeadTail", ("ht",)),
+        "head_tail": Entry("burnish.data.truncation:HeadTail"),
+        "ht": Entry("burnish.data.truncation:UnfilledHeadTail"),
         "random_spans": Entry("burnish.data.truncation:RandomSpans", ("rs",)),
         "random_spans_overlapping": Entry("burnish.data.truncation:RandomSpansOverlapping", ("rso",)),
         "random_spans_deleting": Entry("burnish.data.truncation:RandomSpansDeleting", ("rsd",)),

@@ -68,6 +68,13 @@ class HeadTail(_Policy):
         return [spread([0, length - limit + head], [head, limit - head])]
 
 
+class UnfilledHeadTail(HeadTail):
+    """Keep up to `head` and up to `tail` tokens, as the published function `ht` does: `head_tail` that fills nothing."""
+
+    fill: bool = False
+    """True fills the limit exactly, in the ratio `head` to `tail`."""
+
+
 class _Random(_Policy):
     """What policies share that draw spans."""
 

@@ -20,7 +20,7 @@ def test_each_has_a_line_and_a_provider() -> None:
 
 
 def test_short_names_are_told() -> None:
-    assert {item.name: item.aliases for item in listing("truncations")}["head_tail"] == ("ht",)
+    assert {item.name: item.aliases for item in listing("truncations")}["random_spans"] == ("rs",)
 
 
 def test_the_demo_is_among_the_experiments() -> None:

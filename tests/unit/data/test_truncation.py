@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from burnish.config import load
 from burnish.data.batching.rng import generator
 from burnish.data.truncation import (
     Head,
@@ -228,3 +229,10 @@ def test_a_span_of_no_tokens_is_refused(kind):
 )
 def test_without_filling_no_more_is_kept_than_was_asked_for(length: int, limit: int, expected: list[int]) -> None:
     assert chosen(HeadTail(head=3, tail=2, fill=False), length, limit).tolist() == expected
+
+
+def test_ht_selects_up_to_its_numbers_as_the_sample_does() -> None:
+    ht = load("demo/reviews", overrides=["task.truncation={type: ht, head: 3, tail: 2}"]).experiment.task.truncation
+    assert chosen(ht, 20, 12).tolist() == [0, 1, 2, 18, 19]
+    head_tail = load("demo/reviews", overrides=["task.truncation=head_tail"]).experiment.task.truncation
+    assert head_tail.fill
