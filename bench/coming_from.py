@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from burnish.config.foreign import find_foreign
+from burnish.config.foreign import find_answer
 from burnish.config.suggest import every_option
 from burnish.registry import default_registry
 
@@ -48,7 +48,7 @@ def rows_of(page: Mapping[str, Any], group: str) -> Iterator[Row]:
         typed, _, needs = option.partition(" | ")
         name, _, given = typed.partition(" ")
         theirs = f"--{typed}" if group in page["flags"] else f"{name}: {given}".removesuffix(": ")
-        entry = find_foreign(name)
+        entry = find_answer(name, given)
         if entry is None and name in known:
             yield Row(theirs, (name,), SAME, ())
         elif entry is None or page["tool"] not in entry.tools:

@@ -40,7 +40,7 @@ def take_trial_arguments(argv: Sequence[str], own: Collection[str], *, tell: Cal
 
 def _find_override(flag: _Flag, *, tell: Callable[[str], None]) -> str | None:
     """Write a flag as an override: an option by its path, or a foreign name whose value fits one of our options."""
-    from burnish.config.foreign import find_foreign
+    from burnish.config.foreign import find_answer
     from burnish.config.suggest import every_option, find_fitting
     from burnish.registry import default_registry
     from burnish.spec.experiment import Experiment
@@ -48,7 +48,7 @@ def _find_override(flag: _Flag, *, tell: Callable[[str], None]) -> str | None:
     section, dot, _ = flag.name.partition(".")
     if dot:
         return f"{flag.name}={flag.value}" if section in Experiment.model_fields else None
-    entry = find_foreign(flag.name)
+    entry = find_answer(flag.name, flag.value)
     if entry is None:
         return None
     registry = default_registry()
@@ -66,17 +66,21 @@ def take_mode(argv: Sequence[str], *, tell: Callable[[str], None]) -> list[str]:
 
     Other words are left to the parser, and so is a mode that scores a run if none is named.
     """
-    from burnish.config.foreign import find_foreign
+    from burnish.config.foreign import find_answer
 
     words, mode = _take_option(argv, "--mode")
-    entry = find_foreign("mode")
-    command = entry.translate(mode) if entry is not None else None
-    if argv[:1] != ["train"] or command is None or not command.startswith("burnish "):
+    entry = find_answer("mode", mode)
+    commands = _list_commands(entry, mode) if entry is not None else []
+    if argv[:1] != ["train"] or entry is None or not commands:
         return [*argv]
-    _, verb, _, *options = command.split()
+    _, verb, _, *options = commands[0].split()
     rest, run = _take_option(words, "--dir", "--model_dir", "--model-dir")
     if verb == "train":
-        return [*words, *options]
+        stated = {word.partition("=")[0] for word in words}
+        added = [option for option in options if option.partition("=")[0] not in stated]
+        if any("=" in option for option in added):
+            tell(f"--mode {mode} is taken as: burnish {shlex.join([*words, *added])}. {entry.explain(mode)}")
+        return [*words, *added]
     if verb != "evaluate" or run is None:
         return [*argv]
     kept = [word for word in rest if word in ("--json", "--trust-code")]
@@ -98,14 +102,19 @@ def _take_option(argv: Sequence[str], *names: str) -> tuple[list[str], str | Non
 
 def explain_flags(refusal: Any, argv: Sequence[str]) -> str:
     """Answer every unknown flag of a command line that was refused for one of them."""
+    from burnish.config.foreign import find_foreign
     from burnish.errors import ConfigError, Problem
 
     own = {name: each for each in refusal.ctx.command.params for name in each.opts if name.startswith("-")}
     takes_overrides = any(each.name == "overrides" for each in refusal.ctx.command.params)
     flags = dict.fromkeys(_find_unknown(argv, {**own, **dict.fromkeys(refusal.ctx.help_option_names)}))
     flags = flags or {_Flag(refusal.option_name, None, is_joined=False): None}
-    hints = {flag: _find_hint(flag, own, takes_overrides=takes_overrides) for flag in flags}
-    sentences = [f"no such option: {flag.text}{f'. {hint}' if hint else ''}" for flag, hint in hints.items()]
+    sentences = []
+    for flag in flags:
+        has_own_answer = find_foreign(flag.value or "", of=flag.name) is not None
+        shown = f"{flag.text} {flag.value}" if has_own_answer else flag.text
+        hint = _find_hint(flag, own, takes_overrides=takes_overrides)
+        sentences.append(f"no such option: {shown}. {hint}" if hint else f"no such option: {shown}")
     if len(sentences) == 1:
         return sentences[0]
     return str(ConfigError([Problem(each) for each in sentences], subject="the command line"))
@@ -128,12 +137,12 @@ def _is_flag(word: str) -> bool:
 
 
 def _find_hint(flag: _Flag, own: Mapping[str, Any], *, takes_overrides: bool) -> str:
-    from burnish.config.foreign import Foreign, find_foreign
+    from burnish.config.foreign import Foreign, find_answer
     from burnish.config.suggest import every_option
     from burnish.nearest import nearest
     from burnish.registry import default_registry
 
-    entry = find_foreign(flag.name)
+    entry = find_answer(flag.name, flag.value)
     if entry is not None:
         return _translate(flag, entry, own, takes_overrides=takes_overrides)
     options = list(every_option(default_registry())) if takes_overrides else []
@@ -155,7 +164,7 @@ def _translate(flag: _Flag, entry: "Foreign", own: Mapping[str, Any], *, takes_o
 
     given = _take_value(flag, entry)
     flags = [" ".join(filter(None, [each, entry.translate(given)])) for each in entry.ours if each in own]
-    commands = [each for each in (entry.translate(given) or "", *entry.ours) if each.startswith("burnish ")]
+    commands = _list_commands(entry, given)
     registry = default_registry()
     options = assignments(entry, given, options=list(every_option(registry)), registry=registry)[:2]
     hint = ""
@@ -168,6 +177,10 @@ def _translate(flag: _Flag, entry: "Foreign", own: Mapping[str, Any], *, takes_o
     elif commands:
         hint = f"It is a command here: `{commands[0]}`."
     return "\n  ".join(filter(None, [hint, entry.explain(given)]))
+
+
+def _list_commands(entry: "Foreign", given: str | None) -> list[str]:
+    return [each for each in (entry.translate(given) or "", *entry.ours) if each.startswith("burnish ")]
 
 
 def _take_value(flag: _Flag, entry: "Foreign") -> str | None:

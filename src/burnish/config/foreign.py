@@ -47,6 +47,12 @@ def find_foreign(name: str, *, of: str | None = None) -> Foreign | None:
     return next((entry for end in ends if (entry := _by_name().get((of, end)))), None)
 
 
+def find_answer(name: str, given: str | None) -> Foreign | None:
+    """Find the answer to an option with a value: that of the value, where it has one of its own, else the option's."""
+    own = find_foreign(given, of=_normalise(name)) if given else None
+    return own or find_foreign(name)
+
+
 @cache
 def foreign_names() -> tuple[Foreign, ...]:
     """Read the whole table."""

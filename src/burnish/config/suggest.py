@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from burnish.config.foreign import Foreign, find_foreign
+from burnish.config.foreign import Foreign, find_answer, find_foreign
 from burnish.config.nodes import Branch, Leaf, Node, Path, write_path
 from burnish.config.shape import FieldShape, describe_fields
 from burnish.config.sources import read_value
@@ -58,9 +58,9 @@ def suggestion(
         return _with_units(found, node, registry=registry)
 
     slips = near(siblings, 1.0)
-    entry = find_foreign(path)
+    given = node.value if isinstance(node, Leaf) else None
+    entry = find_answer(path, given)
     if entry is not None:
-        given = node.value if isinstance(node, Leaf) else None
         is_separate = bool(entry.ours) and entry.ours[0].startswith(_SEPARATE)
         meant = [] if is_separate else [*slips, *assignments(entry, given, options=everywhere, registry=registry)]
         return " ".join(filter(None, [_did_you_mean(meant) or _elsewhere(entry, given), entry.explain(given)]))

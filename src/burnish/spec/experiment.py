@@ -115,6 +115,7 @@ class TrainPolicy(Component):
     length: Interval | Literal["auto"] = Interval(3, "epochs")
     """How long; `auto` takes 3 epochs, or more, up to 30, where those would be less than 200 steps."""
     evaluate_every: Interval = Interval(1, "epochs")
+    """When validation is scored; `never` scores it once, at the end, and its rows are held out all the same."""
     evaluate_at_start: bool = False
     """Also score the weights that the run starts from; they are never the best checkpoint."""
     evaluation_batch: Batching | None = None

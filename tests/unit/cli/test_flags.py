@@ -56,9 +56,9 @@ def test_the_verb_itself_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "command"),
     [
-        ("--mode=train", "train bert/squad"),
+        ("--mode=train", "train bert/squad train.evaluate_every=never"),
+        ("--mode=train train.evaluate_every=9", "train bert/squad train.evaluate_every=9"),
         ("--mode train_and_eval --dir out a=1", "train bert/squad --dir out a=1"),
-        ("--mode=continuous_train_and_eval", "train bert/squad"),
         ("--mode train_and_post_eval --quiet", "train bert/squad --quiet --then evaluate"),
         ("--mode eval --dir=out --params_override a=1 --json", "evaluate out --json"),
         ("--model_dir out --mode continuous_eval", "evaluate out --watch"),
@@ -67,7 +67,12 @@ def test_the_verb_itself_takes_them(capsys: pytest.CaptureFixture[str]) -> None:
 def test_a_mode_of_model_garden_is_a_command(words: str, command: str) -> None:
     notes: list[str] = []
     assert take_mode(["train", "bert/squad", *words.split()], tell=notes.append) == command.split()
-    assert notes == ([] if command.startswith("train") else [f"{notes[0].partition(':')[0]}: burnish {command}"])
+    if command.endswith("=never"):
+        assert "--mode train is taken as: burnish train bert/squad train.evaluate_every=never. " in notes[0]
+        assert "scored once, at the end" in notes[0]
+        assert "data={type: refit" in notes[0]
+    else:
+        assert notes == ([] if command.startswith("train") else [f"{notes[0].partition(':')[0]}: burnish {command}"])
 
 
 @pytest.mark.parametrize(
@@ -75,6 +80,15 @@ def test_a_mode_of_model_garden_is_a_command(words: str, command: str) -> None:
 )
 def test_a_mode_that_means_nothing_here_stays_for_the_parser(words: str) -> None:
     assert take_mode(words.split(), tell=pytest.fail) == words.split()
+
+
+def test_a_mode_that_fine_tunes_every_checkpoint_is_refused_with_what_to_type(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["train", "bert/squad", "--mode", "continuous_train_and_eval"]) == 2
+    told = capsys.readouterr().err
+    assert "no such option: --mode continuous_train_and_eval" in told
+    assert "burnish train EXPERIMENT model.name=RUN model.checkpoint=STEP --dir runs/from-STEP" in told
 
 
 def test_the_program_takes_a_mode(capsys: pytest.CaptureFixture[str]) -> None:
