@@ -69,7 +69,7 @@ class HeadTail(_Policy):
 
 
 class UnfilledHeadTail(HeadTail):
-    """Keep up to `head` and up to `tail` tokens, as the published function `ht` does: `head_tail` that fills nothing."""
+    """Keep up to `head` and up to `tail` tokens, as the published function `ht` does, even where more would fit."""
 
     fill: bool = False
     """True fills the limit exactly, in the ratio `head` to `tail`."""

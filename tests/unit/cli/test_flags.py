@@ -82,7 +82,7 @@ def test_a_mode_that_means_nothing_here_stays_for_the_parser(words: str) -> None
     assert take_mode(words.split(), tell=pytest.fail) == words.split()
 
 
-def test_a_mode_that_fine_tunes_every_checkpoint_is_refused_with_what_to_type(
+def test_a_mode_that_fine_tunes_each_checkpoint_says_what_to_type(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert run(["train", "bert/squad", "--mode", "continuous_train_and_eval"]) == 2

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from burnish.config import Given, from_values, load
-from burnish.config.foreign import Foreign, find_answer, find_foreign
+from burnish.config.foreign import Foreign, find_foreign
 from burnish.config.nodes import Leaf, Node
 from burnish.config.origins import Origin
 from burnish.config.shape import describe_fields
