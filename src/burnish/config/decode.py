@@ -76,13 +76,15 @@ class _Decoder:
     foreign: list[str] = field(default_factory=list)
     """The addresses that a guarded registry refused, and those below them, whatever they mean there."""
 
-    def component(self, cls: type[Component], branch: Branch, path: Path) -> Any:
+    def component(self, cls: type[Component], branch: Branch, path: Path, *, default: Component | None = None) -> Any:
+        """Build a component; what a section leaves out is as in the default of its field, where that states it."""
         shapes = describe_fields(cls)
         extra = ("type",) if branch.type is not None else ()
         self._refuse_unknown(cls, branch, path=path, extra=extra)
         values = {name: self._value(shape, branch.nodes.get(name), path) for name, shape in shapes.items()}
         failed = {name for name, value in values.items() if value is _FAILED}
-        given = {name: value for name, value in values.items() if value is not _ABSENT and value is not _FAILED}
+        given = {} if default is None else {name: getattr(default, name) for name in default.model_fields_set}
+        given |= {name: value for name, value in values.items() if value is not _ABSENT and value is not _FAILED}
         if not path:
             self.sections = {name: value for name, value in given.items() if not shapes[name].is_plain}
         if failed or not {*shapes, *extra}.issuperset(branch.nodes):
@@ -149,7 +151,10 @@ class _Decoder:
         if shape.slot is not None:
             return self._filled(shape.slot, node, path)
         assert shape.component is not None  # a shape that is not plain has one or the other
-        return self.component(shape.component, node, path)
+        default = shape.info.default
+        return self.component(
+            shape.component, node, path, default=default if isinstance(default, shape.component) else None
+        )
 
     def _filled(self, slot: Slot, branch: Branch, path: Path) -> Any:
         written = branch.nodes.get("type")

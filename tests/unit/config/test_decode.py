@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from burnish.config import load
 from burnish.config.nodes import Branch
 from burnish.config.resolve import resolve
 from burnish.config.sources import override
@@ -35,6 +36,25 @@ def test_defaults_fill_what_nobody_wrote() -> None:
     experiment = decoded("task: guess")
     assert (type(experiment.data), type(experiment.model)) == (fakes.Table, fakes.Net)
     assert type(experiment.task.truncation) is fakes.Front  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "path", "kept"),
+    [
+        (["model=tab_m", "model.numbers.size=8"], "model.numbers", {"kind": "piecewise_linear", "size": 8}),
+        (["model=tab_m", "model.numbers=periodic"], "model.numbers", {"kind": "periodic", "size": 16}),
+        (["task={type: permutation_lm, masking: 0.2}"], "task.masking", {"probability": 0.2, "spans": "ngram"}),
+        (["task={type: replaced_tokens, masking: {whole_words: true}}"], "task.masking", {"masked": 1, "random": 0}),
+    ],
+)
+def test_a_section_keeps_the_defaults_of_its_field_that_it_does_not_write(
+    overrides: list[str], path: str, kept: dict[str, object]
+) -> None:
+    named = "taxi/tips" if path.startswith("model") else "demo/reviews"
+    value = load(named, overrides=overrides).experiment
+    for name in path.split("."):
+        value = getattr(value, name)
+    assert {name: getattr(value, name) for name in kept} == kept
 
 
 def test_the_fields_type_decides_how_text_is_read() -> None:
