@@ -71,11 +71,13 @@ def schema() -> None:
 def check(asked: Asked) -> Lines:
     """Check an experiment and its inputs; report all problems at once."""
     from burnish.commands.config import check as command
+    from burnish.run.check import idle_options
 
-    experiment = command(asked.experiment, **asked.layers, has_inputs=True).experiment
-    for sentence in experiment.model.to_fetch():
+    resolved = command(asked.experiment, **asked.layers, has_inputs=True)
+    for sentence in resolved.experiment.model.to_fetch():
         say(f"note: {sentence}")
-    return [f"{experiment.name} has no problems"]
+    warnings = [f"warning: {each}" for each in idle_options(resolved)]
+    return [f"{resolved.experiment.name} has no problems", *warnings]
 
 
 @verb("import", short_help="Read a config of another tool.")

@@ -16,6 +16,7 @@ from burnish.engine.stop import REASON_OF_SIGNAL
 from burnish.errors import BurnishError, CheckpointError, ConfigError, LaunchError, Problem
 from burnish.launch.group import Group, run_workers
 from burnish.launch.local import run_worker
+from burnish.run.check import idle_options
 from burnish.run.record.directory import RunDirectory, default_directory, fill_directory, read_json, write_json
 from burnish.run.record.ending import COMPLETE, PREEMPTED, died, record, refusal
 from burnish.run.record.lock import Held, claimed, unclaimed
@@ -77,6 +78,9 @@ def train(
     if is_calibrated:
         measure = partial(time_step, experiment, configs, overrides, watch)
         resolved = ask(measured=_measure(resolved, run, measure, watch=watch), trust_code=trust_code)
+    if not run.exists():
+        for each in idle_options(resolved):
+            watch(Noted(0, f"{each.message} ({'; '.join(each.details)})"))
     start = partial(_start, resolved=resolved, processes=processes, watch=watch)
     if replace:
         _replace(run, watch)

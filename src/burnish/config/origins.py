@@ -15,6 +15,8 @@ class Origin:
     """The value that was written there, in short."""
     is_default: bool = False
     """Whether nobody wrote the value: it is what silence means."""
+    is_ready_made: bool = False
+    """Whether a named experiment or the plan of a run wrote the value, and not the user."""
     variable: str | None = None
     """The variable of the environment that the value was taken from, or refers to."""
 

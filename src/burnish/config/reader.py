@@ -21,12 +21,12 @@ _NO_ALIASES = "anchors and aliases are not allowed; write the value where it is 
 _NO_TAGS = "tags are not allowed; the option itself decides how its value is read"
 
 
-def read_file(path: Path, *, source: str) -> Branch:
+def read_file(path: Path, *, source: str, is_ready_made: bool = False) -> Branch:
     """Read a config file; refuse what is not a mapping of plain YAML."""
     text = _text(path, source=source)
     if path.suffix == ".gin":
         raise ConfigError([*_refuse_gin(text, source=source)])
-    node = read_text(text, source=source)
+    node = read_text(text, source=source, is_ready_made=is_ready_made)
     if node is None:
         return Branch({}, Origin(source, 1))
     if not isinstance(node, Branch):
@@ -34,7 +34,7 @@ def read_file(path: Path, *, source: str) -> Branch:
     return node
 
 
-def read_text(text: str, *, source: str, numbered: bool = True) -> Node | None:
+def read_text(text: str, *, source: str, numbered: bool = True, is_ready_made: bool = False) -> Node | None:
     """Read one YAML document; None if it is empty."""
     try:
         problems = list(_forbidden(text, source=source))
@@ -46,7 +46,7 @@ def read_text(text: str, *, source: str, numbered: bool = True) -> Node | None:
     if root is None:
         return None
     faults: list[Problem] = []
-    node = _Reader(source=source, numbered=numbered, problems=faults).node(root)
+    node = _Reader(Origin(source, is_ready_made=is_ready_made), numbered=numbered, problems=faults).node(root)
     if faults:
         raise ConfigError(faults)
     return node
@@ -60,13 +60,13 @@ def scalar(text: str, *, is_plain: bool = True) -> str | None:
 class _Reader:
     """Turn PyYAML's nodes into ours, collecting problems."""
 
-    def __init__(self, *, source: str, numbered: bool, problems: list[Problem]) -> None:
-        self._source = source
+    def __init__(self, origin: Origin, *, numbered: bool, problems: list[Problem]) -> None:
+        self._origin = origin
         self._numbered = numbered
         self._problems = problems
 
     def node(self, raw: yaml.Node) -> Node:
-        origin = Origin(self._source, _line(raw) if self._numbered else None)
+        origin = replace(self._origin, line=_line(raw) if self._numbered else None)
         read: Node
         if isinstance(raw, yaml.MappingNode):
             read = Branch(self._mapping(raw), origin)
@@ -92,7 +92,7 @@ class _Reader:
         return nodes
 
     def _refuse(self, raw: yaml.Node, sentence: str) -> None:
-        self._problems.append(Problem(f"{self._source}:{_line(raw)}: {sentence}"))
+        self._problems.append(Problem(f"{self._origin.source}:{_line(raw)}: {sentence}"))
 
 
 def _refuse_gin(text: str, *, source: str) -> Iterator[Problem]:

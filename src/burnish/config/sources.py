@@ -58,7 +58,7 @@ def experiment(name: str | Given, *, registry: Registry) -> Sequence[Branch]:
     located = locate(name, registry=registry)
     origin = Origin(f"the name of {located.source}", value=located.name)
     named = Branch({"name": Leaf(located.name, origin)}, origin)
-    return [named, _read(located.path, source=located.source)]
+    return [named, _read(located.path, source=located.source, is_ready_made=located.provider != "file")]
 
 
 def override(text: str, *, said: str = "on the command line") -> Branch:
@@ -129,16 +129,17 @@ def _is_option(name: str) -> bool:
 def _layer(name: str, *, registry: Registry) -> list[Branch]:
     """Read a file or a named layer; what describes a layer is not said of the experiment."""
     located = locate_layer(str(name), registry=registry)
-    read = _read(located.path, source=located.source)
     is_named = located.provider != "file"
+    read = _read(located.path, source=located.source, is_ready_made=is_named)
     nodes = {key: node for key, node in read.nodes.items() if not (is_named and key == "description")}
     return [replace(read, nodes=nodes)]
 
 
-def _read(path: Path, *, source: str) -> Branch:
+def _read(path: Path, *, source: str, is_ready_made: bool = False) -> Branch:
     """Read a config; only one that a user wrote may ask for variables of the environment."""
-    branch = read_file(path, source=source)
-    return branch if was_recorded(path) else fill_in(branch)
+    is_recorded = was_recorded(path)
+    branch = read_file(path, source=source, is_ready_made=is_ready_made or is_recorded)
+    return branch if is_recorded else fill_in(branch)
 
 
 def _override(given: str | Branch, *, said: str) -> list[Branch]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -63,6 +63,10 @@ class TorchOptimizer(Component):
     shorthand = "learning_rate"
     maker: ClassVar[str]
     """What makes it: a name of `optim_torch`, which is imported when it is called, or else of `torch.optim`."""
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if "no_decay" in type(self).model_fields and not getattr(self, "weight_decay", 0.0):
+            yield f"{place}.no_decay", f"`{place}.weight_decay` is 0, and no weight decays"
 
     def build(self, network: torch.nn.Module, groups: Groups) -> torch.optim.Optimizer:
         """Make the optimizer for groups of parameters."""
@@ -127,6 +131,18 @@ class Adafactor(TorchOptimizer):
     """Keep an average of gradients, which takes as much memory as the weights; null for none."""
     weight_decay: NonNegativeFloat = 0.0
     no_decay: tuple[Pattern, ...] = ()
+
+    @property
+    def is_by_torch(self) -> bool:
+        """Whether torch's own does it; for all other switches it is that of transformers."""
+        return self.scale_parameter and self.relative_step and not self.warmup_init and self.beta1 is None
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        yield from super().unused_options(place)
+        if self.relative_step and not self.is_by_torch:
+            why = f"with `{place}.relative_step` and this choice of switches, the rate follows from the steps alone"
+            yield f"{place}.learning_rate", why
+            yield "schedule", why
 
 
 class RmsProp(TorchOptimizer):
@@ -267,6 +283,10 @@ class AnyOfTorch(Component):
     """Further arguments of the class, under torch's names, like `{betas: [0.9, 0.99]}`."""
     vectors: Annotated[SkipValidation[Optimizer], Slot("optimizers")] | None = None
     """Another optimizer for what is no matrix, at its own rate; Muon needs one, as it takes matrices alone."""
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if not self.weight_decay:
+            yield f"{place}.no_decay", f"`{place}.weight_decay` is 0, and no weight decays"
 
     @model_validator(mode="after")
     def _each_option_has_one_place(self) -> AnyOfTorch:

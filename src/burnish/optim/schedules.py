@@ -3,7 +3,7 @@
 import math
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -64,6 +64,10 @@ class WarmedUp(Component):
     if TYPE_CHECKING:  # options of every schedule after its own, as a config shows them
         warmup: Span
         warmup_power: PositiveFloat
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if self.warmup.amount == 0:
+            yield f"{place}.warmup_power", f"`{place}.warmup` is 0, so that nothing is warmed up"
 
     def factor(self, step: int, total_steps: int) -> float:
         """Compute what the base learning rate is multiplied by at this step (from 0)."""
@@ -154,6 +158,13 @@ class CosineRestarts(Falling):
     end: Factor = 0.0
     warmup: Span = NO_WARMUP
     warmup_power: PositiveFloat = 1.0
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        yield from super().unused_options(place)
+        if self.cycles == 1:
+            why = f"`{place}.cycles` is 1, and no second cycle follows the first"
+            yield f"{place}.growth", why
+            yield f"{place}.peak", why
 
     def height(self, progress: float) -> float:
         if progress >= 1:  # the end of the last wave is the end of the training, not the start of another wave

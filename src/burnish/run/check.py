@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 
-from burnish.config import Resolved
-from burnish.config.nodes import write_path
+from burnish.config import Origin, Resolved
+from burnish.config.nodes import Branch, Leaf, Node, write_path
 from burnish.config.render import document, leaves
 from burnish.engine.device import explain_absent, is_surely_absent
 from burnish.errors import Problem
@@ -20,6 +20,7 @@ from burnish.run.selection import (
     unfit,
     why_no_loss,
 )
+from burnish.spec.component import Component
 from burnish.spec.experiment import Experiment
 from burnish.spec.parts import MEAN, divide_tasks, find_unmatched, joint_task, prefix, several_sets
 from burnish.spec.protocols import Task
@@ -41,6 +42,49 @@ def absent_inputs(resolved: Resolved) -> list[Problem]:
     """Find what an experiment names and is not there: files, columns, models, devices; each with where it came from."""
     found = [*_absent_data(resolved), *_absent_model(resolved.experiment), *_absent_device(resolved.experiment)]
     return [Problem(message, resolved.origin(path).lines()) for path, message in found]
+
+
+def idle_options(resolved: Resolved) -> list[Problem]:
+    """Find options that the user set and that have no effect beside the others, each with where it came from."""
+    found: dict[str, Problem] = {}
+    for path, origin in _set_options(resolved.tree):
+        reason = explain_unused(resolved.experiment, path)
+        if reason is not None:
+            found.setdefault(path, Problem(f"{path} has no effect: {reason}", origin.lines()))
+    return list(found.values())
+
+
+def unused_options(component: object, place: str = "") -> Iterator[tuple[str, str]]:
+    """List what the components of an experiment say they do not read: paths of options or sections, and why."""
+    if isinstance(component, Component):
+        yield from component.unused_options(place)
+        parts = {name: getattr(component, name) for name in type(component).model_fields}
+    elif isinstance(component, Mapping):
+        parts = dict(component)
+    else:
+        parts = dict(enumerate(component)) if isinstance(component, tuple) else {}
+    for name, part in parts.items():
+        yield from unused_options(part, f"{place}.{name}".removeprefix("."))
+
+
+def explain_unused(experiment: Experiment, path: str) -> str | None:
+    """Say why an option has no effect beside the others; None for one that is read."""
+    return next((why for unused, why in unused_options(experiment) if _is_within(path, unused)), None)
+
+
+def _set_options(node: Node, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str, Origin]]:
+    """List the options that the user set, with where; the type of a section stands for the section."""
+    if isinstance(node, Branch):
+        for key, each in node.nodes.items():
+            yield from _set_options(each, path if key == "type" and isinstance(each, Leaf) else (*path, key))
+        return
+    is_null = isinstance(node, Leaf) and node.value is None
+    if not (is_null or node.origin.is_default or node.origin.is_ready_made):
+        yield write_path(path), node.origin
+
+
+def _is_within(path: str, section: str) -> bool:
+    return path == section or path.startswith((f"{section}.", f"{section}["))
 
 
 def _absent_data(resolved: Resolved) -> Iterator[tuple[str, str]]:

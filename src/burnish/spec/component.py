@@ -1,6 +1,6 @@
 """What every configurable thing is: a frozen value whose fields are its options."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
@@ -25,6 +25,13 @@ class Component(BaseModel):
     """What a study searches where nobody says: options of the experiment, written as in `tune.space`."""
     yields: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Options whose default from the task gives way once another is written: `examples` of a batch to `tokens`."""
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        """List options that have no effect beside the others: the path of each, or of a whole section, and why.
+
+        `place` is how the options of this component begin; a component may name those of other sections as well.
+        """
+        return ()
 
     @model_validator(mode="after")
     def _fit_into_machine_words(self) -> Self:

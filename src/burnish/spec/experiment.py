@@ -1,7 +1,7 @@
 """The root value: what is learned. Where it runs is a Job's business."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
@@ -108,6 +108,12 @@ class Recovery(Component):
     factor: Annotated[float, Field(gt=0, lt=1)] = 0.5
     """What `lower` multiplies the learning rate by."""
 
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if self.action == "stop":
+            yield f"{place}.tries", f"`{place}.action: stop` tries nothing"
+        if self.action != "lower":
+            yield f"{place}.factor", f"only `{place}.action: lower` multiplies by it"
+
 
 class TrainPolicy(Component):
     """How long to train, and what happens on the way."""
@@ -146,6 +152,10 @@ class TrainPolicy(Component):
     """How long a full disk is waited for when a checkpoint is due; `never` ends the run at once."""
     max_minutes: PositiveFloat | None = None
     """A deadline by the wall clock for this process; the run can be resumed after it."""
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if self.evaluate_every == NEVER:
+            yield f"{place}.patience", f"with `{place}.evaluate_every: never`, validation is scored once, at the end"
 
     def length_for(self, epoch_steps: int) -> Interval:
         """Settle the length, where `auto` follows from the steps of an epoch."""

@@ -1,6 +1,7 @@
 """The section `tune`: what a study searches, how, for how long, and from where; checked before the first trial."""
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
@@ -12,6 +13,7 @@ from burnish.config.layering import make_node
 from burnish.config.nodes import Branch, Leaf, write_path
 from burnish.config.render import NOT_LEARNED, document, leaves, write_value
 from burnish.errors import ConfigError, Problem
+from burnish.run.check import explain_unused
 from burnish.spec.component import Component, Slot
 from burnish.spec.experiment import Experiment
 from burnish.spec.search import Searcher
@@ -76,7 +78,11 @@ def settle_space(
     space, _ = read_space(Branch({key: make_node(value, origin) for key, value in usual.items()}, origin))
     written = describe_experiment(experiment)
     options = {name: _reach(node, written.get(name, "")) for name, node in space.options.items()}
-    taken = {name: each for name, each in options.items() if _is_taken(Space({name: each}), plan)}
+    taken = {
+        name: each
+        for name, each in options.items()
+        if _is_taken(Space({name: each}), plan) and explain_unused(experiment, name) is None
+    }
     lacking = Problem("tune.space is empty, and neither task nor model has a default; name the options to search")
     return Space(taken), [] if taken else [lacking]
 
@@ -112,12 +118,25 @@ def check_search(
     origins = {each.name: each.origin for each in space.parameters()}
     for name, sentence in section.value.searcher.problems(space).items() if section.value else ():
         problems.append(Problem(f"tune.space.{name} {sentence}", origins[name].lines()))
+    reasons: dict[str, list[str | None]] = {}
     for probe in space.probes():
         try:
-            plan(probe)
+            experiment = plan(probe).experiment
         except ConfigError as error:
             problems += [each for each in error.problems if each not in problems]
+            continue
+        for name in probe.point:
+            reasons.setdefault(name, []).append(explain_unused(experiment, _option_of(name)))
+    for name, found in reasons.items():
+        if all(found):
+            sentence = f"tune.space.{name} has no effect: {found[0]}; leave it out, so that no two trials are the same"
+            problems.append(Problem(sentence, origins[name].lines()))
     return goal, problems
+
+
+def _option_of(parameter: str) -> str:
+    """Name the option that a parameter sets, also one that stands under a choice: `optimizer[1].momentum`."""
+    return re.sub(r"\[\d+\]", "", parameter)
 
 
 def describe_experiment(experiment: Experiment) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
@@ -63,6 +63,16 @@ class NumberEmbedding(Component):
     scale: PositiveFloat = 0.1
     """The spread of the first frequencies, for `periodic`: more follows finer detail."""
 
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if self.kind == "none":
+            yield f"{place}.size", f"with `{place}.kind: none`, a number stays as it is"
+        if self.kind != "periodic":
+            why = f"only `{place}.kind: periodic` makes waves of numbers"
+            yield f"{place}.frequencies", why
+            yield f"{place}.scale", why
+        if self.kind != "piecewise_linear":
+            yield "task.bins", f"only `{place}.kind: piecewise_linear` puts numbers into bins"
+
 
 _RATES: Mapping[str, Any] = {
     "optimizer.learning_rate": {"type": "log", "min": "3e-4", "max": "1e-2"},
@@ -74,6 +84,8 @@ class TableModel(Architecture):
     """A model over the numbers, categories and wide ids of a row."""
 
     heads: ClassVar[tuple[str, ...]] = ("tabular",)
+    has_wide_part: ClassVar[bool] = False
+    """Whether crosses of columns are learned from."""
 
     def max_positions(self) -> None:
         """Tell that rows have no length."""
@@ -114,6 +126,15 @@ class Layered(TableModel):
     layers: PositiveInt = 3
     batch_norm: bool = False
     dropout: Dropout = 0.1
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if self.hidden is not None:
+            for name in ("first", "scale", "layers"):
+                yield f"{place}.{name}", f"`{place}.hidden` states the width of each layer"
+        elif self.layers == 1:
+            yield f"{place}.scale", f"`{place}.layers` is 1, and no second layer follows the first"
+        if not self.has_wide_part:
+            yield "task.crosses", "crosses are features of a wide part, which `linear` and `wide_deep` have"
 
     def widths(self) -> tuple[int, ...]:
         """Return the width of each layer."""
@@ -160,6 +181,10 @@ class Linear(TableModel):
         **_RATES,
         "optimizer.learning_rate": {"type": "log", "min": "1e-3", "max": "1e-1"},
     }
+    has_wide_part: ClassVar[bool] = True
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        yield "task.bins", "a linear model takes numbers as they are"
 
     def network(self, head: HeadSpec, assets: Assets) -> LinearNetwork:
         from burnish.models.tabular.networks_torch import LinearNetwork
@@ -178,6 +203,8 @@ class Deep(Layered):
 
 class WideDeep(Layered):
     """Wide & Deep: a linear model that memorises crosses plus a network that generalises."""
+
+    has_wide_part: ClassVar[bool] = True
 
     numbers: NumberEmbedding = NumberEmbedding(kind="piecewise_linear")
 
@@ -232,6 +259,23 @@ class Gbdt(TableModel):
     """Rows in a leaf at least."""
     l2: NonNegativeFloat = 0.0
     """Pulls the values of leaves towards zero."""
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        yield "optimizer", f"trees are grown without an optimizer; `{place}.learning_rate` is their rate"
+        yield "schedule", f"the rate of trees stays as it is; `{place}.learning_rate` says it"
+        yield "train.length", f"`{place}.rounds` says how many trees are grown"
+        yield "train.evaluate_every", f"`{place}.evaluate_every` counts the rounds between two looks at validation"
+        yield "train.checkpoint_every", f"checkpoints are saved every `{place}.evaluate_every` rounds"
+        yield "train.patience", f"`{place}.patience` counts the looks at validation"
+        for name in ("batch", "accumulate"):
+            yield f"train.{name}", "every round of trees sees all rows at once"
+        for name in ("recompute", "clip", "clip_tensor", "clip_value"):
+            yield f"train.{name}", "trees have no gradients to keep or to clip"
+        yield "train.ema", "trees have no weights to average"
+        for name in ("loss_limit", "recovery"):
+            yield f"train.{name}", "no round of trees is taken back"
+        yield "task.bins", "trees find the borders of numbers themselves"
+        yield "task.crosses", "crosses are features of a wide part, which `linear` and `wide_deep` have"
 
     def policy(self, asked: TrainPolicy) -> TrainPolicy:
         look = Interval(self.evaluate_every, "steps")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveInt, model_validator
@@ -57,6 +57,12 @@ class Masking(Component):
                 f"needs `masked` and `random` to be at most 1 together, got {self.masked} and {self.random}"
             )
         return self
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if self.spans == "single":
+            yield f"{place}.max_span", f"with `{place}.spans: single`, tokens or words are hidden one by one"
+        if self.spans != "geometric":
+            yield f"{place}.geometric", f"only `{place}.spans: geometric` draws lengths by it"
 
     def choice(self, *, is_training: bool) -> MaskSelection:
         """Return the way to choose tokens."""
@@ -130,6 +136,10 @@ class BlockTask(LanguageTask):
     """What follows each text that is packed, if the tokenizer knows it."""
     best: PositiveInt = 5
     """How many guesses a prediction gives for each place."""
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if not self.pack:
+            yield f"{place}.join", f"with `{place}.pack: false`, no text follows another"
 
     def head(self, profile: Profile) -> HeadSpec:
         options = {"best": self.best}

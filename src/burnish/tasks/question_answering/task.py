@@ -1,6 +1,6 @@
 """Finds the answers to questions in texts, or finds that there is none."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -73,6 +73,13 @@ class QuestionAnswering(Task):
                 f"holds fewer than {self.max_length - self.max_question}; it must be smaller"
             )
         return self
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if self.search != "beam":
+            for name in ("start_n_top", "end_n_top"):
+                yield f"{place}.{name}", f"only `{place}.search: beam` follows several starts"
+        if self.no_answer is False:
+            yield f"{place}.null_threshold", f"with `{place}.no_answer: false`, every question has an answer"
 
     @property
     def training_columns(self) -> tuple[str, ...]:

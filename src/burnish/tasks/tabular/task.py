@@ -1,6 +1,6 @@
 """Learns a column of a table from the others: two classes, several, or a number."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, NonNegativeInt, PositiveFloat, PositiveInt, field_validator, model_validator
@@ -106,6 +106,14 @@ class Tabular(Task):
         for name in self.derived:
             self.bases(name)
         return self
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if self.loss != "focal":
+            yield f"{place}.focal_gamma", f"only `{place}.loss: focal` has a gamma"
+        if self.loss != "quantile":
+            yield f"{place}.quantile", f"only `{place}.loss: quantile` learns one"
+        if self.kind in ("multiclass", "regression"):
+            yield f"{place}.threshold", "only between two classes is there a threshold"
 
     @property
     def _is_of_classes(self) -> bool:

@@ -1,6 +1,6 @@
 """Sorts texts or pairs of texts into classes, or scores them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, PositiveFloat, PositiveInt, SkipValidation, field_validator, model_validator
@@ -96,6 +96,15 @@ class TextClassification(Task):
         if unused := self._unused(self.kind):
             raise ValueError(unused)
         return self
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        if self.loss != "focal":
+            yield f"{place}.focal_gamma", f"only `{place}.loss: focal` has a gamma"
+        if self.kind not in ("auto", "multilabel"):
+            yield (
+                f"{place}.threshold",
+                f"only with several labels a text, `{place}.kind: multilabel`, is there a threshold",
+            )
 
     @property
     def training_columns(self) -> tuple[str, ...]:
