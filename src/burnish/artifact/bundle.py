@@ -51,8 +51,8 @@ def write_artifact(
 
 
 def verify(path: Path) -> None:
-    """Refuse an artifact with a file that was changed, or of a format that this version does not read."""
-    wrong = manifest.fault(path, needs=[EXPERIMENT, PROFILE, GOLDEN])
+    """Refuse an artifact with a file that was changed or that nothing vouches for, or of a format of another version."""
+    wrong = manifest.fault(path, needs=[EXPERIMENT, PROFILE, GOLDEN], complete=[SIGNATURE, MODEL])
     if wrong is not None:
         raise CheckpointError(f"{path} cannot be trusted: {wrong}")
     version = (manifest.read(path) or {}).get("format")

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
+from burnish.artifact.onnx_file import refuse_outside_data
 from burnish.extras import require
 from burnish.spec.values import Array, Batch, HeadSpec
 
@@ -44,6 +45,7 @@ class OnnxInference:
         options.intra_op_num_threads, options.log_severity_level = threads, 3
         # Threads that wait by spinning take the cores from whatever else runs here, their own work included.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.load_model_format", "ONNX")  # the one whose bytes are checked
         return cls([(spec, _session(runtime, folder / spec.file, options)) for spec in specs], head)
 
     def infer(self, batch: Batch) -> Array:
@@ -81,7 +83,9 @@ def require_runtime() -> ModuleType:
 
 
 def _session(runtime: Any, path: Path, options: Any) -> Callable[[Batch], Array]:
-    session = runtime.InferenceSession(path.read_bytes(), options, providers=["CPUExecutionProvider"])
+    content = path.read_bytes()
+    refuse_outside_data(content, source=path)
+    session = runtime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     return lambda feeds: np.asarray(session.run(None, dict(feeds))[0])
 
 

@@ -115,10 +115,15 @@ def read_variant(path: Path, engine: str) -> Variant:
     wrong = manifest.fault(folder, needs=["golden.json"])
     if wrong is not None:
         raise CheckpointError(f"{folder} cannot be trusted: {wrong}")
+    content = manifest.read(folder) or {}
     try:
-        found = Variant.model_validate(manifest.read(folder))
+        found = Variant.model_validate(content)
     except ValidationError as error:
         raise CheckpointError(f"{folder} is not a variant that this version of Burnish reads: {error}") from error
+    unlisted = sorted({graph.file for graph in found.graphs.values()} - content["files"].keys())
+    if unlisted:
+        named = ", ".join(json.dumps(name)[:80] for name in unlisted)
+        raise CheckpointError(f"{folder} cannot be trusted: {manifest.NAME} does not list {named}")
     if found.variant_format != FORMAT:
         raise CheckpointError(f"{folder} has variant format {found.variant_format}; this version reads {FORMAT}")
     if found.artifact != digest_of(path):

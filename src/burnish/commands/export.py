@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from burnish.artifact.locate import Engine, find_artifact
 from burnish.data.sources.address import find
-from burnish.errors import BurnishError
+from burnish.errors import BurnishError, CheckpointError
 from burnish.storage import manifest
 
 if TYPE_CHECKING:
@@ -112,6 +112,13 @@ def _heldout(
     return HeldOut(tables, found.split or str(data), metrics), found.notes
 
 
+def _refuse_links(artifact: Path) -> None:
+    """Refuse to upload what is elsewhere: an artifact of somebody else could link to any file of this machine."""
+    for path in (artifact / _CARD, *sorted((artifact / "model").rglob("*"))):
+        if not path.resolve().is_relative_to(artifact.resolve()):
+            raise CheckpointError(f"{path} leads to {path.resolve()}, which is not part of the artifact; remove it")
+
+
 def push(target: str, repository: str, *, is_public: bool = False, revision: str | None = None) -> str:
     """Upload an artifact's model, as `transformers` reads it, and its card to a hub; tell the address of the commit."""
     from huggingface_hub import HfApi, errors
@@ -121,6 +128,7 @@ def push(target: str, repository: str, *, is_public: bool = False, revision: str
         raise BurnishError(
             f"{artifact} holds no model of transformers, which is what a hub takes; copy the folder itself"
         )
+    _refuse_links(artifact)
     hub = HfApi()
     options: dict[str, Any] = {"repo_id": repository, "revision": revision}
     try:

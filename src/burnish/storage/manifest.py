@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +50,17 @@ def _digest(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def fault(folder: Path, *, needs: Collection[str] = ()) -> str | None:
+def fault(folder: Path, *, needs: Collection[str] = (), complete: Collection[str] = ()) -> str | None:
     """Say what is wrong with a folder by its manifest, or None when every file is as it was written.
 
-    A file that the reader needs must be listed, or nothing would vouch for it.
+    A file that the reader needs must be listed, or nothing would vouch for it. So must all files that are `complete`,
+    or below such a folder, because libraries look there for files of many names.
     """
     content = read(folder)
     if content is None:
         return f"{NAME} is missing, unreadable or changed"
-    unlisted = [name for name in needs if name not in content["files"]]
+    present = (path.relative_to(folder).as_posix() for name in complete for path in _files_at(folder / name))
+    unlisted = [name for name in (*needs, *present) if name not in content["files"]]
     if unlisted or not content["files"]:
         return f"{NAME} does not list {', '.join(unlisted) or 'any file'}"
     for name, facts in content["files"].items():
@@ -66,6 +68,14 @@ def fault(folder: Path, *, needs: Collection[str] = ()) -> str | None:
         if wrong:
             return wrong
     return None
+
+
+def _files_at(path: Path) -> Iterator[Path]:
+    """Give a file, or those below a folder, and every link; no library reads those that begin with a dot."""
+    below = sorted(path.rglob("*")) if path.is_dir() else [path]
+    for each in below:
+        if each.is_symlink() or (each.is_file() and not each.name.startswith(".")):
+            yield each
 
 
 def _file_fault(folder: Path, name: str, facts: Mapping[str, Any]) -> str | None:

@@ -17,7 +17,7 @@ import pytest
 import torch
 
 from burnish.commands.export import push
-from burnish.errors import BurnishError, ConfigError
+from burnish.errors import BurnishError, CheckpointError, ConfigError
 from burnish.models.transformer import Transformer
 from burnish.spec.values import HeadSpec
 
@@ -208,6 +208,18 @@ def test_a_run_is_pushed_as_transformers_reads_it_with_its_card(
     assert hub.pushed == {**model, "README.md": b"{}"}
     assert hub.created["visibility"] == "private"
     assert hub.tokens == {"Bearer hf_secret"}
+
+
+@pytest.mark.parametrize("name", ["README.md", "model/vocab.txt"])
+def test_a_link_to_a_file_elsewhere_is_not_pushed(
+    hub: Hub, artifact: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    (artifact / name).unlink(missing_ok=True)
+    (artifact / name).symlink_to("/etc/hostname")
+    with pytest.raises(CheckpointError, match="leads to /etc/hostname, which is not part of the artifact"):
+        push(str(artifact.parent), "org/mine")
+    assert hub.pushed == {}
 
 
 def test_a_push_without_a_token_is_refused_and_says_where_one_is_taken_from(

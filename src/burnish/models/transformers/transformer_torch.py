@@ -240,14 +240,8 @@ def _read(
     folder: Path, config: PretrainedConfig, *, options: Transformer, name: str, auto: Any
 ) -> tuple[PreTrainedModel, set[str]]:
     with refusing(f"model.name: the weights of {name} could not be loaded"):
-        if not options.allow_pickle_weights:
-            # Other files in an index of safetensors would be unpickled.
-            shards = {*read_json(folder / _INDEX)["weight_map"].values()} if (folder / _INDEX).exists() else set()
-            odd = sorted(str(name) for name in shards if not str(name).endswith(".safetensors"))
-            if odd:
-                raise ValueError(
-                    f"{_INDEX} names {odd[0]}, which is not a safetensors file and could run code when it is read"
-                )
+        if (folder / _INDEX).exists():
+            _check_shards(folder, allow_pickle=options.allow_pickle_weights)
         model, report = auto.from_pretrained(
             folder,
             config=config,
@@ -265,6 +259,17 @@ def _read(
     mismatched = {entry[0] if isinstance(entry, tuple) else entry for entry in report["mismatched_keys"]}
     model.left_unread = tuple(sorted({*report["unexpected_keys"]}))
     return model, {*report["missing_keys"], *mismatched}
+
+
+def _check_shards(folder: Path, *, allow_pickle: bool) -> None:
+    """Refuse an index that leads out of its folder, or to what would be unpickled."""
+    for name in sorted({str(name) for name in read_json(folder / _INDEX)["weight_map"].values()}):
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise ValueError(f"{_INDEX} names {name}, which is outside of the model's folder")
+        if not allow_pickle and not name.endswith(".safetensors"):
+            raise ValueError(
+                f"{_INDEX} names {name}, which is not a safetensors file and could run code when it is read"
+            )
 
 
 def _read_checkpoint(model: PreTrainedModel, options: Transformer) -> set[str]:

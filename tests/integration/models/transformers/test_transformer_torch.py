@@ -218,6 +218,17 @@ def test_an_index_cannot_smuggle_a_pickle_in(tiny: Tiny, head: HeadSpec, tmp_pat
     assert "names weights.json, which is not a safetensors file" in _refusal(Transformer(name=str(folder)), head)
 
 
+@pytest.mark.parametrize("place", ["../other.safetensors", "/ELSEWHERE"])
+def test_an_index_does_not_lead_out_of_its_folder(tiny: Tiny, head: HeadSpec, tmp_path: Path, place: str) -> None:
+    folder = Path(_copy(tiny("bert"), tmp_path / "m", without="model.safetensors"))
+    weights = Path(tiny("bert"), "model.safetensors")
+    shutil.copy(weights, tmp_path / "other.safetensors")
+    name = str(weights) if place == "/ELSEWHERE" else place
+    index = {"metadata": {}, "weight_map": dict.fromkeys(load_file(weights), name)}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    assert "outside of the model's folder" in _refusal(Transformer(name=str(folder)), head)
+
+
 @pytest.mark.parametrize("key", ["auto_map", "adapter"])
 def test_what_a_saved_model_never_has_is_not_followed(tiny: Tiny, head: HeadSpec, tmp_path: Path, key: str) -> None:
     model = Transformer(name=tiny("bert"))
