@@ -51,7 +51,7 @@ def write_artifact(
 
 
 def verify(path: Path) -> None:
-    """Refuse an artifact with a file that was changed or that nothing vouches for, or of a format of another version."""
+    """Refuse an artifact of a format of another version, or with a file that was changed or is not listed."""
     wrong = manifest.fault(path, needs=[EXPERIMENT, PROFILE, GOLDEN], complete=[SIGNATURE, MODEL])
     if wrong is not None:
         raise CheckpointError(f"{path} cannot be trusted: {wrong}")

@@ -20,7 +20,8 @@ def serve_board(root: Path = RUNS, *, host: str = "127.0.0.1", port: int = 8090,
     with _listen(host, port) as listener:
         tell(f"runs of {root} on http://{host}:{listener.getsockname()[1]} (Ctrl-C ends it)")
         board = build_board(root, hosts=[host])
-        uvicorn.Server(uvicorn.Config(board, log_level="warning")).run(sockets=[listener])
+        # Unlike httptools, h11 has a limit on headers, so that a long one keeps no other client waiting.
+        uvicorn.Server(uvicorn.Config(board, http="h11", log_level="warning")).run(sockets=[listener])
 
 
 def _listen(host: str, port: int) -> socket.socket:

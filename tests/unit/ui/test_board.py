@@ -8,6 +8,8 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -99,18 +101,44 @@ def test_a_spoilt_run_does_not_hide_the_others(board: TestClient, tmp_path: Path
     assert board.get("/").text.count("<tr data-name") == 3
 
 
-def test_the_command_serves_until_it_is_stopped(board: TestClient, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "burnish", "ui", str(tmp_path), "--port", "0"]
+@contextmanager
+def running_board(folder: Path) -> Iterator[str]:
+    """Start `burnish ui` and wait until it answers; end it after the test."""
+    command = [sys.executable, "-m", "burnish", "ui", str(folder), "--port", "0"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         try:
             address = re.search(r"http://\S+", process.stderr.readline())[0]
             deadline = time.monotonic() + 30
             while True:
                 try:
-                    assert "fast" in httpx.get(address, timeout=10).text
+                    httpx.get(address, timeout=10)
                     break
                 except httpx.ConnectError:
                     assert time.monotonic() < deadline
+            yield address
         finally:
             process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=30) in (0, -signal.SIGTERM)
+
+
+def test_the_command_serves_until_it_is_stopped(board: TestClient, tmp_path: Path) -> None:
+    with running_board(tmp_path) as address:
+        assert "fast" in httpx.get(address, timeout=10).text
+
+
+def test_no_answer_sends_a_browser_to_the_host_that_it_named(board: TestClient) -> None:
+    for path in ("/rows/", "/run/", "/compare/"):
+        assert board.get(path, follow_redirects=False).status_code == 404
+
+
+def test_a_header_without_end_keeps_no_other_client_waiting(tmp_path: Path) -> None:
+    with running_board(tmp_path) as address:
+        port = int(address.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), timeout=30) as connection, suppress(OSError):
+            connection.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\na: ")
+            for _ in range(400):
+                connection.sendall(b"x" * (1 << 16))
+            connection.sendall(b"\r\n\r\n")
+            answer = connection.recv(100)
+            assert answer.startswith(b"HTTP/1.1 4") or not answer
+        assert httpx.get(address, timeout=10).status_code == 200
