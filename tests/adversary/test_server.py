@@ -1,4 +1,4 @@
-"""What a client without a key may send to a server: heads without end."""
+"""What a client without a key may send to a server: heads without end, and the names of other hosts."""
 
 import json
 import socket
@@ -186,3 +186,60 @@ def test_mutated_requests(server: RunningServer, seeds: Seeds) -> None:
         assert server.process.poll() is None
 
     assert ask(server) < 30
+
+
+def asked_as(server: RunningServer, *hosts: str, path: str = "/v1/models", version: str = "1.1") -> bytes:
+    lines = "".join(f"host: {host}\r\n" for host in hosts)
+    return exchange(server, [f"GET {path} HTTP/{version}\r\n{lines}connection: close\r\n\r\n".encode()])
+
+
+HERE = ("localhost", "LOCALHOST", "localhost.", "127.0.0.1", "127.0.0.1:8080", "localhost:1", "[::1]", "[::1]:80")
+ELSEWHERE = (
+    *("evil.example", "evil.example:8080", "localhost.evil.example", "evil.example:localhost", "127.0.0.1.nip.io"),
+    *(
+        "user@localhost",
+        "127.0.0.1@evil.example",
+        "localhost/evil.example",
+        "[::1].evil.example",
+        "[evil]",
+        "",
+        "10.0.0.1",
+    ),
+)
+
+
+@pytest.mark.parametrize("host", HERE)
+def test_a_server_on_this_machine_answers_under_its_names(server: RunningServer, host: str) -> None:
+    assert asked_as(server, host).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize("host", ELSEWHERE)
+def test_a_page_that_points_its_name_at_this_machine_reads_nothing(server: RunningServer, host: str) -> None:
+    for path in ("/", "/v1/models", "/v1/signature", "/openapi.json", "/metrics", "/page/page.js"):
+        answer = asked_as(server, host, path=path)
+        assert answer.startswith(b"HTTP/1.1 421"), path
+        assert b"under the name" in answer
+
+
+def test_no_row_is_read_and_none_predicted_under_another_name(server: RunningServer) -> None:
+    assert b"421" in asked_as(server, "evil.example", path="/v1/models/run/examples")[:15]
+    head = b"POST /v1/predict HTTP/1.1\r\nhost: evil.example\r\nconnection: close\r\ncontent-length: %d\r\n\r\n" % len(
+        ROWS
+    )
+    assert exchange(server, [head + ROWS]).startswith(b"HTTP/1.1 421")
+    assert b"421" in asked_as(server, "localhost", "evil.example")[:15]
+    assert b"421" in asked_as(server, "evil.example", "localhost")[:15]
+
+
+def test_health_is_told_to_whoever_probes(server: RunningServer) -> None:
+    assert asked_as(server, "10.1.2.3:8080", path="/health/ready").startswith(b"HTTP/1.1 200")
+    assert asked_as(server, path="/v1/models", version="1.0").startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/models/", "/health/live/", "/page", "//evil.example/", "/v1/models/run/examples/"]
+)
+def test_nobody_is_sent_to_the_host_that_a_request_named(server: RunningServer, path: str) -> None:
+    answer = asked_as(server, "localhost:1234", path=path)
+    assert b"location" not in answer.partition(b"\r\n\r\n")[0].lower()
+    assert answer.startswith(b"HTTP/1.1 404")

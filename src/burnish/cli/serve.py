@@ -23,6 +23,10 @@ def serve(
     port: Annotated[
         int | None, option("--port PORT", "0 takes a free one; default: AIP_HTTP_PORT or 8080.", min=0, max=65535)
     ] = None,
+    allowed: Annotated[
+        list[str] | None,
+        option("--allow-host NAME", "Answer under this name too; on 127.0.0.1 others are refused. Repeatable."),
+    ] = None,
     deadline: Annotated[float, option("--deadline SECONDS", "Refuse what would wait longer (503).", min=0.01)] = 1.0,
     max_bytes: Annotated[int, option("--max-bytes N", "The largest body that is read.", min=1)] = 16 << 20,
     max_rows: Annotated[int, option("--max-rows N", "The most rows of one request.", min=1)] = 10_000,
@@ -58,6 +62,7 @@ def serve(
         [_found(target) for target in targets or given],
         host=host,
         port=port,
+        allow_hosts=allowed or (),
         settings=settings,
         formats=formats or (),
         engine=engine,

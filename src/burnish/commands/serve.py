@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ def serve(
     *,
     host: str = "127.0.0.1",
     port: int | None = None,
+    allow_hosts: Sequence[str] = (),
     settings: "Settings | None" = None,
     formats: Sequence[str] = (),
     engine: EngineChoice = "torch",
@@ -29,15 +31,20 @@ def serve(
     log: Callable[[str], None] = lambda line: None,
     access: Callable[[str], None] = lambda line: None,
 ) -> None:
-    """Serve `ARTIFACT` or several `NAME=ARTIFACT` until SIGTERM or SIGINT; port 0 takes one that is free."""
+    """Serve `ARTIFACT` or several `NAME=ARTIFACT` until SIGTERM or SIGINT; port 0 takes one that is free.
+
+    On an address that only this machine reaches, it answers under the names of the loopback and under `allow_hosts`;
+    elsewhere under these, or under any name.
+    """
     # One of them stands for the others, which the same extra brings.
     require("prometheus_client", extra="serve", why="for `burnish serve`")
     artifacts = {name: find_artifact(target) for name, target in named_targets(targets).items()}
     from burnish.serve.requests import RowFormats
     from burnish.serve.server import build_api, listen, run_server
-    from burnish.serve.settings import Routes, Settings
+    from burnish.serve.settings import Routes, Settings, allowed_hosts
 
-    routes, limits = Routes.from_environment(os.environ), settings or Settings()
+    routes = Routes.from_environment(os.environ)
+    limits = replace(settings or Settings(), hosts=allowed_hosts(host, allow_hosts))
     chosen = DEFAULT_PORT if routes.port is None else routes.port
     listener = listen(host, chosen if port is None else port)
     api = build_api(
@@ -51,6 +58,8 @@ def serve(
         access=access,
     )
     log(f"serving {', '.join(api.models)} on http://{host}:{listener.getsockname()[1]} (Ctrl-C ends it)")
+    if limits.hosts is None and not limits.keys:
+        log("everyone who reaches this address may ask, under any name; --api-key-file and --allow-host limit that")
     run_server(api, listener, drain_seconds=limits.drain_seconds, log=log)
 
 

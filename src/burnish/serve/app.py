@@ -33,8 +33,8 @@ _PAGE_HEADERS = {
     "Cache-Control": "no-cache",
 }
 _MOST_EXAMPLES = 5
-_OPEN = ("/health/live", "/health/ready", "/ping", "/")
-"""What answers without a key."""
+_HEALTH = ("/health/live", "/health/ready", "/ping")
+"""What answers without a key and under any name, as probes ask."""
 
 
 class Api:
@@ -56,7 +56,7 @@ class Api:
         self._metrics = metrics
         self._formats = formats
         self._log = log
-        self._open = frozenset({*_OPEN, *filter(None, [routes.health])})
+        self._health = frozenset({*_HEALTH, *filter(None, [routes.health])})
         paths = {f"/v1/models/{name}:predict": (model, False) for name, model in self.models.items()}
         paths |= {f"/predictions/{name}": (model, True) for name, model in self.models.items()}
         if len(self.models) == 1:
@@ -76,7 +76,12 @@ class Api:
             await self._others(scope, receive, send)
             return
         path = scope["path"]
-        if not (self._settings.allows(scope["headers"]) or path in self._open or path.startswith("/page/")):
+        strange = None if path in self._health else self._settings.strange_host(scope["headers"])
+        if strange is not None:
+            await _send(send, _wrong_host(strange))
+            return
+        is_open = path in self._health or path == "/" or path.startswith("/page/")
+        if not is_open and not self._settings.allows(scope["headers"]):
             await _send(send, problem(401, "this server asks for a key: send it as `Authorization: Bearer KEY`"))
             return
         if path not in self._asked or scope["method"] != "POST":
@@ -100,7 +105,9 @@ class Api:
     def direct_path(self, method: bytes, url: bytes, headers: list[tuple[bytes, bytes]]) -> str | None:
         """Give the path of a plain request for predictions, which needs none of the routes."""
         path = self._direct.get(url) if method == b"POST" else None
-        return path if path is not None and self._settings.allows(headers) else None
+        if path is None or self._settings.strange_host(headers) is not None or not self._settings.allows(headers):
+            return None
+        return path
 
     def ask(
         self, path: str, headers: list[tuple[bytes, bytes]], body: bytes, *, waiter: Any, is_partial: bool = False
@@ -155,10 +162,12 @@ class Api:
             get.setdefault(routes.health, self._ready)
         post = [Route(path, self._wrong_model, methods=["POST"]) for path in _WRONG_PATHS]
         pages = [Mount("/page", StaticFiles(directory=PAGE))]
-        return Starlette(
+        found = Starlette(
             routes=[*(Route(path, show, methods=["GET"]) for path, show in get.items()), *post, *pages],
             exception_handlers={HTTPException: _refuse, Exception: _refuse},
         )
+        found.router.redirect_slashes = False  # or it would send clients to whatever host their request named
+        return found
 
     async def _page(self, request: Request) -> Response:
         return FileResponse(PAGE / "index.html", headers=_PAGE_HEADERS)
@@ -218,6 +227,15 @@ _WRONG_PATHS = ("/v1/predict", "/v1/models/{name}:predict", "/predictions/{name}
 
 def _json(document: object, status: int = 200) -> Response:
     return Response(dump_json(document) + "\n", status, media_type="application/json")
+
+
+def _wrong_host(name: str) -> HttpReply:
+    shown = name[:100]
+    return problem(
+        421,
+        f"this server is not asked under the name {shown!r}, which a page elsewhere could point at it; "
+        "start it with --allow-host NAME if that is its name",
+    )
 
 
 def _refuse(request: Request, error: Exception) -> Response:

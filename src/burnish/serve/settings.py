@@ -2,8 +2,10 @@
 
 import hashlib
 import hmac
+import ipaddress
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +13,8 @@ from burnish.errors import ServeError
 
 KEY_VARIABLE = "BURNISH_API_KEY"
 _LONGEST_ANSWER_SECONDS = 30
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_HOST = re.compile(r"([a-z0-9_.-]+|\[[0-9a-f:.]+\])(?::\d*)?")
 
 
 @dataclass(frozen=True)
@@ -28,6 +32,8 @@ class Settings:
     """How long a client may take to send the body of its request; a large one takes longer."""
     keys: tuple[bytes, ...] = ()
     """Digests of the API keys; without any, everyone may ask."""
+    hosts: frozenset[str] | None = None
+    """The names under which it may be asked, in lower case; None for any."""
     should_log_rows: bool = False
 
     @property
@@ -47,6 +53,18 @@ class Settings:
                 given = value[7:]
         digest = hashlib.sha256(given.strip()).digest()
         return any([hmac.compare_digest(digest, key) for key in self.keys])  # noqa: C419  # every key is looked at
+
+    def strange_host(self, headers: list[tuple[bytes, bytes]]) -> str | None:
+        """Give the name under which a request asks, if it is none of ours; browsers always send one.
+
+        A page elsewhere could point its own name at this machine and read the answers, were any name accepted.
+        """
+        if self.hosts is None:
+            return None
+        for name, value in headers:
+            if name == b"host" and read_host(value.decode("latin-1")) not in self.hosts:
+                return value.decode("latin-1")
+        return None
 
 
 @dataclass(frozen=True)
@@ -68,6 +86,35 @@ class Routes:
             if route is not None and not route.startswith("/"):
                 raise ServeError(f"AIP_{name.upper()}_ROUTE is {route!r}; a route begins with /")
         return cls(routes["health"], routes["predict"], None if port is None else int(port))
+
+
+def read_host(text: str) -> str | None:
+    """Give the name of `name:port` in lower case; None if it cannot be one."""
+    found = _HOST.fullmatch(text.strip().lower())
+    return None if found is None else found[1].removesuffix(".")
+
+
+def allowed_hosts(address: str, names: Sequence[str]) -> frozenset[str] | None:
+    """Name what a server may be called that listens on an address: what the user says, and the loopback's own names.
+
+    One that only this machine reaches has no other names. One that others reach, through proxies and services whose
+    names it cannot know, may have any, unless the user says which.
+    """
+    odd = [name for name in names if read_host(name) is None]
+    if odd:
+        raise ServeError(f"--allow-host {odd[0]!r} is not the name of a host; write one like model.example.org")
+    if not names and not is_loopback(address):
+        return None
+    own = f"[{address}]" if ":" in address else address
+    return frozenset(filter(None, map(read_host, (*_LOOPBACK, own, *names))))
+
+
+def is_loopback(address: str) -> bool:
+    """Tell whether only this machine reaches an address."""
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return address.lower() == "localhost"
 
 
 def read_keys(path: Path | None, environment: Mapping[str, str]) -> tuple[bytes, ...]:

@@ -44,8 +44,12 @@ def build_board(root: Path, *, hosts: Sequence[str] = ()) -> Starlette:
         Route("/board.js", board.send_script),
     ]
     # A page elsewhere could point its own name at this machine and read the answers, were any name accepted.
-    allowed = Middleware(TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "[::1]", *hosts])
-    return Starlette(routes=routes, middleware=[allowed], exception_handlers={BurnishError: _refuse})
+    allowed = Middleware(
+        TrustedHostMiddleware, allowed_hosts=["localhost", "127.0.0.1", "[::1]", *hosts], www_redirect=False
+    )
+    application = Starlette(routes=routes, middleware=[allowed], exception_handlers={BurnishError: _refuse})
+    application.router.redirect_slashes = False  # or it would send a browser to whatever host its request named
+    return application
 
 
 class _Board:
