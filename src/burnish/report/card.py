@@ -1,5 +1,6 @@
 """Writes the model card of an artifact: what it learned, from which data, how well, where it is weak, how to use it."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -77,8 +78,8 @@ def write_card(run: RunDirectory) -> None:
 
 def render_card(data: ReportData, card: CardFacts) -> str:
     """Give the card as Markdown, with the front matter that hubs read; no row of the data is in it."""
-    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701  # Markdown; _plain keeps markup out
-    environment.filters.update(figure=figure, readable=readable, share=share, plain=_plain)
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False)  # noqa: S701  # Markdown; _plain and _code keep markup out
+    environment.filters.update(figure=figure, readable=readable, share=share, plain=_plain, code=_code)
     source = resources.files("burnish.report").joinpath("card.md.j2").read_text(encoding="utf-8")
     tasks = [*card.signatures.values()]
     alone = tasks[0] if len(tasks) == 1 else None
@@ -118,3 +119,12 @@ def _plain(text: object) -> str:
     """Keep what the data or the user wrote from being read as Markdown."""
     line = " ".join(str(text).split())
     return "".join(f"\\{letter}" if letter in "\\`*_[]<>|#" else letter for letter in line)
+
+
+def _code(text: object) -> str:
+    """Give a code span, which ends only where it should: between more backticks than the text has in a row."""
+    line = " ".join(str(text).split())
+    longest = max(map(len, re.findall("`+", line)), default=0)
+    fence = "`" * (longest + 1)
+    is_padded = line.startswith("`") or line.endswith("`") or not line
+    return f"{fence} {line} {fence}" if is_padded else f"{fence}{line}{fence}"

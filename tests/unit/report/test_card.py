@@ -1,13 +1,17 @@
 """The model card tells what the report does, in Markdown that hubs read, and no row of the data."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
+import markdown
+import pytest
 import yaml
+from markdown_it import MarkdownIt
 
 from burnish.artifact.signature import AnswerSpec, ClassLabel, InputField, Signature
 from burnish.report.card import CardFacts, render_card
-from burnish.report.data import Headline, ReportData, Slice
+from burnish.report.data import Fact, Headline, ReportData, Slice
 from burnish.spec.values import Score
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "report" / "card.md"
@@ -58,6 +62,53 @@ def test_a_model_with_layers_of_ours_is_not_said_to_load_in_transformers() -> No
     card = render_card(DATA, replace(FACTS, transformers_class=None))
     assert "from transformers" not in card
     assert "use Burnish to ask it" in card
+
+
+HOSTILE = (
+    *(
+        "<script>alert(1)</script>",
+        "`<script>alert(1)</script>",
+        "a`b",
+        "``<img src=x onerror=alert(1)>`",
+        "`",
+        "\\`<b>",
+    ),
+    *(
+        "x\n\n<script>alert(1)</script>\n\n",
+        "[a](javascript:alert(1))",
+        "a|b|<b>c</b>",
+        "-->",
+        "![](http://x)",
+        "` `<i>",
+    ),
+)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_becomes_markup_wherever_it_stands(name: str) -> None:
+    field = InputField(name=name, kind="text", is_required=True)
+    label = ClassLabel(value=name, name=name, share=0.5)
+    answer = AnswerSpec(kind="class", column=name, classes=(label,))
+    signature = SIGNATURE.model_copy(update={"inputs": (field,), "answer": answer, "truncation": name})
+    card = render_card(
+        replace(
+            DATA,
+            title=name,
+            description=name,
+            headline=Headline(name, name, Score(0.9), is_lower_better=False),
+            splits={name: {name: Score(0.9)}},
+            baselines={name: {name: Score(0.5)}},
+            slices=(Slice(name, name, 40, {name: 0.7}, (0.6, 0.8)),),
+            facts=(Fact(f"{name} rows", name),),
+            findings=(name,),
+        ),
+        CardFacts({name: signature}, {name: name}, name, name),
+    )
+    html = markdown.markdown(card, extensions=["tables", "fenced_code"])
+    tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(card.split("---", 2)[2])
+    inner = [each for token in tokens for each in (token, *(token.children or ()))]
+    assert not {"html_block", "html_inline", "link_open", "image"} & {each.type for each in inner}
+    assert not re.search(r"<(script|img|b|i|a)\b", html)
 
 
 def test_what_a_user_wrote_is_no_markup() -> None:
