@@ -1,4 +1,7 @@
-"""A real Slurm on this machine: a controller and two nodes from Debian's packages, with short waits."""
+"""A real Slurm on this machine: a controller and two nodes from Debian's packages, with short waits.
+
+Tasks are bound to cores, as on most clusters. Both nodes have the first two cores of this machine.
+"""
 
 import os
 import secrets
@@ -29,7 +32,8 @@ SlurmdSpoolDir={folder}/spool-%n
 SlurmctldPidFile={folder}/controller.pid
 SlurmdPidFile={folder}/%n.pid
 ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
+TaskPlugin=task/affinity
+TaskPluginParam=Cores
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 SwitchType=switch/none
@@ -46,8 +50,8 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
-NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={first} CPUs=4 RealMemory=1000
-NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={second} CPUs=4 RealMemory=1000
+NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={first} CPUs=2 RealMemory=1000
+NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={second} CPUs=2 RealMemory=1000
 PartitionName=low Nodes=n1,n2 Default=YES State=UP PriorityTier=1 PreemptMode=REQUEUE GraceTime=60
 PartitionName=high Nodes=n1,n2 State=UP PriorityTier=10 PreemptMode=OFF
 """

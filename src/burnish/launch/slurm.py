@@ -202,7 +202,9 @@ class Slurm(Cluster):
 
     def _run_step(self, before: str, command: list[str]) -> Iterator[str]:
         task = f"{before} {shlex.join(self._contain(command))}"
-        yield f"srun {shlex.join(self._step())} bash -c {shlex.quote(task)} &"
+        yield "cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none, and binds to one"
+        yield '[ -n "$cores" ] || [ "$SLURM_CPUS_ON_NODE" = 1 ] || cores=--cpu-bind=none  # it has whole nodes'
+        yield f"srun $cores {shlex.join(self._step())} bash -c {shlex.quote(task)} &"
         yield "step=$!"
         yield 'wait "$step"; code=$?'
         yield f'while [ "$code" = {_INTERRUPTED} ]; do wait "$step"; code=$?; done  # the trap ends the wait only'

@@ -53,6 +53,22 @@ def job(slurm: Job) -> Iterator[Job]:
         run(["jobs", "wait", job.name, "--timeout", "120"], folder=slurm.folder)
 
 
+@pytest.mark.parametrize("option", ["cpus=2", "sbatch=[--cpus-per-task=2]", "sbatch=[--exclusive]"])
+def test_a_worker_may_use_all_cores_that_its_job_has(slurm: Job, job: Job, option: str) -> None:
+    job.options = (option,)
+    there = job.start(["rides.yaml", *ENDLESS, f"name=cores-{len(option)}"], folder=slurm.folder)
+    await_that(lambda: last_step(there) > 0, what="a step")
+    pid = int(json.loads((there / "lock.json").read_text())["pid"])
+    assert os.sched_getaffinity(pid) == {0, 1}
+
+
+def test_a_job_that_asks_for_one_core_keeps_to_it(slurm: Job, job: Job) -> None:
+    there = job.start(["rides.yaml", *ENDLESS, "name=one-core"], folder=slurm.folder)
+    await_that(lambda: last_step(there) > 0, what="a step")
+    pid = int(json.loads((there / "lock.json").read_text())["pid"])
+    assert len(os.sched_getaffinity(pid)) == 1
+
+
 def test_a_job_whose_time_is_over_saves_and_comes_back_by_itself(slurm: Job, job: Job) -> None:
     job.options = ("time=3", "signal_seconds=120")
     there = job.start(["rides.yaml", *ENDLESS], folder=slurm.folder)
@@ -142,7 +158,7 @@ def test_a_study_on_one_node_has_the_table_of_this_machine(
 
 
 def test_a_study_is_an_array_whose_trials_and_elements_may_be_killed(slurm: Job, job: Job, undisturbed: object) -> None:
-    study = start_study(slurm, job, "--parallel", "3", "-l", "cpus=2")
+    study = start_study(slurm, job, "--parallel", "3")
     number = str(job.show()["record"]["id"]).partition("_")[0]
     await_that(lambda: len(list(study.glob("trial-*/exit.json"))) >= 2, what="trials")
     await_that(lambda: trials_of(job, 1) != [], what="a trial of the second element")
@@ -162,7 +178,7 @@ def test_a_study_is_an_array_whose_trials_and_elements_may_be_killed(slurm: Job,
 
 
 def test_a_study_whose_first_element_is_requeued_goes_on(slurm: Job, job: Job, undisturbed: object) -> None:
-    study = start_study(slurm, job, "--parallel", "2", "-l", "cpus=4")
+    study = start_study(slurm, job, "--parallel", "2", "-l", "cpus=2")
     number = str(job.show()["record"]["id"]).partition("_")[0]
     await_that(lambda: len(list(study.glob("trial-*/exit.json"))) >= 2, what="trials")
     ask("scontrol", "requeue", f"{number}_0")

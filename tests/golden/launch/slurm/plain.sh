@@ -9,7 +9,9 @@ export BURNISH_NODES="1"
 export BURNISH_RENDEZVOUS=""
 rm -f /shared/jobs/train-reviews-20261118-120000/PAUSE /shared/jobs/train-reviews-20261118-120000/result.json
 trap 'touch /shared/jobs/train-reviews-20261118-120000/PAUSE' USR1  # time is nearly over: the run saves
-srun --kill-on-bad-exit=1 bash -c 'BURNISH_NODE_RANK=$SLURM_NODEID exec /opt/burnish/bin/python -m burnish.launch.worker /shared/jobs/train-reviews-20261118-120000/job.json' &
+cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none, and binds to one
+[ -n "$cores" ] || [ "$SLURM_CPUS_ON_NODE" = 1 ] || cores=--cpu-bind=none  # it has whole nodes
+srun $cores --kill-on-bad-exit=1 bash -c 'BURNISH_NODE_RANK=$SLURM_NODEID exec /opt/burnish/bin/python -m burnish.launch.worker /shared/jobs/train-reviews-20261118-120000/job.json' &
 step=$!
 wait "$step"; code=$?
 while [ "$code" = 138 ]; do wait "$step"; code=$?; done  # the trap ends the wait only
