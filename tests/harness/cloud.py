@@ -72,6 +72,8 @@ class Cloud:
     requests: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
     refuse: Callable[[str, str], int | None] = lambda method, path: None
     """Answers with an error code where a test wants a fault."""
+    has_machines: bool = True
+    """While this is false, new jobs wait in the queue."""
     in_image: Callable[[list[str], dict[str, str]], list[str]] | None = None
     """Gives the command that runs words in an image, with variables."""
     install: Callable[[list[Path], Path], Path] | None = None
@@ -91,6 +93,11 @@ class Cloud:
         self.entries.append(entry)
 
     def run(self, job: CloudJob) -> None:
+        while not self.has_machines and job.state == "JOB_STATE_QUEUED":
+            time.sleep(0.05)
+        if job.state == "JOB_STATE_CANCELLING":
+            job.state = "JOB_STATE_CANCELLED"
+            return
         spec = job.body.get("jobSpec") or job.body["trialJobSpec"]
         job.state = "JOB_STATE_RUNNING"
         codes = []

@@ -90,8 +90,10 @@ class LoopbackCluster:
         """Do what the Job controller does for one index."""
         job = self.jobs[name]
         failures = 0
-        while self.hindrance:
+        while self.hindrance and not job["spec"].get("suspend"):
             time.sleep(0.05)
+        if job["spec"].get("suspend"):
+            self._settle(job, "Suspended", "")
         while "conditions" not in job["status"] and not job["spec"].get("suspend"):
             pod = self._start(job, index)
             assert pod.process.stdout is not None
@@ -224,7 +226,8 @@ class _Handler(BaseHTTPRequestHandler):
             job = query["labelSelector"][0].partition("=")[2]
             space = url.path.split("/")[4]
             items = [pod.document(space) for pod in list(cluster.pods) if pod.job == job]
-            items += [_waiting_pod(job, space, cluster.hindrance)] if cluster.hindrance else []
+            is_suspended = cluster.jobs[job]["spec"].get("suspend")
+            items += [_waiting_pod(job, space, cluster.hindrance)] if cluster.hindrance and not is_suspended else []
             self._answer(200, {"kind": "PodList", "apiVersion": "v1", "items": items})
         elif name == "log":
             assert query["timestamps"] == ["true"]

@@ -66,8 +66,10 @@ def stop(
     from burnish.commands.elsewhere.jobs import stop as command
     from burnish.commands.elsewhere.jobs import wait as wait_for
 
-    record = command(job, is_at_once=is_at_once)
-    state = wait_for(record.name, tell=tell).status.state if waits else "asked to stop"
+    record, status = command(job, is_at_once=is_at_once)
+    if waits and not status.has_ended:
+        status = wait_for(record.name, tell=tell).status
+    state = status.state if status.has_ended else "asked to stop"
     return [f"{record.name}: {state}; `burnish jobs resume {record.name}` continues it"]
 
 
@@ -81,7 +83,7 @@ def wait(
     from burnish.commands.elsewhere.jobs import wait as command
 
     outcome = command(job, timeout_seconds=timeout, tell=tell)
-    return Reply(outcome, outcome_lines(outcome), code=outcome.exit_code)
+    return Reply(outcome, outcome_lines(outcome), code=outcome.exit_code or 0)
 
 
 @verb("resume", short_help="Start a job that has ended once more.")

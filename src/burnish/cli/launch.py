@@ -81,7 +81,7 @@ def watch(record: "JobRecord", launcher: "Launcher") -> int:
         ways = f"`burnish jobs logs -f {name}` follows it, `burnish jobs stop {name}` ends it"
         say(f"\n{name} goes on; {ways}")
         return INTERRUPTED
-    return print_reply(Reply(outcome, outcome_lines(outcome), code=outcome.exit_code), is_json=False)
+    return print_reply(Reply(outcome, outcome_lines(outcome), code=outcome.exit_code or 0), is_json=False)
 
 
 def tell(sentence: str) -> None:
@@ -93,7 +93,8 @@ def outcome_lines(outcome: "JobOutcome") -> Lines:
     """Say how a job ended and what it left."""
     status = outcome.status
     because = f": {status.message}" if status.message else ""
-    yield f"{outcome.record.name}: {status.state}{because} (exit code {outcome.exit_code})"
+    code = f" (exit code {outcome.exit_code})" if outcome.exit_code is not None else ""
+    yield f"{outcome.record.name}: {status.state}{because}{code}"
     yield from (f"  {address}" for address in outcome.outputs)
 
 

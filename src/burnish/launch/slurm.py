@@ -1,5 +1,6 @@
 """Slurm as a place to run: its options, a job as a batch script, and how the scheduler is asked about it."""
 
+import math
 import os
 import re
 import shlex
@@ -14,7 +15,8 @@ from pydantic import NonNegativeInt, PositiveInt, StringConstraints, model_valid
 from burnish.errors import LaunchError
 from burnish.launch.cluster import LOG, Cluster, look, read_log
 from burnish.launch.group import is_place
-from burnish.launch.plan import ARRAY, NODE_RANK, PAUSE, RESULT, TRIALS
+from burnish.launch.plan import ARRAY, NODE_RANK, PAUSE, RESULT, STOP, TRIALS
+from burnish.launch.transfer import read_remote
 from burnish.launch.worker import read_result
 from burnish.spec.launcher import Check, JobSpec, JobState, JobStatus, LogLine, Submitted, reveal
 
@@ -32,6 +34,8 @@ _STATES: Mapping[str, JobState] = {
 }
 """Every other state is a failure."""
 _SECONDS = 60
+_EARLY_SECONDS = 60
+"""Slurm looks at the clock once a minute, and may send a signal so much too early."""
 _MOUNT = r"^/[^\s\"'`$\\,]*$"
 _UNTAKEN = re.compile(r"[\s\"'\\%#]")
 _OPTION = r"^--[a-z][a-z-]*(=.*)?$"
@@ -82,6 +86,14 @@ class Slurm(Cluster):
             raise ValueError(f"needs a `folder` without spaces, quotes, \\, % and # for sbatch, not {self.folder}")
         if self.rendezvous and not is_place(self.rendezvous):
             raise ValueError(f"must meet at HOST:PORT, like n1:29400; `rendezvous` is {self.rendezvous}")
+        least = self.signal_seconds + _EARLY_SECONDS
+        if self.time and self.signal_seconds and 0 < read_seconds(self.time) < least:
+            raise ValueError(
+                f"would ask the run to save as soon as it starts, again and again: `time` {self.time} is "
+                f"{read_seconds(self.time)} s, `signal_seconds` is {self.signal_seconds}, and Slurm may send the signal "
+                f"{_EARLY_SECONDS} s early; set `time` to at least {math.ceil(least / 60)} minutes, or lower "
+                "`signal_seconds`"
+            )
         return self
 
     def render(self, job: JobSpec) -> dict[str, Any]:
@@ -113,7 +125,10 @@ class Slurm(Cluster):
         if found is None:
             code = read_result(root)
             said = "Slurm has forgotten it"
-            return JobStatus("failed", f"{said}, and it left no exit code") if code is None else _conclude(code, said)
+            if code is not None:
+                return _conclude(code, said)
+            is_stopped = read_remote(f"{root}/{STOP}") is not None
+            return JobStatus("stopped" if is_stopped else "failed", f"{said}, and it left no exit code")
         state = found.get("JobState", "")
         if state == "FAILED" and found.get("ExitCode", "").startswith(f"{os.EX_TEMPFAIL}:"):
             return JobStatus("stopped", _explain(found))
@@ -162,7 +177,7 @@ class Slurm(Cluster):
 
     def _body(self, job: JobSpec) -> Iterator[str]:
         """What runs on the first node: a step with a task on each, and what becomes of it when it must make room."""
-        pause, result = (shlex.quote(f"{self.root(job)}/{name}") for name in (PAUSE, RESULT))
+        pause, result, stop = (shlex.quote(f"{self.root(job)}/{name}") for name in (PAUSE, RESULT, STOP))
         number = '"${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"' if self._is_array(job) else '"$SLURM_JOB_ID"'
         yield from self.setup
         yield from self._meeting()
@@ -178,7 +193,8 @@ class Slurm(Cluster):
             yield "code=${recorded:-$code}  # the step ends with that of a node that was lost"
         if self.requeue:
             yield f'is_preempted() {{ scontrol show job {number} --oneliner | grep -q " PreemptTime=[0-9]"; }}'
-            yield f'if [ "${{recorded:-$code}}" = {os.EX_TEMPFAIL} ] && {{ [ -e {pause} ] || is_preempted; }}; then'
+            must_make_room = f"[ ! -e {stop} ] && {{ [ -e {pause} ] || is_preempted; }}"
+            yield f'if [ "${{recorded:-$code}}" = {os.EX_TEMPFAIL} ] && {must_make_room}; then'
             yield '  echo "saved to make room, and back into the queue"'
             yield f"  scontrol requeue {number} && sleep 60"
             yield "fi"
@@ -194,7 +210,8 @@ class Slurm(Cluster):
         yield 'if [ "$SLURM_ARRAY_TASK_ID" != 0 ]; then  # trains what the first element asks for'
         yield f'exec >> {folder}/"$SLURM_ARRAY_TASK_ID".txt 2>&1'
         if self.requeue:
-            yield f"trap {shlex.quote(f'scontrol requeue {number}')} USR1"
+            stop = shlex.quote(f"{self.root(job)}/{STOP}")
+            yield f"trap {shlex.quote(f'[ -e {stop} ] || scontrol requeue {number}')} USR1"
         yield from self._run_step("exec", [*self.worker_command(job)[:2], _ELEMENT, self.root(job)])
         yield 'exit "$code"'
         yield "fi"
@@ -232,6 +249,19 @@ class Slurm(Cluster):
             return inside
         gpus = ["--nv"] if self.gpus or self.gres else []
         return ["apptainer", "exec", *gpus, "--bind", ",".join((self.folder, *self.mounts)), self.container, *inside]
+
+
+def read_seconds(time: str) -> int:
+    """Read a time limit as Slurm does; 0 is none."""
+    days, _, clock = time.rpartition("-")
+    parts = [int(each) for each in clock.split(":")]
+    if days:
+        hours, minutes, seconds = [*parts, 0, 0][:3]
+    elif len(parts) == 3:
+        hours, minutes, seconds = parts
+    else:
+        hours, (minutes, seconds) = 0, [*parts, 0][:2]
+    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def _describe(number: str) -> dict[str, str] | None:

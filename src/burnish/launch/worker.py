@@ -84,7 +84,9 @@ def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
         plan, node = read_job_plan(content, source=address), JobNode.read(os.environ)
         outputs = f"{root}/{OUTPUTS}" + (f"/{os.environ[_TRIAL]}" if _TRIAL in os.environ else "")
         is_here = _enter(root, outputs, node)
-        with _publishing(outputs if node.rank == 0 and not is_here else None, root=root):
+        if _is_stopped(root):  # while it waited for its machine
+            asked.set()
+        with _publishing(outputs if node.rank == 0 and not is_here else None, root=root, asked=asked):
             words = [*plan.words, *trial_words(trial), *node.words(plan)]
             code, starts = attempt(words, plan, asked=asked, comes_back=comes_back)
         result = {"exit_code": code, "starts": starts}
@@ -92,14 +94,20 @@ def main(argv: Sequence[str], *, asked: threading.Event | None = None) -> int:
         is_last = not code and _TRIAL not in os.environ and read_remote(f"{root}/{RESULT}") is None
         if is_job or is_last:
             write_remote(f"{root}/{RESULT}", (json.dumps(result) + "\n").encode())
+        # Who replaces a node tells by that one that was asked to make room from one whose run was asked to stop.
+        is_replaced = comes_back and asked.is_set() and code == os.EX_TEMPFAIL and not _is_stopped(root)
+        return _ENDED_BY_SIGNAL if is_replaced else code
     except BurnishError as error:
         print(f"error: {error}", file=sys.stderr, flush=True)  # noqa: T201  # whoever reads the job's log
         with suppress(BurnishError):
             if is_job:
                 write_remote(f"{root}/{RESULT}", (json.dumps({"exit_code": error.exit_code}) + "\n").encode())
         return error.exit_code
-    # Who replaces a node tells by that one that was asked to make room from one whose run was asked to stop.
-    return _ENDED_BY_SIGNAL if comes_back and asked.is_set() and code == os.EX_TEMPFAIL else code
+
+
+def _is_stopped(root: str) -> bool:
+    """Tell whether the user has asked the job to stop, which nobody who wants it to come back may overrule."""
+    return read_remote(f"{root}/{STOP}") is not None
 
 
 def find_place(environment: MutableMapping[str, str]) -> None:
@@ -207,16 +215,21 @@ def trial_words(options: Sequence[str]) -> list[str]:
 
 
 @contextmanager
-def _publishing(address: str | None, *, root: str) -> Iterator[None]:
+def _publishing(address: str | None, *, root: str, asked: threading.Event) -> Iterator[None]:
     """Copy the outputs to an address as they grow, and wait at the end for the rest; pass on a request to stop."""
     over, outputs = threading.Event(), Path(OUTPUTS)
 
     def keep_looking() -> None:
         while not over.wait(_LOOK_SECONDS):
             with suppress(BurnishError):  # away; the next look may come through
+                if not _is_stopped(root) and read_remote(f"{root}/{PAUSE}") is None:
+                    continue
                 running = [*outputs.glob("*/lock.json")]
-                if running and any(read_remote(f"{root}/{name}") is not None for name in (STOP, PAUSE)):
+                if running:
                     (running[0].parent / STOP).touch()
+                elif not asked.is_set():  # it still waits for other nodes, or has not begun
+                    os.kill(os.getpid(), signal.SIGTERM)
+                asked.set()
 
     thread = threading.Thread(target=keep_looking, daemon=True)
     thread.start()

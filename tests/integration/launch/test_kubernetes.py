@@ -84,6 +84,22 @@ def test_a_pod_that_cannot_start_says_why(cluster: LoopbackCluster, capfd: pytes
     assert run(["jobs", "wait", name]) == 0
 
 
+def test_a_job_whose_pods_wait_is_stopped(cluster: LoopbackCluster, capfd: pytest.CaptureFixture[str]) -> None:
+    cluster.hindrance = "Unschedulable"
+    assert run(["train", "rides.yaml", "name=never", *OPTIONS, "--yes", "--detach"]) == 0
+    name = capfd.readouterr().out.split()[-1]
+    before = len(cluster.pods)
+    try:
+        assert run(["jobs", "show", name]) == 0
+        assert "exit code" not in capfd.readouterr().out
+        assert run(["jobs", "stop", name, "--wait"]) == 0
+        assert "stopped" in capfd.readouterr().out
+    finally:
+        cluster.hindrance = ""
+    assert run(["jobs", "wait", name]) == 75
+    assert len(cluster.pods) == before, "nothing has started"
+
+
 def test_a_refused_command_fails_the_job_at_once(cluster: LoopbackCluster, capfd: pytest.CaptureFixture[str]) -> None:
     Path("broken.csv").write_text("fare,tip\n1,yes\n")
     before = len(cluster.pods)

@@ -255,6 +255,22 @@ def test_a_job_is_stopped_with_what_it_saved_and_removed(cloud: Cloud, capfd: py
     assert run(["jobs", "show", name]) == 6
 
 
+def test_a_job_that_waits_for_machines_is_stopped(
+    cloud: Cloud, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cloud, "has_machines", False)
+    words = ["train", "rides.yaml", "name=waits", "--on", "vertex", "-l", "launch.yaml", "--yes", "--detach"]
+    assert run(words) == 0
+    name = capfd.readouterr().out.split()[-1]
+    assert run(["jobs", "show", name]) == 0
+    said = capfd.readouterr().out
+    assert f"{name}: queued" in said
+    assert "exit code" not in said
+    assert run(["jobs", "stop", name, "--wait"]) == 0
+    assert "stopped" in capfd.readouterr().out
+    assert run(["jobs", "wait", name]) == 75
+
+
 def test_a_job_is_left_running_by_ctrl_c_and_stopped_after_it_has_saved(
     cloud: Cloud, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -283,8 +299,11 @@ def test_a_job_is_left_running_by_ctrl_c_and_stopped_after_it_has_saved(
     job = [*cloud.jobs.values()][-1]
     assert job.state == "JOB_STATE_RUNNING"
     assert run(["jobs", "stop", name, "--wait"]) == 0
+    assert f"{name}: stopped" in capfd.readouterr().out, "though to the service it failed"
     assert run(["jobs", "wait", name]) == 75
     assert "/checkpoints/" in capfd.readouterr().out
+    assert run(["jobs", "ls"]) == 0
+    assert "stopped" in next(line for line in capfd.readouterr().out.splitlines() if name in line)
 
 
 @pytest.mark.timeout(900)

@@ -111,6 +111,31 @@ def test_a_job_is_stopped_resumed_and_ended_by_its_exit_code(slurm: Job, job: Jo
     assert job.wait() == 75
 
 
+def test_a_stop_beats_the_end_of_the_time(slurm: Job, job: Job) -> None:
+    there = job.start(["rides.yaml", *ENDLESS, "name=both"], folder=slurm.folder)
+    await_that(lambda: last_step(there) > 100, what="step 100")
+    job.ask("jobs", "stop", job.name)
+    ask("scancel", "--batch", "--signal=USR1", str(job.show()["record"]["id"]).split()[0])
+    assert job.wait() == 75
+    assert Path(str(job.show()["record"]["root"]), "PAUSE").exists(), "it was asked to make room, too"
+    assert job.show()["status"]["state"] == "stopped"
+    assert "back into the queue" not in job.ask("jobs", "logs", job.name)
+
+
+def test_a_job_that_waits_in_the_queue_is_taken_out_of_it_and_can_be_resumed(slurm: Job, job: Job) -> None:
+    job.options = ("sbatch=[--begin=now+1hour]",)
+    there = job.start(["rides.yaml", "train.length=20 steps", "name=waiting"], folder=slurm.folder)
+    found = job.show()
+    assert (found["status"]["state"], found["exit_code"]) == ("queued", None)
+    assert "exit code" not in job.ask("jobs", "show", job.name)
+    assert "stopped" in job.ask("jobs", "stop", job.name, "--wait")
+    assert job.show()["status"]["state"] == "stopped"
+    assert job.wait() == 75
+    job.ask("jobs", "resume", job.name, "-l", "sbatch=[]", "--yes", "--detach")
+    assert job.wait() == 0
+    assert last_step(there) == 20
+
+
 def test_two_nodes_become_one_when_a_node_is_lost(slurm: Job, job: Job) -> None:
     job.options = ("nodes=1:2", slurm.options[-1], "sbatch=[--nodes=2]")
     words = ["rides.yaml", *ENDLESS, "train.evaluate_every=100 steps", "train.patience=null", "name=elastic"]
@@ -197,6 +222,14 @@ def test_all_elements_of_a_study_are_stopped_and_come_back(slurm: Job, job: Job,
     job.ask("jobs", "resume", job.name, "--yes", "--detach")
     assert job.wait() == 0
     assert outcome(study) == undisturbed
+
+
+def test_a_study_that_waits_in_the_queue_is_taken_out_of_it(slurm: Job, job: Job) -> None:
+    make_study(slurm.folder, trials=12)
+    start_study(slurm, job, "--parallel", "2", "-l", "sbatch=[--begin=now+1hour]")
+    number = str(job.show()["record"]["id"]).partition("_")[0]
+    assert "stopped" in job.ask("jobs", "stop", job.name, "--wait")
+    assert ask("squeue", "-h", "-j", number, "-o", "%T") == ""
 
 
 def start_study(slurm: Job, job: Job, *words: str) -> Path:

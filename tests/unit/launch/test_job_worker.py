@@ -132,6 +132,56 @@ def test_a_worker_that_is_replaced_ends_as_one_that_a_signal_ended(
     assert worker.read_result(str(tmp_path)) == 75
 
 
+def test_a_job_that_was_stopped_while_it_waited_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "job.json").write_bytes(JobPlan(("train", "x")).write())
+    (tmp_path / "STOP").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: pytest.fail("it started"))
+    assert worker.main([f"{tmp_path}/job.json"]) == 75
+    assert worker.read_result(str(tmp_path)) == 75
+
+
+@pytest.mark.parametrize("code", [75, 6, -9])
+def test_a_stop_beats_whoever_wants_the_worker_to_come_back(
+    code: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.json").write_bytes(JobPlan(("train", "x")).write())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("BURNISH_COMES_BACK", "1")
+    asked, starts = Event(), list[object]()
+
+    def train(argv: list[str], on_line: object) -> int:
+        starts.append(argv)
+        (tmp_path / "STOP").touch()
+        (tmp_path / "PAUSE").touch()
+        asked.set()
+        return code
+
+    monkeypatch.setattr(worker, "run_worker", train)
+    assert worker.main([f"{tmp_path}/job.json"], asked=asked) == 75
+    assert len(starts) == 1
+
+
+@pytest.mark.parametrize("request_file", ["STOP", "PAUSE"])
+def test_a_command_that_still_waits_for_other_nodes_is_ended_and_not_started_again(
+    request_file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.json").write_bytes(JobPlan(("train", "x")).write())
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(worker, "_LOOK_SECONDS", 0.01)
+    signals: list[int] = []
+    monkeypatch.setattr(worker.os, "kill", lambda pid, number: signals.append(number))
+
+    def meet(argv: list[str], on_line: object) -> int:
+        (tmp_path / request_file).touch()
+        await_that(lambda: signals != [], what="a signal", seconds=20)
+        return -signals[0]
+
+    monkeypatch.setattr(worker, "run_worker", meet)
+    assert worker.main([f"{tmp_path}/job.json"]) == 75
+    assert signals == [15]
+
+
 def test_on_several_nodes_the_command_itself_has_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker, "run_worker", lambda argv, on_line: 6)
     words = ["train", "--rendezvous", "n1:29400"]
@@ -220,7 +270,6 @@ def test_every_node_passes_on_a_request_to_stop_as_the_first_may_be_lost(
     rank: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "job.json").write_bytes(JobPlan(("train", "x")).write())
-    (tmp_path / "STOP").touch()
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(worker, "_LOOK_SECONDS", 0.01)
     monkeypatch.setenv("BURNISH_NODE_RANK", rank)
@@ -228,6 +277,7 @@ def test_every_node_passes_on_a_request_to_stop_as_the_first_may_be_lost(
     def train(argv: list[str], on_line: object) -> int:
         Path("outputs/run").mkdir()
         Path("outputs/run/lock.json").touch()
+        (tmp_path / "STOP").touch()
         await_that(Path("outputs/run/STOP").exists, what="the request", seconds=20)
         return 75
 
@@ -324,7 +374,7 @@ def test_the_folder_of_outputs_is_copied_with_its_deletions_and_what_it_held_bef
     for name in ("run/events.jsonl", "run/checkpoints/step-1/MANIFEST.json", "run/checkpoints/step-2/MANIFEST.json"):
         write_remote(f"{there}/{name}", b"{}")
     download(there, Path("outputs"))
-    with worker._publishing(there, root=f"file://{tmp_path}/bucket"):
+    with worker._publishing(there, root=f"file://{tmp_path}/bucket", asked=Event()):
         Path("outputs/run/checkpoints/step-1/MANIFEST.json").unlink()
         Path("outputs/run/.lock").touch()
         Path("outputs/answers.csv").write_text("1")

@@ -1,6 +1,7 @@
 """The driver of a job on Ray: what becomes of workers that do not stop, and of errors in its own actors."""
 
 import sys
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -70,3 +71,25 @@ def test_an_error_in_an_actor_ends_the_job_with_its_last_line(
     said = capsys.readouterr().out
     assert "error: a worker could not be run: OSError: no space left on device" in said
     assert "start 2" not in said
+
+
+def test_a_job_that_waits_for_nodes_ends_when_it_is_asked_to_stop(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+
+    def wait(_seconds: float) -> bool:
+        looks.append(1)
+        (tmp_path / "STOP").touch()
+        assert len(looks) < 5, "it waits for ever"
+        return False
+
+    ray = FakeRay()
+    ray.nodes = list
+    monkeypatch.setitem(sys.modules, "ray", ray)
+    util = ModuleType("ray.util")
+    util.placement_group = lambda bundles, strategy: SimpleNamespace(wait=wait, bundle_count=1)
+    util.remove_placement_group = lambda placed: None
+    monkeypatch.setitem(sys.modules, "ray.util", util)
+    driver = NodeGroup(f"{tmp_path}/job.json", GroupPlan("2", {"GPU": 8}, max_restarts=1))
+    assert driver.run(sleep=lambda seconds: None) == 75

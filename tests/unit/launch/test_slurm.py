@@ -86,12 +86,36 @@ def test_the_signal_before_the_time_limit_asks_for_a_pause_in_any_folder(tmp_pat
         ("partition=a b", "launch.partition"),
         ("partition=$(rm)", "launch.partition"),
         ("requeue=perhaps", "true or false"),
+        ("time=2", "`time` to at least 3 minutes, or lower `signal_seconds`"),
+        ("time=0-0:2:59", "is 179 s"),
     ],
 )
 def test_a_wrong_option_is_refused_with_what_would_be_right(option: str, said: str) -> None:
     with pytest.raises(ConfigError) as refused:
         read_launcher("slurm", [option])
     assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("time", "seconds"),
+    [
+        ("90", 5400),
+        ("90:30", 5430),
+        ("1:30:15", 5415),
+        ("2-0", 172_800),
+        ("2-12", 216_000),
+        ("1-2:03", 93_780),
+        ("1-2:03:04", 93_784),
+        ("0", 0),
+    ],
+)
+def test_a_time_limit_is_read_as_slurm_reads_it(time: str, seconds: int) -> None:
+    assert slurm.read_seconds(time) == seconds
+
+
+@pytest.mark.parametrize("options", [("time=3",), ("time=1", "signal_seconds=0"), ("time=0",), ("signal_seconds=300",)])
+def test_a_time_that_leaves_room_to_train_is_taken(options: tuple[str, ...]) -> None:
+    read_launcher("slurm", options)
 
 
 def test_gpus_are_asked_for_in_one_way() -> None:
@@ -132,6 +156,14 @@ def test_what_slurm_says_becomes_a_state(told: str, state: str, message: str, mo
     assert (status.state, status.message) == (state, message)
 
 
+def test_a_job_that_was_stopped_in_the_queue_is_stopped_after_slurm_has_forgotten_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(slurm, "_describe", lambda number: None)
+    (tmp_path / "STOP").touch()
+    assert Slurm().status(f"7 in {tmp_path}").state == "stopped"
+
+
 @pytest.mark.parametrize(("code", "state"), [(0, "finished"), (75, "stopped"), (4, "failed"), (None, "failed")])
 def test_a_job_that_slurm_has_forgotten_is_known_by_what_it_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int | None, state: str
@@ -146,7 +178,7 @@ def test_a_job_that_slurm_has_forgotten_is_known_by_what_it_left(
 
 
 def run_script(
-    folder: Path, *options: str, recorded: int | None, step: int, is_paused: bool = False
+    folder: Path, *options: str, recorded: int | None, step: int, is_paused: bool = False, is_stopped: bool = False
 ) -> tuple[int, str]:
     """Run the script of a job with a Slurm that ends its step with a code, after the worker has left its own."""
     job = JobSpec("a", ("train", "x"))
@@ -154,8 +186,9 @@ def run_script(
     (folder / "a").mkdir()
     (folder / "a" / "result.json").write_text('{"exit_code": 75, "starts": 1}\n')  # of an earlier start
     leave = "" if recorded is None else f'echo \'{{"exit_code": {recorded}, "starts": 1}}\' > {folder}/a/result.json;'
-    pause = f"touch {folder}/a/PAUSE;" if is_paused else ""
-    for name, body in {"srun": f"{pause} {leave} exit {step}", "scontrol": 'echo "$@"', "sleep": "exit 0"}.items():
+    asked = {"PAUSE": is_paused, "STOP": is_stopped}
+    touch = "".join(f"touch {folder}/a/{name};" for name, is_asked in asked.items() if is_asked)
+    for name, body in {"srun": f"{touch} {leave} exit {step}", "scontrol": 'echo "$@"', "sleep": "exit 0"}.items():
         (folder / name).write_text(f"#!/bin/bash\n{body}\n")
         (folder / name).chmod(0o755)
     env = {"PATH": f"{folder}:{os.environ['PATH']}", "SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n1"}
@@ -181,6 +214,11 @@ def test_a_run_that_has_saved_goes_back_into_the_queue_also_without_a_node(
 ) -> None:
     _, said = run_script(tmp_path, f"nodes={nodes}", recorded=recorded, step=step, is_paused=True)
     assert ("requeue 7" in said) == is_requeued
+
+
+def test_a_run_that_was_asked_to_stop_does_not_go_back_into_the_queue(tmp_path: Path) -> None:
+    code, said = run_script(tmp_path, recorded=75, step=75, is_paused=True, is_stopped=True)
+    assert (code, said) == (75, "")
 
 
 @pytest.mark.parametrize("state", ["NODE_FAIL", "FAILED"])

@@ -11,6 +11,7 @@ from burnish.commands.elsewhere.launching import (
     find_addresses,
     follow,
     read_outcome,
+    settle_status,
 )
 from burnish.commands.run_control import change_tags, turns
 from burnish.errors import BurnishError, LaunchError
@@ -18,7 +19,7 @@ from burnish.launch.options import read_launcher
 from burnish.launch.plan import PAUSE, RESULT, STOP
 from burnish.launch.records import JobRecord, find_record, forget, read_records, save_record
 from burnish.launch.transfer import remove_remote, write_remote
-from burnish.spec.launcher import Check, JobSpec, Launcher
+from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher
 
 _POLL_SECONDS = 5.0
 
@@ -53,19 +54,22 @@ def logs(name: str, *, is_followed: bool = False, tell: Callable[[str], None] = 
     return (line.text for line in launcher.logs(record.id))
 
 
-def stop(name: str, *, is_at_once: bool = False) -> JobRecord:
-    """Ask the run of a job to save and stop, as a STOP file does; at once, and for other commands, end the job."""
+def stop(name: str, *, is_at_once: bool = False) -> tuple[JobRecord, JobStatus]:
+    """Ask the run of a job to save and stop, and say how the job stands then.
+
+    A job that waits in the queue is taken out of it, one of another command is ended, and so is any at once.
+    """
     record = find_record(name)
     launcher = record.launcher()
     status = launcher.status(record.id)
     if status.has_ended:
         raise BurnishError(f"{record.name} does not run, it is {status.state}; there is nothing to stop")
-    if is_at_once or record.words[0] not in ("train", "tune"):
+    is_run = record.words[0] in ("train", "tune")
+    if is_at_once or not is_run or status.state == "queued":
         launcher.cancel(record.id)
-        return record
-    for place in (record.root, *find_addresses(record)):
-        write_remote(f"{place}/{STOP}", b"")
-    return record
+    for place in (record.root, *(find_addresses(record) if is_run else ())):
+        write_remote(f"{place}/{STOP}", b"")  # also for who would start it once more, to make room or by mistake
+    return record, launcher.status(record.id)
 
 
 def wait(
@@ -135,6 +139,6 @@ def examine(where: str, options: Sequence[str]) -> list[Check]:
 
 def _row(record: JobRecord) -> JobRow:
     try:
-        return JobRow(record, record.launcher().status(record.id).state)
+        return JobRow(record, settle_status(record, record.launcher().status(record.id)).state)
     except BurnishError as error:
         return JobRow(record, "unknown", str(error))

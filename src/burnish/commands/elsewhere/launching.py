@@ -68,7 +68,8 @@ class JobOutcome:
 
     record: JobRecord
     status: JobStatus
-    exit_code: int
+    exit_code: int | None
+    """None until it has ended."""
     outputs: tuple[str, ...]
 
 
@@ -279,14 +280,27 @@ def follow(
 
 def read_outcome(record: JobRecord, status: JobStatus) -> JobOutcome:
     """Read the exit code of a job's command and what it left; without a code, its state decides."""
-    code = read_result(record.root)
-    if code is None:
-        code = {"finished": 0, "stopped": 75}.get(status.state, LaunchError.exit_code)
-    elif code == 0 and status.state == "failed":
-        status = JobStatus("finished", status.message)  # without a node that was lost on the way
+    status = settle_status(record, status)
+    code = None
+    if status.has_ended:
+        code = read_result(record.root)
+        if code is None:
+            code = {"finished": 0, "stopped": os.EX_TEMPFAIL}.get(status.state, LaunchError.exit_code)
     places = [f"{record.root}/{OUTPUTS}", *find_addresses(record)]
     outputs = [f"{place}/{name}".rstrip("/") for place in places for name in list_remote(place)]
     return JobOutcome(record, status, code, tuple(outputs))
+
+
+def settle_status(record: JobRecord, status: JobStatus) -> JobStatus:
+    """Take the word of the job's command over that of its service, to which every other end is a failure."""
+    if status.state != "failed":
+        return status
+    code = read_result(record.root)
+    if code == 0:
+        return JobStatus("finished", status.message)  # without a node that was lost on the way
+    if code == os.EX_TEMPFAIL:
+        return JobStatus("stopped", status.message)
+    return status
 
 
 def find_addresses(record: JobRecord) -> list[str]:

@@ -6,14 +6,16 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from burnish.errors import LaunchError
+from burnish.errors import BurnishError, LaunchError
 from burnish.extras import require
 from burnish.launch.group import read_nodes
-from burnish.launch.plan import FILES, MEETS_HERE, NODE_RANK, NODES, RENDEZVOUS, WORKER
+from burnish.launch.plan import FILES, MEETS_HERE, NODE_RANK, NODES, RENDEZVOUS, STOP, WORKER
 from burnish.launch.ray.node import NodeWorker
+from burnish.launch.transfer import read_remote
 
 STUDY = "BURNISH_RAY_STUDY"
 """Where the trials of a study are to run: JSON with what each takes of a node, and where the files of the job are."""
@@ -95,7 +97,7 @@ class NodeGroup:
         """Reserve a place on each of as many nodes as there are; wait for those that must be."""
         size, said = self._size(), 0.0
         placed = util.placement_group([self.bundle] * size, strategy="STRICT_SPREAD")
-        while not placed.wait(_PATIENCE_SECONDS) and not self.is_stopping:
+        while not placed.wait(_PATIENCE_SECONDS) and not self._is_asked_to_stop():
             if time.monotonic() - said > _HEARTBEAT_SECONDS:
                 say(f"waiting for {size} nodes with {', '.join(f'{v:g} {k}' for k, v in self.bundle.items())}")
                 said = time.monotonic()
@@ -104,6 +106,13 @@ class NodeGroup:
                 size = self._size()
                 placed = util.placement_group([self.bundle] * size, strategy="STRICT_SPREAD")
         return placed
+
+    def _is_asked_to_stop(self) -> bool:
+        """Look for the user's request too: where nothing runs yet, no worker sees it."""
+        with suppress(BurnishError):  # away; the next look may come through
+            root = self.address.rpartition("/")[0]
+            self.is_stopping = self.is_stopping or read_remote(f"{root}/{STOP}") is not None
+        return self.is_stopping
 
     def _size(self) -> int:
         least, most = read_nodes(self.plan.nodes)

@@ -28,7 +28,7 @@ wait "$step"; code=$?
 while [ "$code" = 138 ]; do wait "$step"; code=$?; done  # the trap ends the wait only
 recorded=$(sed -n 's/.*"exit_code": \([0-9]*\).*/\1/p' /shared/jobs/train-reviews-20261118-120000/result.json 2>/dev/null)
 is_preempted() { scontrol show job "$SLURM_JOB_ID" --oneliner | grep -q " PreemptTime=[0-9]"; }
-if [ "${recorded:-$code}" = 75 ] && { [ -e /shared/jobs/train-reviews-20261118-120000/PAUSE ] || is_preempted; }; then
+if [ "${recorded:-$code}" = 75 ] && [ ! -e /shared/jobs/train-reviews-20261118-120000/STOP ] && { [ -e /shared/jobs/train-reviews-20261118-120000/PAUSE ] || is_preempted; }; then
   echo "saved to make room, and back into the queue"
   scontrol requeue "$SLURM_JOB_ID" && sleep 60
 fi

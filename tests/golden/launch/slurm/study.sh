@@ -14,7 +14,7 @@ export BURNISH_RENDEZVOUS=""
 mkdir -p /shared/jobs/tune-reviews-20261118-120000/trials
 if [ "$SLURM_ARRAY_TASK_ID" != 0 ]; then  # trains what the first element asks for
 exec >> /shared/jobs/tune-reviews-20261118-120000/trials/"$SLURM_ARRAY_TASK_ID".txt 2>&1
-trap 'scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"' USR1
+trap '[ -e /shared/jobs/tune-reviews-20261118-120000/STOP ] || scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"' USR1
 cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none, and binds to one
 [ -n "$cores" ] || [ "$SLURM_CPUS_ON_NODE" = 1 ] || cores=--cpu-bind=none  # it has whole nodes
 srun $cores --kill-on-bad-exit=1 bash -c 'exec /opt/burnish/bin/python -m burnish.tuning.array_trials /shared/jobs/tune-reviews-20261118-120000' &
@@ -34,7 +34,7 @@ wait "$step"; code=$?
 while [ "$code" = 138 ]; do wait "$step"; code=$?; done  # the trap ends the wait only
 recorded=$(sed -n 's/.*"exit_code": \([0-9]*\).*/\1/p' /shared/jobs/tune-reviews-20261118-120000/result.json 2>/dev/null)
 is_preempted() { scontrol show job "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" --oneliner | grep -q " PreemptTime=[0-9]"; }
-if [ "${recorded:-$code}" = 75 ] && { [ -e /shared/jobs/tune-reviews-20261118-120000/PAUSE ] || is_preempted; }; then
+if [ "${recorded:-$code}" = 75 ] && [ ! -e /shared/jobs/tune-reviews-20261118-120000/STOP ] && { [ -e /shared/jobs/tune-reviews-20261118-120000/PAUSE ] || is_preempted; }; then
   echo "saved to make room, and back into the queue"
   scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID" && sleep 60
 fi

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from burnish.cli.launch import outcome_lines
 from burnish.commands.elsewhere import jobs
 from burnish.commands.elsewhere.launching import Order, make_job, read_outcome, submit
 from burnish.errors import LaunchError
@@ -80,17 +81,64 @@ def test_a_job_knows_how_many_trials_train_at_once(
         (0, "failed", "finished", 0),
         (4, "failed", "failed", 4),
         (None, "failed", "failed", 6),
-        (75, "failed", "failed", 75),
+        (75, "failed", "stopped", 75),
+        (75, "queued", "queued", None),
+        (None, "running", "running", None),
     ],
 )
 def test_what_a_job_has_recorded_decides_how_it_ended(
-    shelf: Shelf, recorded: int | None, state: Any, said: str, code: int
+    shelf: Shelf,
+    recorded: int | None,
+    state: Any,
+    said: str,
+    code: int | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     record = submit(shelf, make_job(Order("predict", ["rides.csv"]), shelf), where="shelf")
     if recorded is not None:
         write_remote(f"{record.root}/result.json", f'{{"exit_code": {recorded}}}'.encode())
     outcome = read_outcome(record, JobStatus(state))
     assert (outcome.status.state, outcome.exit_code) == (said, code)
+    assert ("exit code" in next(iter(outcome_lines(outcome)))) is (code is not None)
+    monkeypatch.setattr(JobRecord, "launcher", lambda self: shelf.model_copy(update={"state": state}))
+    assert [row.state for row in jobs.ls()] == [said]
+
+
+class Queue(Shelf):
+    """Keeps a job until it is taken out of the queue."""
+
+    def cancel(self, id: str) -> None:
+        Path("cancelled").write_text(id)
+
+    def status(self, id: str) -> JobStatus:
+        return JobStatus("stopped" if Path("cancelled").exists() else self.state)
+
+
+@pytest.mark.parametrize(
+    ("words", "state", "is_at_once", "is_cancelled"),
+    [
+        (("train", "x"), "queued", False, True),
+        (("tune", "x"), "queued", False, True),
+        (("train", "x"), "running", False, False),
+        (("train", "x"), "running", True, True),
+        (("predict", "x"), "running", False, True),
+    ],
+)
+def test_a_job_that_waits_is_taken_out_of_the_queue_and_one_that_trains_saves(
+    shelf: Shelf,
+    words: tuple[str, ...],
+    state: Any,
+    is_at_once: bool,
+    is_cancelled: bool,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    queue = Queue(folder=shelf.folder, state=state)
+    record = submit(queue, replace(make_job(Order("predict", ["rides.csv"]), queue), words=words), where="shelf")
+    monkeypatch.setattr(JobRecord, "launcher", lambda self: queue)
+    _, status = jobs.stop(record.name, is_at_once=is_at_once)
+    assert Path("cancelled").exists() is is_cancelled
+    assert status.state == ("stopped" if is_cancelled else state)
+    assert read_remote(f"{record.root}/STOP") == b""
 
 
 @pytest.mark.parametrize("scheme", ["file://", ""])
@@ -118,7 +166,8 @@ def test_a_stop_that_came_before_the_run_began_does_not_end_the_resumed_one(
     job = replace(make_job(Order("predict", ["rides.csv"]), shelf), words=("train", "x", "--dir", there))
     record = submit(shelf, job, where="shelf")
     monkeypatch.setattr(jobs, "find_record", lambda name: record)
-    monkeypatch.setattr(JobRecord, "launcher", lambda self: shelf)
+    running = shelf.model_copy(update={"state": "running"})
+    monkeypatch.setattr(JobRecord, "launcher", lambda self: running)
     jobs.stop(job.name)
     assert read_remote(f"{there}/STOP") == read_remote(f"{record.root}/STOP") == b""
     monkeypatch.setattr(JobRecord, "launcher", lambda self: shelf.model_copy(update={"state": "stopped"}))
