@@ -1,5 +1,7 @@
 """Imports an optional package, or says which extra brings it."""
 
+import logging
+import warnings
 from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
@@ -28,9 +30,25 @@ EXTRAS: Mapping[str, str] = {
 }
 """What each extra brings."""
 
+_CLIENTS = (
+    *("aiobotocore", "aiohttp", "asyncio", "botocore", "fsspec", "gcsfs", "google", "kubernetes"),
+    *("requests", "s3fs", "urllib3"),
+)
+"""Libraries that talk to servers, and log tracebacks of what we say in a sentence."""
+
+
+def silence_clients() -> None:
+    """Keep logs and warnings of network clients off the terminal; who sets up logging still gets the logs."""
+    for name in _CLIENTS:
+        logger = logging.getLogger(name)
+        if not logger.handlers:
+            logger.addHandler(logging.NullHandler())  # else Python prints what no handler takes
+        warnings.filterwarnings("ignore", module=rf"{name}(\.|$)")
+
 
 def require(module: str, *, extra: str, why: str) -> ModuleType:
     """Import a package that only some features need, like `require("peft", extra="lora", why="for LoRA")`."""
+    silence_clients()
     try:
         return import_module(module)
     except ModuleNotFoundError as error:

@@ -3,8 +3,10 @@
 import base64
 import glob
 import hashlib
+import logging
 import os
 import re
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from typing import Any, TypeVar
 
 from burnish.durable import replace_durably
 from burnish.errors import MissingExtra, StorageError
+from burnish.extras import silence_clients
 from burnish.nearest import nearest
 from burnish.storage.address import read_address
 
@@ -33,7 +36,18 @@ _LASTING = (NotADirectoryError, IsADirectoryError)
 _TRIES, _FIRST_WAIT_SECONDS = 5, 1.0
 _WEB = ("http://", "https://")
 _TIMEOUT_SECONDS = 60.0
+_FIRST_ANSWER_SECONDS = 8.0
+"""How long a place has for its first answer. The clients would try for minutes."""
+_NO_NETWORK = ("file", "local", "memory")
+_answered: set[str] = set()
+"""Places that have answered this process, like gs://bucket. From then on, a failure is worth new tries."""
+_RETRIED = re.compile(r"(?:retrying after exception|Retryable error): (.+)", re.DOTALL)
+"""What gcsfs and s3fs log of a request that they send again."""
 _PROBE = ".burnish/probe"
+
+
+class _Unreachable(StorageError):
+    """A place that did not give its first answer, which new tries would only delay."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +107,7 @@ class Folder:
             if self.address.startswith(_WEB):
                 from urllib.request import urlopen  # nobody whose files are local waits for it
 
+                _reach(self.address)
                 with urlopen(self._at(name), timeout=_TIMEOUT_SECONDS) as stream:  # noqa: S310  # http(s) alone
                     return bytes(stream.read())
             system, path = _open(self._at(name))
@@ -193,6 +208,8 @@ def keep_trying(call: Callable[[], T], *, sleep: Callable[[float], None] = time.
     for turn in range(_TRIES - 1):
         try:
             return call()
+        except _Unreachable:
+            raise
         except StorageError as error:
             if error.is_final:
                 raise
@@ -216,6 +233,12 @@ def writing_at(place: Path) -> Iterator[Path]:
 
 
 def _open(address: str) -> tuple[Any, str]:
+    """Open the file system of an address, which must answer soon if this is the first time."""
+    _reach(address)
+    return _open_system(address)
+
+
+def _open_system(address: str) -> tuple[Any, str]:
     """Open the file system of an address; the emulators' variables are honoured by the clients themselves."""
     import fsspec  # nobody whose files are local waits for it
 
@@ -229,6 +252,102 @@ def _open(address: str) -> tuple[Any, str]:
         options["auto_mkdir"] = True
     system, path = fsspec.core.url_to_fs(address, **options)
     return system, path
+
+
+def _reach(address: str) -> None:
+    """Refuse a place that does not answer soon. Any answer will do, also that there is no such bucket."""
+    scheme, _, rest = address.partition("://")
+    place = f"{scheme}://{rest.partition('/')[0]}"
+    if not rest or scheme in _NO_NETWORK or place in _answered:
+        return
+    silence_clients()
+    errors: list[Exception] = []
+
+    def ask() -> None:
+        try:
+            if address.startswith(_WEB):
+                _ask_web(address)
+            else:
+                system, root = _open_system(place)
+                system.info(root)
+        except Exception as error:  # each client raises its own kinds
+            errors.append(error)
+
+    # In a thread, because clients look for credentials and try again for minutes, and no option of theirs ends that.
+    thread = threading.Thread(target=ask, name="burnish-reach", daemon=True)
+    with _listening() as heard:
+        thread.start()
+        thread.join(_FIRST_ANSWER_SECONDS)
+    if thread.is_alive():
+        reasons = list(dict.fromkeys([*heard[:1], *heard[-1:]]))  # such as no credentials, and then no server
+        reason = f" ({'; '.join(reasons)})" if reasons else ""
+        raise _Unreachable(f"{place} gave no answer within {_FIRST_ANSWER_SECONDS:.0f} s{reason}; {_advise(scheme)}")
+    if errors and _is_no_answer(errors[0]):
+        said = " ".join(str(errors[0]).split())[:300] or type(errors[0]).__name__
+        raise _Unreachable(f"{place} could not be reached ({said}); {_advise(scheme)}") from errors[0]
+    _answered.add(place)
+
+
+def _ask_web(address: str) -> None:
+    from urllib.request import Request, urlopen
+
+    with urlopen(Request(address, method="HEAD"), timeout=_TIMEOUT_SECONDS):  # noqa: S310  # http(s) alone
+        return
+
+
+def _is_no_answer(error: Exception) -> bool:
+    """Tell whether an error comes from the connection, and not from who answered."""
+    if _find_status(error) is not None:
+        return False
+    names = {each.__name__ for each in type(error).__mro__}
+    return not names.isdisjoint(
+        {
+            *("ConnectionError", "TimeoutError", "URLError", "gaierror"),
+            *("ClientConnectionError", "ServerTimeoutError"),  # of aiohttp
+            *("TransportError", "RequestException"),  # of google-auth and requests
+            *("EndpointConnectionError", "HTTPClientError"),  # of botocore
+        }
+    )
+
+
+def _advise(scheme: str) -> str:
+    advice = "check the network and the address"
+    if scheme in ("gs", "gcs") and os.environ.get("STORAGE_EMULATOR_HOST"):
+        return f"{advice}, and STORAGE_EMULATOR_HOST, which is {os.environ['STORAGE_EMULATOR_HOST']}"
+    if scheme in ("gs", "gcs"):
+        how = "NO_GCE_CHECK=true keeps the client from asking a metadata server, which only machines of Google have"
+        return f"{advice}, or {_LOGINS['gs']}; {how}"
+    if scheme in ("s3", "s3a"):
+        return f"{advice}, and AWS_ENDPOINT_URL if it is set, or {_LOGINS['s3']}"
+    return advice
+
+
+@contextmanager
+def _listening() -> Iterator[list[str]]:
+    """Collect why the clients try again: they say so in their logs alone."""
+    heard: list[str] = []
+
+    class Listener(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found = _RETRIED.search(record.getMessage())
+            if found:
+                heard.append(" ".join(found[1].split())[:300])
+            elif record.name.startswith("google.auth") and record.levelno >= logging.WARNING:
+                heard.append(" ".join(record.getMessage().split())[:300])
+
+    listener = Listener()
+    loggers = [logging.getLogger(name) for name in ("gcsfs", "s3fs", "google.auth")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers[:2]:
+        logger.setLevel(logging.DEBUG)
+    for logger in loggers:
+        logger.addHandler(listener)
+    try:
+        yield heard
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.removeHandler(listener)
+            logger.setLevel(level)
 
 
 @contextmanager
