@@ -97,6 +97,36 @@ def test_an_emulator_of_the_storage_gets_no_token(session: type[Session], monkey
     ]
 
 
+@pytest.mark.parametrize(
+    ("bucket", "region", "is_near"),
+    [
+        ({"location": "US-CENTRAL1"}, "us-central1", True),
+        ({"location": "US-CENTRAL1"}, "us-east1", False),
+        ({"location": "US"}, "us-west1", True),
+        ({"location": "EU"}, "europe-west4", True),
+        ({"location": "EU"}, "us-central1", False),
+        ({"location": "NAM4"}, "us-central1", True),
+        ({"location": "NAM4"}, "us-east1", True),
+        ({"location": "NAM4"}, "us-west1", False),
+        ({"location": "EUR4"}, "europe-west4", True),
+        ({"location": "EUR4"}, "europe-west1", False),
+        ({"location": "ASIA1"}, "asia-northeast2", True),
+        ({"location": "US", "customPlacementConfig": {"dataLocations": ["US-EAST1", "US-WEST1"]}}, "us-west1", True),
+        ({"location": "US", "customPlacementConfig": {"dataLocations": ["US-EAST1", "US-WEST1"]}}, "us-west2", False),
+        ({}, "us-central1", True),
+    ],
+)
+def test_a_bucket_is_taken_whose_location_holds_the_region(
+    session: type[Session], monkeypatch: pytest.MonkeyPatch, bucket: dict[str, Any], region: str, is_near: bool
+) -> None:
+    session.answer = bucket
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "https://storage.example")
+    monkeypatch.setattr("burnish.launch.vertex.checks.try_folder", lambda address: address)
+    checks = check_job(read_launcher("vertex", ["bucket=b", f"region={region}"]), JOB)
+    (found,) = (each for each in checks if each.what == "bucket")
+    assert found.is_met == is_near, found.sentence
+
+
 def test_the_doctor_lists_everything_also_where_the_login_has_expired(
     session: type[Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -123,6 +123,66 @@ def test_a_wrong_option_is_refused_with_what_exists_and_its_origin(option: str, 
     assert f"launch.{option.partition('=')[0]}" in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "machine"),
+    [
+        ((), ("n1-standard-4", None, 0)),
+        (("accelerator=t4",), ("n1-standard-4", "NVIDIA_TESLA_T4", 1)),
+        (("accelerator=l4",), ("g2-standard-8", "NVIDIA_L4", 1)),
+        (("accelerator=l4", "accelerators=4"), ("g2-standard-48", "NVIDIA_L4", 4)),
+        (("accelerator=a100", "accelerators=16"), ("a2-megagpu-16g", "NVIDIA_TESLA_A100", 16)),
+        (("accelerator=a100_80gb",), ("a2-ultragpu-1g", "NVIDIA_A100_80GB", 1)),
+        (("accelerator=h100_80gb", "accelerators=8"), ("a3-highgpu-8g", "NVIDIA_H100_80GB", 8)),
+        (("accelerator=b200",), ("a4-highgpu-8g", "NVIDIA_B200", 8)),
+        (("machine=g2-standard-8",), ("g2-standard-8", "NVIDIA_L4", 1)),
+        (("machine=g2-standard-96",), ("g2-standard-96", "NVIDIA_L4", 8)),
+        (("machine=a3-megagpu-8g",), ("a3-megagpu-8g", "NVIDIA_H100_MEGA_80GB", 8)),
+        (("machine=complex_model_m_gpu", "accelerators=2"), ("n1-standard-16", "NVIDIA_TESLA_T4", 2)),
+        (("machine=c3-standard-8",), ("c3-standard-8", None, 0)),
+    ],
+)
+def test_machine_and_accelerator_are_chosen_by_one_another(options: tuple[str, ...], machine: tuple[object]) -> None:
+    found = read_launcher("vertex", options).hardware
+    assert (found.type, found.accelerator, found.accelerators) == machine
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("machine=n1-standard-8", "accelerator=l4"), "comes with g2-standard-8 (1)"),
+        (("machine=g2-standard-8", "accelerator=t4"), "comes with machines like n1-standard-8"),
+        (("machine=g2-standard-8", "accelerators=2"), "g2-standard-24 (2)"),
+        (("machine=n2-standard-8", "accelerator=t4"), "`machine` is n2-standard-8"),
+        (("machine=n1-standard-8", "accelerator=t4", "accelerators=3"), "1, 2, 4 NVIDIA_TESLA_T4"),
+        (("accelerator=a100", "accelerators=3"), "1, 2, 4, 8, 16 NVIDIA_TESLA_A100"),
+        (("accelerator=h200_141gb", "accelerators=2"), "has 8 NVIDIA_H200_141GB"),
+    ],
+)
+def test_a_machine_that_does_not_go_with_its_accelerator_is_refused(options: tuple[str, ...], said: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        read_launcher("vertex", options)
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("machine", "disk"),
+    [
+        ("n1-standard-8", "pd-ssd"),
+        ("g2-standard-8", "pd-ssd"),
+        ("a2-highgpu-1g", "pd-ssd"),
+        ("a3-highgpu-8g", "pd-ssd"),
+        ("a3-ultragpu-8g", "hyperdisk-balanced"),
+        ("a4-highgpu-8g", "hyperdisk-balanced"),
+        ("c3-standard-8", "hyperdisk-balanced"),
+        ("h3-standard-88", "hyperdisk-balanced"),
+        ("n4-standard-8", "hyperdisk-balanced"),
+    ],
+)
+def test_a_machine_starts_from_a_disk_that_it_has(machine: str, disk: str) -> None:
+    request = read_launcher("vertex", (*SET, f"machine={machine}")).render(JOB)
+    assert request["body"]["jobSpec"]["workerPoolSpecs"][0]["diskSpec"]["bootDiskType"] == disk
+
+
 def test_all_problems_of_a_file_come_at_once_with_their_lines(tmp_path: Path) -> None:
     file = tmp_path / "launch.yaml"
     file.write_text("regiom: x\nspot: 7\nmachine: n1\n")

@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from burnish.errors import LaunchError
 from burnish.launch.cluster import ON_SEVERAL, look
@@ -16,7 +16,18 @@ if TYPE_CHECKING:
     from burnish.launch.vertex.launcher import Vertex
 
 _STORAGE = "https://storage.googleapis.com"
-_MULTI_REGIONS = {"us": "us", "eu": "europe", "asia": "asia"}
+_BUCKET_SECONDS = 8.0
+_MULTI_REGIONS = {"us": "us-", "eu": "europe-", "asia": "asia-"}
+"""Multi-regions of buckets, and how the names of their regions begin."""
+_DUAL_REGIONS = {
+    "asia1": ("asia-northeast1", "asia-northeast2"),
+    "eur4": ("europe-north1", "europe-west4"),
+    "eur5": ("europe-west1", "europe-west2"),
+    "eur7": ("europe-west2", "europe-west3"),
+    "eur8": ("europe-west3", "europe-west6"),
+    "nam4": ("us-central1", "us-east1"),
+}
+"""Predefined pairs; of others, the bucket lists its two regions."""
 _MANIFESTS = "manifests"
 _REGISTRIES = re.compile(r"([a-z0-9-]+\.)?gcr\.io|[a-z0-9-]+\.pkg\.dev")
 """The hosts that may see this user's token: no other's business."""
@@ -57,20 +68,31 @@ def _ask_service(launcher: "Vertex") -> str:
 
 def _try_bucket(launcher: "Vertex") -> str:
     bucket = launcher.bucket or ""
-    location = _location(bucket) if bucket.startswith("gs://") else ""
-    near = _MULTI_REGIONS.get(location, location)
-    if location and not launcher.region.startswith(near):
-        raise LaunchError(f"{bucket} is in {location}, and the job would run in {launcher.region}; use one region")
+    if bucket.startswith("gs://"):
+        _refuse_other_region(bucket, launcher.region)
     return try_folder(bucket)
 
 
-def _location(bucket: str) -> str:
+def _refuse_other_region(bucket: str, region: str) -> None:
+    found = _describe_bucket(bucket)
+    location = str(found.get("location") or "").lower()
+    if not location:
+        return
+    placement = found.get("customPlacementConfig") or {}
+    pair = [str(each).lower() for each in placement.get("dataLocations") or _DUAL_REGIONS.get(location, ())]
+    is_near = region in pair if pair else region.startswith(_MULTI_REGIONS.get(location, location))
+    if not is_near:
+        where = f"{location} ({' and '.join(pair)})" if pair else location
+        raise LaunchError(f"{bucket} is in {where}, and the job would run in {region}; use one region")
+
+
+def _describe_bucket(bucket: str) -> dict[str, Any]:
     emulator = os.environ.get("STORAGE_EMULATOR_HOST")
     base = emulator or _STORAGE
     base = base if "://" in base else f"http://{base}"
     path = f"/storage/v1/b/{bucket.removeprefix('gs://').partition('/')[0]}"
-    found = ask(base.rstrip("/"), "GET", path, credentials=no_credentials() if emulator else None)
-    return str(found.get("location", "")).lower()
+    credentials = no_credentials() if emulator else None
+    return ask(base.rstrip("/"), "GET", path, credentials=credentials, seconds=_BUCKET_SECONDS)
 
 
 def _find_image(image: str) -> str:

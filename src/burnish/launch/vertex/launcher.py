@@ -8,7 +8,15 @@ from pydantic import Field, NonNegativeInt, PositiveInt, StringConstraints, fiel
 
 from burnish.launch.limits import Timeout, timeout_seconds
 from burnish.launch.plan import COMES_BACK, PLAN, SHARED, WORKER
-from burnish.launch.vertex.machines import OLDER, Machine, explain_image, read_accelerator, read_machine
+from burnish.launch.vertex.machines import (
+    OLDER,
+    Machine,
+    boot_disk,
+    choose_machine,
+    explain_image,
+    read_accelerator,
+    read_machine,
+)
 from burnish.launch.vertex.study import study_request
 from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher, LogLine, Submitted
 
@@ -31,10 +39,12 @@ class Vertex(Launcher):
     image: str | None = None
     requirements: str | None = None
     """A requirements file of yours that is installed too, by the route `package`."""
-    machine: str = "n1-standard-4"
+    machine: str | None = None
+    """Default: the smallest that has the accelerator, or n1-standard-4."""
     accelerator: str | None = None
+    """Default: what the machine has built in, as g2-standard-8 has an L4."""
     accelerators: NonNegativeInt = 0
-    """How many for each machine; 1 if an accelerator is named."""
+    """How many for each machine; default: what the machine has built in, or 1 if an accelerator is named."""
     replicas: PositiveInt = 1
     """Machines in all; several need `shared`."""
     shared: Annotated[str, StringConstraints(pattern=r"^[\w.-]+:/[^\s]*$")] | None = None
@@ -53,8 +63,8 @@ class Vertex(Launcher):
 
     @field_validator("machine")
     @classmethod
-    def _known_machine(cls, machine: str) -> str:
-        return read_machine(machine)
+    def _known_machine(cls, machine: str | None) -> str | None:
+        return machine and read_machine(machine)
 
     @field_validator("accelerator")
     @classmethod
@@ -73,8 +83,7 @@ class Vertex(Launcher):
         reason = self.image and explain_image(self.image)
         if reason:
             raise ValueError(f"cannot run in this `image`: {self.image} {reason}")
-        if self.accelerators and self.hardware.accelerator is None:
-            raise ValueError(f"has {self.accelerators} `accelerators` of no kind; set `accelerator`, like NVIDIA_L4")
+        choose_machine(self.machine, self.accelerator, self.accelerators)
         if self.tensorboard and not self.service_account:
             raise ValueError("needs a `service_account` that may write to the `tensorboard`")
         return self
@@ -82,15 +91,12 @@ class Vertex(Launcher):
     @property
     def hardware(self) -> Machine:
         """The machine as the service knows it today."""
-        older = OLDER.get(self.machine.lower(), Machine(self.machine))
-        if self.accelerator is None:
-            return Machine(older.type, older.accelerator, self.accelerators or older.accelerators)
-        return Machine(older.type, self.accelerator, self.accelerators or 1)
+        return choose_machine(self.machine, self.accelerator, self.accelerators)
 
     @property
     def notes(self) -> list[str]:
         found = self.hardware
-        if self.machine.lower() not in OLDER:
+        if self.machine is None or self.machine.lower() not in OLDER:
             return []
         with_gpus = f" with {found.accelerators} {found.accelerator}" if found.accelerator else ""
         return [f"{self.machine} is a name of AI Platform Training; today that is {found.type}{with_gpus}"]
@@ -164,7 +170,7 @@ class Vertex(Launcher):
             "machineSpec": {"machineType": found.type, **(gpus if found.accelerator else {})},
             "replicaCount": str(replicas),
             **mounts,
-            "diskSpec": {"bootDiskType": "pd-ssd", "bootDiskSizeGb": self.disk_gb},
+            "diskSpec": {"bootDiskType": boot_disk(found.type), "bootDiskSizeGb": self.disk_gb},
             **self._program(job),
         }
 

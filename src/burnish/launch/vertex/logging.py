@@ -42,13 +42,19 @@ def read_logs(launcher: "Vertex", id: str, *, after: str) -> Iterator[LogLine]:
 
 
 def ask(
-    base: str, method: str, path: str, body: dict[str, Any] | None = None, *, credentials: Any = None
+    base: str,
+    method: str,
+    path: str,
+    body: dict[str, Any] | None = None,
+    *,
+    credentials: Any = None,
+    seconds: float = _SECONDS,
 ) -> dict[str, Any]:
     """Send one request to an API of Google's that answers in JSON; refuse any other answer than a success."""
     requests = require("google.auth.transport.requests", extra="vertex", why="to run on Vertex AI")
     session = requests.AuthorizedSession(credentials or find_credentials(base))
     with explained(f"{base} could not be asked"):  # what requests raises for a connection is an OSError
-        answer = session.request(method, f"{base}{path}", json=body, timeout=_SECONDS)
+        answer = session.request(method, f"{base}{path}", json=body, timeout=seconds)
     if answer.status_code >= 400:
         is_final = answer.status_code in FINAL_CODES
         raise LaunchError(f"{base}{path} answered {answer.status_code}: {answer.text[:200]}", is_final=is_final)

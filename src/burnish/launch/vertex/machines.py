@@ -1,4 +1,4 @@
-"""What may be named as a machine, an accelerator or an image, what older names mean today, and what cannot work."""
+"""Machines and their accelerators: which go together, what older names mean today, and which images cannot work."""
 
 import re
 from collections.abc import Mapping
@@ -53,6 +53,93 @@ OLDER: Mapping[str, Machine] = {
 
 Its K80 accelerators are gone; a T4 takes their place, and four T4 are the most of one machine.
 """
+
+
+_L4, _A100, _A100_80GB, _H100 = "NVIDIA_L4", "NVIDIA_TESLA_A100", "NVIDIA_A100_80GB", "NVIDIA_H100_80GB"
+_BUILT_IN: Mapping[str, tuple[str, int]] = {
+    # The first machine with a number of accelerators is chosen where only the accelerator is named.
+    **{f"g2-standard-{cpus}": (_L4, 1) for cpus in (8, 4, 12, 16, 32)},
+    **{f"g2-standard-{cpus}": (_L4, cpus // 12) for cpus in (24, 48, 96)},
+    **{f"a2-highgpu-{count}g": (_A100, count) for count in (1, 2, 4, 8)},
+    "a2-megagpu-16g": (_A100, 16),
+    **{f"a2-ultragpu-{count}g": (_A100_80GB, count) for count in (1, 2, 4, 8)},
+    **{f"a3-highgpu-{count}g": (_H100, count) for count in (1, 2, 4, 8)},
+    "a3-edgegpu-8g": (_H100, 8),
+    "a3-megagpu-8g": ("NVIDIA_H100_MEGA_80GB", 8),
+    "a3-ultragpu-8g": ("NVIDIA_H200_141GB", 8),
+    "a4-highgpu-8g": ("NVIDIA_B200", 8),
+    "a4x-highgpu-4g": ("NVIDIA_GB200", 4),
+    **{f"g4-standard-{48 * count}": ("NVIDIA_RTX_PRO_6000", count) for count in (1, 2, 4, 8)},
+}
+"""Machines that have their accelerators built in: which, and how many. Vertex AI wants both said in the request."""
+_ADDED_TO_N1: Mapping[str, tuple[int, ...]] = {
+    _T4: (1, 2, 4),
+    "NVIDIA_TESLA_P4": (1, 2, 4),
+    _P100: (1, 2, 4),
+    _V100: (1, 2, 4, 8),
+}
+"""Accelerators that are added to machines of the series N1, and how many of them a machine may have."""
+_DEFAULT = "n1-standard-4"
+_WITHOUT_PD_SSD = re.compile(r"a3-ultragpu|(a4|a4x|c3|c3d|c4|c4a|c4d|g4|h3|h4d|m4|n4|n4a|n4d|x4)-")
+"""Machines that boot from Hyperdisk: the newer series have no `pd-ssd`, or not with every machine."""
+
+
+def choose_machine(name: str | None, accelerator: str | None, count: int) -> Machine:
+    """Find the machine that options mean; raise a ValueError where machine and accelerator do not go together.
+
+    A machine with accelerators built in says which; an accelerator that only such machines have says the machine.
+    """
+    if name is None and accelerator is not None and accelerator not in _ADDED_TO_N1:
+        return _choose_by_accelerator(accelerator, count)
+    older = OLDER.get((name or _DEFAULT).lower(), Machine(name or _DEFAULT))
+    if older.type in _BUILT_IN:
+        return _check_built_in(older.type, accelerator, count)
+    kind = accelerator or older.accelerator
+    if kind is None:
+        if count:
+            raise ValueError(f"has {count} `accelerators` of no kind; set `accelerator`, like NVIDIA_L4")
+        return older
+    if kind not in _ADDED_TO_N1:
+        raise ValueError(f"{kind} is not added to {older.type}; it comes with {', '.join(_with_accelerator(kind))}")
+    if not older.type.startswith("n1-"):
+        raise ValueError(f"{kind} is only added to machines like n1-standard-8, and `machine` is {older.type}")
+    found = count or (older.accelerators if accelerator is None else 1)
+    if found not in _ADDED_TO_N1[kind]:
+        numbers = ", ".join(map(str, _ADDED_TO_N1[kind]))
+        raise ValueError(f"a machine has {numbers} {kind}, and `accelerators` is {found}")
+    return Machine(older.type, kind, found)
+
+
+def boot_disk(machine: str) -> str:
+    """Name the type of disk that a machine starts from."""
+    return "hyperdisk-balanced" if _WITHOUT_PD_SSD.match(machine) else "pd-ssd"
+
+
+def _choose_by_accelerator(accelerator: str, count: int) -> Machine:
+    for machine, (kind, number) in _BUILT_IN.items():
+        if kind == accelerator and number == (count or number):
+            return Machine(machine, kind, number)
+    numbers = sorted({number for kind, number in _BUILT_IN.values() if kind == accelerator})
+    several = ", ".join(map(str, numbers))
+    raise ValueError(f"a machine has {several} {accelerator}, and `accelerators` is {count}")
+
+
+def _check_built_in(machine: str, accelerator: str | None, count: int) -> Machine:
+    kind, number = _BUILT_IN[machine]
+    if accelerator not in (None, kind):
+        machines = ", ".join(_with_accelerator(accelerator))
+        raise ValueError(f"{machine} has {number} {kind} and no {accelerator}, which comes with {machines}")
+    if count not in (0, number):
+        machines = ", ".join(_with_accelerator(kind))
+        raise ValueError(f"{machine} has {number} {kind}, and `accelerators` is {count}; there are {machines}")
+    return Machine(machine, kind, number)
+
+
+def _with_accelerator(accelerator: str) -> list[str]:
+    """List the machines that an accelerator comes with, and how many of it each has."""
+    if accelerator in _ADDED_TO_N1:
+        return ["machines like n1-standard-8"]
+    return [f"{machine} ({number})" for machine, (kind, number) in _BUILT_IN.items() if kind == accelerator]
 
 
 def read_machine(name: str) -> str:
