@@ -46,25 +46,33 @@ def build(
     files: Annotated[
         list[str] | None, option("--file FILE", "A file or folder to copy into the image; repeatable.")
     ] = None,
+    experiments: Annotated[
+        list[str] | None,
+        option("--for EXPERIMENT", "An experiment whose extras the image gets, such as `hub`; repeatable."),
+    ] = None,
     launch_options: LaunchOption = None,
     tool: Tool = None,
     is_dry_run: Annotated[bool, option("--dry-run", "Print the command; nothing is built.")] = False,
 ) -> Lines:
     """Build an image of Burnish with your files."""
+    from burnish.commands.config import check
     from burnish.launch.image import TOOLS, build_command, find_tool, pack, run_tool
     from burnish.launch.options import read_launcher
+    from burnish.launch.package import find_extras
     from burnish.spec.launcher import JobSpec
 
     copied = [*read_launcher("vertex", launch_options or ()).files, *(files or ())]
+    extras = find_extras(*(check(each).experiment for each in experiments or ()))
     if is_dry_run:
-        return [shlex.join(build_command(tool or TOOLS[0], name, Path("CONTEXT"), base=base))]
+        command = build_command(tool or TOOLS[0], name, Path("CONTEXT"), base=base, extras=extras)
+        return [shlex.join(command)]
     chosen = find_tool(tool)
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
         context = Path(folder, "context")
-        pack(JobSpec("image", (), tuple(copied)), context)
-        run_tool(build_command(chosen, name, context, base=base))
+        pack(JobSpec("image", (), tuple(copied), extras=extras), context)
+        run_tool(build_command(chosen, name, context, base=base, extras=extras))
     return [f"built {name}; `burnish image push {name}` sends it"]
 
 

@@ -31,6 +31,7 @@ def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
     from burnish.commands.elsewhere.launching import (
         fill_environment,
         make_job,
+        note_extras,
         preview,
         read_order,
         refuse_unready,
@@ -53,7 +54,7 @@ def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
         paths=_find_paths(given, leaves=leaves),
     )
     job = make_job(order, launcher)
-    for note in launcher.notes:
+    for note in [*launcher.notes, *note_extras(launcher, job)]:
         say(f"note: {note}")
     if given["is_dry_run"]:
         print_document(preview(launcher, job))

@@ -1,7 +1,7 @@
 """Rows by name: a data set of the hub, a task of GLUE, or a source for each of several tasks."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, SkipValidation
 
@@ -16,6 +16,7 @@ GlueSet = Literal["sst2", "mrpc", "cola", "rte", "stsb", "qnli", "wnli", "mnli",
 class Hub(DataSource):
     """A data set from the Hugging Face hub (or a local copy), by name."""
 
+    extras: ClassVar[tuple[str, ...]] = ("hub",)
     shorthand = "name"
 
     name: str
@@ -50,6 +51,7 @@ class Hub(DataSource):
 class Glue(DataSource):
     """One GLUE task with the hub's column names and the published labels; GLUE's `dev` files are validation."""
 
+    extras: ClassVar[tuple[str, ...]] = ("hub",)
     shorthand = "set"
 
     set: GlueSet

@@ -1,7 +1,7 @@
 """TFRecord files: raw features as columns, or texts that other scripts have tokenised, as text again."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import model_validator
 
@@ -33,6 +33,7 @@ ROLES: Mapping[Role, tuple[str, ...]] = {
 class TfRecords(Files):
     """TFRecord files of raw features, or of token ids as BERT's scripts write them, which are read as text again."""
 
+    extras: ClassVar[tuple[str, ...]] = ("tfrecord",)
     format: Literal["tfrecord"] = "tfrecord"
     tokenizer: str | None = None
     """What the records were tokenised with: `vocab.txt`, `tokenizer.json`, or a folder or `package:` with one of them.

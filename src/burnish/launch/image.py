@@ -2,7 +2,7 @@
 
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from burnish.durable import stage_folder
@@ -13,6 +13,7 @@ from burnish.spec.launcher import JobSpec
 
 TOOLS = ("docker", "podman", "buildah")
 _DOCKERFILE = Path(__file__).with_name("Dockerfile")
+_ARGUMENT = "ARG EXTRAS="
 
 
 def pack(job: JobSpec, folder: Path, *, max_restarts: int = 0, requirements: str = "") -> list[str]:
@@ -22,7 +23,11 @@ def pack(job: JobSpec, folder: Path, *, max_restarts: int = 0, requirements: str
     name, wheel = burnish_wheel()
     files = {each: path.read_bytes() for each, path in expand(job.files)}
     texts = {each: text.encode() for each, text in job.texts.items()}
-    contents = {name: wheel, LOCK: (requirements or lock()).encode(), _DOCKERFILE.name: _DOCKERFILE.read_bytes()}
+    contents = {
+        name: wheel,
+        LOCK: (requirements or lock()).encode(),
+        _DOCKERFILE.name: write_dockerfile(job.extras).encode(),
+    }
     contents |= {f"{FILES}/{each}": content for each, content in {**files, **texts}.items()}
     contents |= {PLAN: JobPlan(job.words, max_restarts=max_restarts).write()} if job.words else {}
     with stage_folder(folder) as building:
@@ -33,9 +38,27 @@ def pack(job: JobSpec, folder: Path, *, max_restarts: int = 0, requirements: str
     return sorted(contents)
 
 
-def build_command(tool: str, name: str, context: Path, *, base: str | None) -> list[str]:
+def write_dockerfile(extras: Iterable[str]) -> str:
+    """Write the Dockerfile with the extras of every image, and further ones."""
+    text = _DOCKERFILE.read_text(encoding="utf-8")
+    return text.replace(f"{_ARGUMENT}{','.join(image_extras())}", f"{_ARGUMENT}{_join_extras(extras)}")
+
+
+def _join_extras(extras: Iterable[str]) -> str:
+    return ",".join(sorted({*image_extras(), *extras}))
+
+
+def image_extras() -> list[str]:
+    """Read which extras every image has."""
+    lines = _DOCKERFILE.read_text(encoding="utf-8").splitlines()
+    return next(line.removeprefix(_ARGUMENT).split(",") for line in lines if line.startswith(_ARGUMENT))
+
+
+def build_command(tool: str, name: str, context: Path, *, base: str | None, extras: Iterable[str] = ()) -> list[str]:
     """Write the command that builds an image of a packed folder."""
     arguments = ["--build-arg", f"BASE={base}"] if base else []
+    if extras:
+        arguments += ["--build-arg", f"EXTRAS={_join_extras(extras)}"]
     return [tool, "build", "--tag", name, *arguments, str(context)]
 
 

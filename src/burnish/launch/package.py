@@ -5,19 +5,20 @@ import os
 import re
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 from burnish import __version__
 from burnish.errors import LaunchError
+from burnish.spec.component import Component
+from burnish.storage.remote import EXTRAS as OF_ADDRESSES
 
 LOCK = "requirements.lock"
 _SOURCE = Path(__file__).parents[1]
 _SKIPPED = ("__pycache__", ".git", ".venv", "runs")
 _MOST_BYTES = 512 << 20
-_EXTRAS = ("gcp", "tensorboard")
-"""What a job whose folder is in a bucket imports besides."""
+_RECORDS = (".tfrecord", ".tfrecords", ".tf_record")
 _EXTRA = re.compile(r"(?: and|;) extra == ['\"]([\w-]+)['\"]")
 _EPOCH = (2020, 1, 1, 0, 0, 0)
 """The time of every file in an archive: the same files make the same bytes."""
@@ -42,11 +43,38 @@ def burnish_wheel() -> tuple[str, bytes]:
     return f"burnish-{__version__}-py3-none-any.whl", stream.getvalue()
 
 
-def source_distribution(requirements: Iterable[str]) -> tuple[str, bytes]:
-    """Make an sdist whose installation brings Burnish, as Python package jobs take it, and what the user needs."""
+def find_extras(*values: object) -> tuple[str, ...]:
+    """Find the extras of Burnish that experiments and words of a command need.
+
+    Components name their own; addresses and files of records are told by how they are written.
+    """
+    return tuple(sorted(set(_find_extras(values))))
+
+
+def _find_extras(value: object) -> Iterator[str]:
+    if isinstance(value, Component):
+        yield from type(value).extras
+        for name in type(value).model_fields:
+            yield from _find_extras(getattr(value, name))
+    elif isinstance(value, Mapping):
+        for each in value.values():
+            yield from _find_extras(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _find_extras(each)
+    elif isinstance(value, str):
+        scheme, mark, _ = value.partition("://")
+        if mark and scheme in OF_ADDRESSES:
+            yield OF_ADDRESSES[scheme]
+        if value.endswith(_RECORDS):
+            yield "tfrecord"
+
+
+def source_distribution(requirements: Iterable[str], *, extras: Iterable[str] = ()) -> tuple[str, bytes]:
+    """Make an sdist whose installation brings Burnish with extras, as Python package jobs take it, and requirements."""
     top = f"burnish-{__version__}"
     stream = io.BytesIO()
-    needed = [*_requires(*_EXTRAS), *requirements]
+    needed = [*_requires(*extras), *requirements]
     setup = f"from setuptools import setup, find_packages\n\nsetup(name='burnish', version={__version__!r}, \
 python_requires='>=3.11', packages=find_packages(), include_package_data=True, package_data={{'': ['*', '**/*']}}, \
 install_requires={needed!r}, entry_points={{'console_scripts': ['burnish = burnish.cli.main:main']}})\n"

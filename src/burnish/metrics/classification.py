@@ -84,6 +84,7 @@ class AccAndF1(FunctionMetric):
 class Sklearn(Component):
     """Any score of `sklearn.metrics` that takes true and predicted classes or values, by its name."""
 
+    extras: ClassVar[tuple[str, ...]] = ("baselines",)
     shorthand = "name"
     scale: ClassVar[Scale] = "value"
 

@@ -58,6 +58,7 @@ class Freeze(Component):
 class Lora(Component):
     """Train small adapters next to frozen weights (extra `lora`)."""
 
+    extras: ClassVar[tuple[str, ...]] = ("lora",)
     shorthand = "rank"
 
     rank: PositiveInt = 8

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from http.client import HTTPException
+from typing import ClassVar
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -63,6 +64,7 @@ class Webhook(Notifier):
 class Apprise(Notifier):
     """Notify any service that apprise knows: mail, Teams, Telegram, Discord and many more."""
 
+    extras: ClassVar[tuple[str, ...]] = ("notify",)
     urls: tuple[Secret, ...] = (Secret("${env:APPRISE_URLS}"),)
     """Addresses as apprise writes them, like `mailto://…`; one secret may hold several, with spaces between."""
 

@@ -26,6 +26,9 @@ class Component(BaseModel):
     yields: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     """Options whose default from the task gives way once another is written: `examples` of a batch to `tokens`."""
 
+    extras: ClassVar[tuple[str, ...]] = ()
+    """Extras of Burnish that it cannot work without, or would leave something out."""
+
     def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
         """List options that have no effect beside the others: the path of each, or of a whole section, and why.
 

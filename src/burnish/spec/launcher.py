@@ -33,6 +33,8 @@ class JobSpec:
     """A `tune:` section, for launchers whose service searches by itself."""
     parallel: int = 1
     """How many trials a study trains at once."""
+    extras: tuple[str, ...] = ()
+    """Extras of Burnish that its machine needs."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import os
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import PositiveInt
 
@@ -20,6 +20,7 @@ _MOST_AT_ONCE = 500
 class MlFlow(Component):
     """Log options, losses and scores to MLflow (extra `mlflow`); a resumed run goes on in its own."""
 
+    extras: ClassVar[tuple[str, ...]] = ("mlflow",)
     shorthand = "uri"
 
     uri: str | None = None

@@ -4,7 +4,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import PositiveFloat, PositiveInt
 
@@ -19,6 +19,7 @@ _FORMAT = "brain.Event:2"  # what a reader needs to see before it honours a sess
 class TensorBoard(Component):
     """Write TensorBoard event files into the run's `tensorboard/` folder."""
 
+    extras: ClassVar[tuple[str, ...]] = ("tensorboard",)
     flush_seconds: PositiveFloat = 10.0
     """The longest that a number waits before it is on disk."""
     every: PositiveInt = 1

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import PositiveInt
 
@@ -17,6 +17,7 @@ from burnish.tracking.numbers import read_hyperparameters, scalars_of
 class WandB(Component):
     """Log options, losses and scores to Weights & Biases (extra `wandb`); `wandb sync` uploads what is offline."""
 
+    extras: ClassVar[tuple[str, ...]] = ("wandb",)
     shorthand = "project"
 
     project: str = "burnish"

@@ -9,10 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from burnish.commands.elsewhere.launching import Order, make_job, preview
+from burnish.commands.elsewhere.launching import Order, _make_packages, make_job, note_extras, preview
+from burnish.config import load
 from burnish.errors import LaunchError
+from burnish.launch.image import image_extras, pack, write_dockerfile
 from burnish.launch.options import read_launcher
-from burnish.launch.package import burnish_wheel, project_distribution, source_distribution
+from burnish.launch.package import burnish_wheel, find_extras, project_distribution, source_distribution
+from burnish.spec.launcher import JobSpec, Launcher
 
 PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
 OPTIONS = ("bucket=b", "image=team/burnish:1", "project=p")
@@ -36,7 +39,7 @@ def test_the_wheel_brings_the_extras_that_an_image_asks_for() -> None:
 
 
 def test_an_sdist_asks_for_all_that_a_job_in_a_bucket_imports() -> None:
-    with tarfile.open(fileobj=BytesIO(source_distribution(["mine==1"])[1])) as archive:
+    with tarfile.open(fileobj=BytesIO(source_distribution(["mine==1"], extras=["gcp", "tensorboard"])[1])) as archive:
         setup = archive.extractfile(next(each for each in archive.getnames() if each.endswith("setup.py")))
         assert setup is not None
         text = setup.read().decode()
@@ -44,6 +47,66 @@ def test_an_sdist_asks_for_all_that_a_job_in_a_bucket_imports() -> None:
     for each in (*PROJECT["dependencies"], *extras["gcp"], *extras["tensorboard"], "mine==1"):
         assert f"'{each}'" in text
     assert "extra ==" not in text
+
+
+TEXTS = """\
+task: text_classification
+data: {type: hub, name: imdb}
+model: {name: distilbert-base-uncased, lora: {rank: 4}}
+"""
+TREES = "task: {type: tabular, target: tip}\ndata: {train: rides.csv}\nmodel: gbdt\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "extras"),
+    [
+        (TEXTS, {"hub", "lora", "baselines"}),
+        (TREES, {"trees", "baselines"}),
+        (TREES.replace("rides.csv", "gs://box/rides.csv"), {"trees", "baselines", "gcp"}),
+        (TREES.replace("rides.csv", "s3://box/rides.csv"), {"trees", "baselines", "s3"}),
+        (TREES.replace("rides.csv", "rides.tfrecord"), {"trees", "baselines", "tfrecord"}),
+        (TREES + "track: [tensorboard, mlflow]\n", {"trees", "baselines", "tensorboard", "mlflow"}),
+        (TREES + "metrics: [{type: sklearn, name: r2_score}]\n", {"trees", "baselines"}),
+        ("task: masked_lm\ndata: {train: texts.txt}\nmodel: {name: x}\n", set()),
+    ],
+)
+def test_the_extras_of_an_experiment_follow_from_it(mine: Path, text: str, extras: set[str]) -> None:
+    Path("a.yaml").write_text(text)
+    assert set(find_extras(load("a.yaml").experiment)) - {"tensorboard"} == extras - {"tensorboard"}
+    assert extras <= set(find_extras(load("a.yaml").experiment))
+
+
+def test_image_package_and_job_have_the_same_extras(mine: Path) -> None:
+    Path("a.yaml").write_text(TREES)
+    order = Order("train", ["--dir", "outputs/run"], load("a.yaml"))
+    container, package = (read_launcher("vertex", [*OPTIONS, f"route={each}"]) for each in ("container", "package"))
+    job = make_job(order, container)
+    assert {"gcp", "trees", "baselines"} <= set(job.extras)  # its folder is in a bucket
+    (note,) = note_extras(container, job)
+    assert "the extras baselines, trees" in note
+    assert "--for EXPERIMENT" in note
+    assert note_extras(package, make_job(order, package)) == []
+
+    pack(job, Path("out"))
+    (line,) = (each for each in Path("out/Dockerfile").read_text().splitlines() if each.startswith("ARG EXTRAS="))
+    assert set(line.removeprefix("ARG EXTRAS=").split(",")) == {*image_extras(), *job.extras}
+
+    sent = make_packages(package, make_job(order, package))
+    assert all(each in sent for each in PROJECT["optional-dependencies"]["trees"])
+
+
+def make_packages(launcher: Launcher, job: JobSpec) -> str:
+    """Submit a job by the route `package` as far as its folder goes; give what its sdist installs."""
+    (content,) = [content for name, content in _make_packages(launcher, job.extras) if name.startswith("burnish")]
+    with tarfile.open(fileobj=BytesIO(content)) as archive:
+        setup = archive.extractfile(next(each for each in archive.getnames() if each.endswith("setup.py")))
+        assert setup is not None
+        return setup.read().decode()
+
+
+def test_a_dockerfile_keeps_the_extras_of_every_image() -> None:
+    assert set(image_extras()) == {"gcp", "serve", "tensorboard"}
+    assert "ARG EXTRAS=gcp,hub,serve,tensorboard\n" in write_dockerfile(["hub", "gcp"])
 
 
 def test_a_project_travels_as_an_sdist_of_its_own_by_the_route_package(mine: Path) -> None:

@@ -21,7 +21,15 @@ from burnish.config import Resolved, load, render
 from burnish.config.nodes import find, plain
 from burnish.config.render import document, leaves
 from burnish.errors import ConfigError, LaunchError, Problem, StorageError
-from burnish.launch.package import expand, is_project, project_distribution, read_requirements, source_distribution
+from burnish.launch.image import image_extras
+from burnish.launch.package import (
+    expand,
+    find_extras,
+    is_project,
+    project_distribution,
+    read_requirements,
+    source_distribution,
+)
 from burnish.launch.plan import FILES, OUTPUTS, PLAN, JobPlan
 from burnish.launch.records import JobRecord, save_record
 from burnish.launch.transfer import list_remote, upload, write_remote
@@ -29,6 +37,7 @@ from burnish.launch.vertex.study import MOST_VALUES
 from burnish.launch.worker import read_result
 from burnish.registry import default_registry
 from burnish.run.record.directory import RunDirectory
+from burnish.spec.experiment import Experiment
 from burnish.spec.launcher import JobSpec, JobStatus, Launcher, find_unset
 from burnish.storage.address import read_address
 from burnish.storage.remote import Folder, keep_trying
@@ -124,7 +133,10 @@ def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = tim
         words[1:1] = ["-c", SEARCH]
     copied = [each for each in launcher.files if each not in _projects(launcher)]
     files = [*copied, *_local_inputs(order), *_local_words(order)]
-    packages = tuple(name for name, _ in _make_packages(launcher))
+    extras = find_extras(_experiment_of(order), words, launcher.root(JobSpec(name, ())))
+    if order.verb == "tune" and study is None:
+        extras = tuple(sorted({*extras, "tune"}))
+    packages = tuple(name for name, _ in _make_packages(launcher, extras))
     return JobSpec(
         name,
         (*order.verb.split(), *words),
@@ -133,7 +145,23 @@ def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = tim
         packages=packages,
         study=study,
         parallel=_count_parallel(order) if order.verb == "tune" else 1,
+        extras=extras,
     )
+
+
+def note_extras(launcher: Launcher, job: JobSpec) -> list[str]:
+    """Say which extras a job needs that images do not have unless they were built for it."""
+    missing = [each for each in job.extras if each not in image_extras()]
+    if not missing or _takes_packages(launcher) or "image" not in type(launcher).model_fields:
+        return []
+    kind = "the extra" if len(missing) == 1 else "the extras"
+    how = "`burnish image build NAME --for EXPERIMENT` makes one that has what an experiment needs"
+    return [f"the image must have {kind} {', '.join(missing)} for this job; {how}"]
+
+
+def _experiment_of(order: Order) -> Experiment | None:
+    asked = order.experiment or _read_evaluated(order)
+    return asked.experiment if asked else None
 
 
 def _count_parallel(order: Order) -> int:
@@ -143,11 +171,11 @@ def _count_parallel(order: Order) -> int:
     return int(said[-1] if said else (order.search or {}).get("parallel", 1))
 
 
-def _make_packages(launcher: Launcher) -> list[tuple[str, bytes]]:
+def _make_packages(launcher: Launcher, extras: Sequence[str]) -> list[tuple[str, bytes]]:
     if not _takes_packages(launcher):
         return []
     listed = getattr(launcher, "requirements", None)
-    ours = source_distribution(read_requirements(Path(listed)) if listed else ())
+    ours = source_distribution(read_requirements(Path(listed)) if listed else (), extras=extras)
     return [ours, *map(project_distribution, _projects(launcher))]
 
 
@@ -205,7 +233,7 @@ def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], fl
         write_remote(f"{root}/{FILES}/{name}", text.encode())
     for name, path in files:
         upload(path, f"{root}/{FILES}/{name}")
-    for name, content in _make_packages(launcher):
+    for name, content in _make_packages(launcher, job.extras):
         write_remote(f"{root}/packages/{name}", content)
     accepted = launcher.submit(job)
     record = JobRecord(

@@ -237,6 +237,7 @@ class TabM(Layered):
 class Gbdt(TableModel):
     """Gradient-boosted trees (LightGBM): fast and hard to beat on small tables."""
 
+    extras: ClassVar[tuple[str, ...]] = ("trees",)
     search_space: ClassVar[Mapping[str, Any]] = {
         "model.learning_rate": {"type": "log", "min": "0.01", "max": "0.3"},
         "model.leaves": {"type": "int", "min": "4", "max": "128"},

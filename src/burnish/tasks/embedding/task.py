@@ -98,6 +98,7 @@ def refuse_windows(truncation: Truncation) -> None:
 class Similarity(Task):
     """Train a bi-encoder for similarity: the cosine of two embeddings says how similar the texts are."""
 
+    extras: ClassVar[tuple[str, ...]] = ("baselines",)
     heads: ClassVar[tuple[str, ...]] = ("embedding",)
     defaults = EMBEDDING
     search_space = TEXT_SPACE

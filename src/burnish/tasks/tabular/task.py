@@ -36,6 +36,7 @@ _NUMBERS: tuple[Metric, ...] = (Rmse(), Mae(), R2())
 class Tabular(Task):
     """Predict one column of a table from the others; column types are detected unless stated."""
 
+    extras: ClassVar[tuple[str, ...]] = ("baselines",)
     heads: ClassVar[tuple[str, ...]] = ("tabular",)
     defaults = TABLE
     auto_precision: ClassVar[Literal["fp32"]] = "fp32"

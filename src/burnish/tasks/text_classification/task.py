@@ -39,6 +39,7 @@ CORRELATIONS: tuple[Metric, ...] = (Pearson(), Spearman(), Mse(), Mae(), R2())
 class TextClassification(Task):
     """Classify texts or pairs of texts: one class, several labels, or a number."""
 
+    extras: ClassVar[tuple[str, ...]] = ("baselines",)
     heads: ClassVar[tuple[str, ...]] = ("sequence_classification", "pooled_classification")
     defaults = CLASSES
     search_space = TEXT_SPACE
