@@ -95,6 +95,10 @@ class Launcher(Component):
     def render(self, job: JobSpec) -> dict[str, Any]:
         """Write the request that starts a job as JSON values; what is not set is `<name>`. Nothing is sent."""
 
+    def left_out(self, job: JobSpec) -> list[str]:
+        """Say what a rendered request leaves out because it is secret, and how it is added."""
+        return []
+
     @property
     def notes(self) -> list[str]:
         """What a user should know of how the options were read."""

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from burnish.commands.elsewhere.launching import fill_environment, preview
 from burnish.errors import ConfigError
-from burnish.launch.kubernetes.manifest import object_name
+from burnish.launch.kubernetes.manifest import object_name, write_objects
 from burnish.launch.options import read_launcher
 from burnish.spec.launcher import JobSpec, find_unset, reveal
 
@@ -81,6 +82,24 @@ def test_the_judge_refuses_a_field_that_is_not_there() -> None:
     (job,) = read_launcher("kubernetes", [*SET, "pod_template=pods.yaml"]).render(JOB)["items"]
     with pytest.raises(validate.ValidationError, match="hostNetwrk"):
         judge(job)
+
+
+def test_a_rendered_manifest_names_its_secret_and_holds_no_masks() -> None:
+    launcher = read_launcher("kubernetes", MANIFESTS["secrets"])
+    found = preview(launcher, JOB)
+    assert "*****" not in json.dumps(found)
+    assert [each["kind"] for each in found["request"]["items"]] == ["Job"]
+    container = found["request"]["items"][0]["spec"]["template"]["spec"]["containers"][0]
+    assert container["envFrom"] == [{"secretRef": {"name": JOB.name}}]
+    (sentence,) = found["left_out"]
+    assert f"create secret generic {JOB.name} --from-literal=TOKEN=… --from-literal=OTHER=…" in sentence
+    assert "left_out" not in preview(read_launcher("kubernetes", SET), JOB)
+
+
+def test_a_secret_of_a_submitted_job_has_its_values() -> None:
+    launcher = fill_environment(read_launcher("kubernetes", MANIFESTS["secrets"]), {"OTHER": "mine"})
+    (_, secret) = reveal(write_objects(launcher, JOB, attempt=1))
+    assert secret["stringData"] == {"TOKEN": "s3cret", "OTHER": "mine"}
 
 
 def test_what_is_not_set_is_named() -> None:

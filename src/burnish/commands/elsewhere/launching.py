@@ -209,7 +209,9 @@ def preview(launcher: Launcher, job: JobSpec) -> dict[str, Any]:
     sent = [f"{root}/{FILES}/{name}" for name in (*job.texts, *(name for name, _ in expand(job.files)))]
     sent += [f"{root}/packages/{name}" for name in job.packages]
     plan = {"address": f"{root}/{PLAN}", "words": job.words}
-    return {"uploads": sent, "plan": plan, "request": launcher.render(job)}
+    found = {"uploads": sent, "plan": plan, "request": launcher.render(job)}
+    left_out = launcher.left_out(job)
+    return {**found, "left_out": left_out} if left_out else found
 
 
 def refuse_unready(launcher: Launcher, job: JobSpec) -> None:

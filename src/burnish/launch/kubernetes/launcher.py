@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, NonNegativeInt, StringConstraints
 
 from burnish.launch.group import read_nodes
-from burnish.launch.kubernetes.manifest import read_toleration, read_volume, write_objects
+from burnish.launch.kubernetes.manifest import object_name, read_toleration, read_volume, write_objects
 from burnish.launch.limits import Folder, Nodes, Timeout
 from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher, LogLine, Submitted
 
@@ -93,7 +93,17 @@ class Kubernetes(Launcher):
         return f"{self.folder or '<folder>'}/{job.name}"
 
     def render(self, job: JobSpec) -> dict[str, Any]:
-        return {"apiVersion": "v1", "kind": "List", "items": write_objects(self, job, attempt=1)}
+        # Without the Secret: it would have masks for values, and a pod that gets them starts and fails late.
+        objects = [each for each in write_objects(self, job, attempt=1) if each["kind"] != "Secret"]
+        return {"apiVersion": "v1", "kind": "List", "items": objects}
+
+    def left_out(self, job: JobSpec) -> list[str]:
+        if not self.env:
+            return []
+        name = object_name(job.name, attempt=1)
+        values = " ".join(f"--from-literal={each}=…" for each in self.env)
+        command = f"kubectl --namespace {self.namespace} create secret generic {name} {values}"
+        return [f"the Secret {name}, which `{command}` creates; its pods wait for it"]
 
     def check(self, job: JobSpec) -> Iterable[Check]:
         from burnish.launch.kubernetes.client import check_job

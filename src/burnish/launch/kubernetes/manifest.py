@@ -25,7 +25,6 @@ _ENDED_BY_SIGNALS = [134, 135, 136, 137, 139, 143]
 _SECONDS_TO_SAVE = 600
 _INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 _TOLERATION = re.compile(r"([^=:]+)(?:=([^:]*))?(?::(NoSchedule|PreferNoSchedule|NoExecute))?")
-_MASK = "**********"
 
 
 def write_objects(launcher: "Kubernetes", job: JobSpec, *, attempt: int) -> list[dict[str, Any]]:
@@ -40,7 +39,7 @@ def write_objects(launcher: "Kubernetes", job: JobSpec, *, attempt: int) -> list
     if launcher.most_nodes > 1:
         objects.append({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": service})
     if launcher.env:
-        values = {each: _MASK if value is None else value for each, value in launcher.env.items()}
+        values = {each: value for each, value in launcher.env.items() if value is not None}
         objects.append({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "stringData": values})
     return objects
 
