@@ -69,8 +69,6 @@ def draft(
     data = DataFiles(facts, files)
     if shape is not None:
         needed, start = {*shape.columns}, partial(start_shape, shape=shape)
-        if shape.format != "auto":
-            data = DataFiles(inspect_file(files["train"], format=shape.format, encoding=encoding), files)
     elif text is None and not has_text(facts):
         chosen = choose_target(facts, label=label).name
         needed, start = {chosen}, partial(start_table, chosen=chosen, is_guess=label is None)

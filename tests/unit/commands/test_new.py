@@ -494,3 +494,71 @@ def test_a_table_is_about_its_last_column_unless_that_is_a_year_a_place_or_a_rem
     places = [{"depth": n * 0.5, "Latitude": n / 7, "Last remarks": f"r{n % 4}"} for n in range(60)]
     assert "the target is `depth`" in new(write_csv("places.csv", places)).notes[0]
     assert "the target is `year`" in new(write_csv("years.csv", [{"id": n, "year": n % 9} for n in range(60)])).notes[0]
+
+
+NAMES_OF_TAGS = ["O", "O", "B-FILM", "I-FILM", "O"]
+PARTS_OF_SPEECH = ["DT", "NN", "VBD", "JJ", "CC"]
+
+
+def tagged(path: str, *, between: str, tags: list[str], middle: bool = False, documents: bool = False) -> str:
+    """Write one word a line; a comma, a quote and a word that looks like a sentence end occur as words too."""
+    sentences = []
+    for row in range(40):
+        tokens = [*words(row, 9).split(), '"', ","]
+        cells = [[word, *(["x"] if middle else []), tags[at % len(tags)]] for at, word in enumerate(tokens)]
+        sentences.append("\n".join(between.join(line) for line in cells))
+    if documents:
+        sentences.insert(0, between.join(["-DOCSTART-", *(["-X-"] if middle else []), "O"]))
+    Path(path).write_text("\n\n".join(sentences) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.tsv", "a.csv", "a.conll", "eng.train", "words.tags"])
+@pytest.mark.parametrize("between", [" ", "\t"], ids=["blank", "tab"])
+@pytest.mark.parametrize("tags", [NAMES_OF_TAGS, PARTS_OF_SPEECH], ids=["names", "speech"])
+@pytest.mark.parametrize("has_more", [False, True], ids=["two", "more"])
+def test_one_word_a_line_is_tagging_whatever_the_file_is_called(
+    name: str, between: str, tags: list[str], has_more: bool
+) -> None:
+    starter = new(tagged(name, between=between, tags=tags, middle=has_more, documents=has_more), out=Path("tags.yaml"))
+    task = yaml.safe_load(starter.text)["task"]
+    assert (task["type"], task["words"], task["tags"]) == ("token_classification", "words", "tags")
+    assert check("tags.yaml").experiment.task is not None
+
+
+def test_a_table_of_short_words_with_blank_lines_stays_a_table() -> None:
+    lines = [f"{row}\t{row % 7}\t{'ab'[row % 2]}" + "\n" * (row % 9 == 8) for row in range(60)]
+    Path("plot.tsv").write_text("\n".join(["x\ty\tgroup", *lines]))
+    assert yaml.safe_load(new("plot.tsv").text)["task"]["type"] == "tabular"
+
+
+def choices_of(row: int, names: list[str]) -> dict[str, object]:
+    return {name: words(row + at, 5) for at, name in enumerate(names)}
+
+
+@pytest.mark.parametrize(
+    ("context", "choices", "label", "right"),
+    [
+        (["prompt"], ["ending0", "ending1", "ending2", "ending3"], "label", range(4)),
+        (["startphrase", "sent1", "sent2"], ["ending0", "ending1", "ending2", "ending3"], "label", range(4)),
+        (["question"], ["A", "B", "C", "D"], "answer", "ABCD"),
+        (["question"], ["opa", "opb", "opc", "opd"], "cop", range(4)),
+        (["article", "question"], ["option_a", "option_b", "option_c"], "gold", "ABC"),
+        (["tale"], ["choice1", "choice2", "choice3"], "which", range(1, 4)),
+    ],
+)
+def test_a_text_with_endings_is_multiple_choice(
+    context: list[str], choices: list[str], label: str, right: list[object]
+) -> None:
+    rows = [
+        {**choices_of(row, context), **choices_of(row + 3, choices), label: right[row % len(choices)]}
+        for row in range(60)
+    ]
+    task = yaml.safe_load(new(write_csv("a.csv", rows)).text)["task"]
+    assert (task["type"], task["choices"], task["label"]) == ("multiple_choice", choices, label)
+    assert task["context"] == ("sent1" if "sent1" in context else context[0])
+
+
+def test_ending_columns_of_numbers_are_a_table() -> None:
+    rows = [{"size": row, "answer1": row % 5, "answer2": row % 3, "y": row % 2} for row in range(60)]
+    assert yaml.safe_load(new(write_csv("a.csv", rows)).text)["task"]["type"] == "tabular"

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from burnish.data.columns.parse_columns import comma_to_point, find_decimal, parse_numbers
-from burnish.data.files import Files, Format
+from burnish.data.files import SUFFIXES, Files
 from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.encoding import NotUtf8, as_utf8, find_encoding
 from burnish.data.readers.open_file import hold_local, open_unpacked, text_body
@@ -35,7 +35,13 @@ _DELIMITED = ("csv", "tsv")
 _MOST_TAGS = 200
 _PROSE_WORDS = 6
 _MOST_REPEATING = 0.9
-
+_UNKNOWN = "unknown"
+_NEW_DOCUMENT = "-DOCSTART-"
+_TAG_OF_NAME = re.compile(r"O|[BIESLU]-\S+")
+_FEWEST_TOKENS = 4
+_LONGEST_SENTENCE = 300
+_MOST_KINDS = 100
+"""More kinds of words in the last column are no tags."""
 
 _YES_NO = ({"0", "1"}, {"true", "false"})
 
@@ -81,11 +87,11 @@ class FileFacts:
     has_header: bool
 
 
-def inspect_file(path: str, *, format: Format = "auto", encoding: str | None = None) -> FileFacts:
+def inspect_file(path: str, *, encoding: str | None = None) -> FileFacts:
     """Read a file and describe its columns."""
     try:
         file = find(path, option="the data file")[0]
-        options = _options(Files(train=path, format=format), file, encoding=encoding)
+        options = _options(Files(train=path), file, encoding=encoding)
         reading = read(file, options)
         if (kind := find_format(file, options)) in _DELIMITED:
             delimiter = find_dialect(kind, options).delimiter
@@ -119,22 +125,52 @@ def _shape(name: str) -> str:
 
 
 def _options(options: Files, file: DataFile, *, encoding: str | None) -> Files:
-    kind = find_format(file, options)
+    kind = "folders" if file.is_directory else SUFFIXES.get(file.suffix, _UNKNOWN)
     if kind in ("parquet", "arrow", "folders"):
         return options
     with hold_local(file) as at:
         buffer = open_unpacked(at, file=file)
+    if kind == _UNKNOWN:
+        if not _has_tagged_words(decode_lossy(buffer[: min(_HEAD, buffer.size)].to_pybytes())):
+            find_format(file, options)  # refuses the suffix
+        options = options.model_copy(update={"format": "conll"})
     options = options.model_copy(update={"encoding": encoding or find_encoding(buffer)})
-    if kind not in _DELIMITED:
+    if kind not in (*_DELIMITED, "text"):
         return options
     body = text_body(as_utf8(buffer, stated=options.encoding, name=file.name), name=file.name)
     head = decode_lossy(body[: min(_HEAD, body.size)].to_pybytes())
+    if _has_tagged_words(head):
+        return options.model_copy(update={"format": "conll"})
+    if kind == "text":
+        return options
     if kind == "csv" and (delimiter := _delimiter(head, is_whole=body.size <= _HEAD)) != ",":
         options = options.model_copy(update={"delimiter": delimiter})
     first = next(scan_records(head, find_dialect(kind, options)), None)
     if first is None or not _is_row(first.fields):
         return options
     return options.model_copy(update={"header": False})
+
+
+def _has_tagged_words(head: str) -> bool:
+    """Tell whether a file has one word a line with its tags in columns, and sentences apart, as CoNLL has.
+
+    Tags of names tell by themselves (`O`, `B-PER`). Others, such as parts of speech, are few words that come back,
+    and a blank line must end each sentence.
+    """
+    blocks = [block.splitlines() for block in re.split(r"\n[ \t]*(?:\n[ \t]*)+", head.replace("\r\n", "\n").strip())]
+    sentences = [[line.split() for line in block if not line.startswith(_NEW_DOCUMENT)] for block in blocks]
+    sentences[-1] = sentences[-1][:-1]  # the head may end within its last line
+    tokens = [cells for sentence in sentences for cells in sentence]
+    if len(tokens) < _FEWEST_TOKENS or {len(cells) for cells in tokens} != {len(tokens[0])} or len(tokens[0]) == 1:
+        return False
+    tags = Counter(cells[-1] for cells in tokens)
+    if all(_TAG_OF_NAME.fullmatch(tag) for tag in tags):
+        return len(tags) > 1
+    is_apart = len(sentences) > 1 and max(map(len, sentences)) <= _LONGEST_SENTENCE
+    words = {cells[0] for cells in tokens}
+    has_words = sum(cells[0].isalpha() for cells in tokens) > len(tokens) / 2
+    has_numbers = any(char.isdigit() for tag in tags for char in tag)
+    return is_apart and has_words and not has_numbers and len(tags) <= _MOST_KINDS and len(tags) < len(words)
 
 
 def _delimiter(head: str, *, is_whole: bool) -> str:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from burnish.data.files import Format
 from burnish.data.inspection.inspect import ColumnFacts, FileFacts
 from burnish.data.splits.arrange import SPELLINGS
 from burnish.errors import DataError
@@ -52,10 +51,12 @@ _WORDS = ("words", "tokens")
 _TAGS = ("tags", "ner_tags", "pos_tags", "chunk_tags", "labels")
 _CHOICES = ("choices", "options", "endings", "candidates")
 _CHOICE = re.compile(r"(choice|option|ending|answer)_?(\d|[a-h])$", re.IGNORECASE)
-_CONTEXTS = ("context", "passage", "article", "dialogue", "story", "premise", "startphrase", "sent1")
+_LETTERED_CHOICE = re.compile(r"(op)?[a-h]")
+_FEWEST_CHOICES = 3
+"""Fewer columns that are only lettered, or without a named label and context, may be anything."""
+_CONTEXTS = ("context", "passage", "article", "dialogue", "story", "premise", "prompt", "ctx", "startphrase", "sent1")
 _QUESTIONS = ("question", "sent2")
-_LABELS = ("label", "answer", "gold", "correct", "answerkey", "target")
-_TAG = re.compile(r"O|[BIESLU]-\S+")
+_LABELS = ("label", "answer", "gold", "correct", "answerkey", "target", "answer_index", "answer_idx", "cop")
 _SHOWN = 6
 
 
@@ -296,8 +297,6 @@ class TaskShape:
     max_length: int
     columns: tuple[str, ...] = ()
     """What every file of the experiment must have."""
-    format: Format = "auto"
-    """How the file is read, where its name does not tell."""
 
 
 def recognise(facts: FileFacts) -> TaskShape | None:
@@ -332,13 +331,21 @@ def _questions(columns: dict[str, ColumnFacts]) -> TaskShape | None:
 
 
 def _choices(columns: dict[str, ColumnFacts]) -> TaskShape | None:
+    """Find choices, in a column of lists or in numbered or lettered columns, the text before them, and the right one."""
     lists = _first(columns, _CHOICES)
-    several = [column for name, column in columns.items() if _CHOICE.match(name) and not column.is_list]
-    chosen = [lists] if lists is not None and lists.is_list else several if len(several) > 1 else []
-    label = _first({name: column for name, column in columns.items() if column not in chosen}, _LABELS)
-    context, question = _first(columns, _CONTEXTS), _first(columns, _QUESTIONS)
+    chosen = [lists] if lists is not None and lists.is_list else _numbered_choices(columns)
+    rest = {name: column for name, column in columns.items() if column not in chosen}
+    label = _first(rest, _LABELS) or _column_of_places(rest, num_choices=len(chosen))
+    if not chosen or label is None:
+        return None
+    rest = {name: column for name, column in rest.items() if column != label}
+    context, question = _first(rest, _CONTEXTS), _first(rest, _QUESTIONS)
+    if "sent1" in rest and "sent2" in rest:
+        context = rest["sent1"]  # `startphrase` is both of them
     asked = [column for column in (context, question) if column is not None]
-    if not chosen or label is None or not asked:
+    if not asked and len(chosen) >= _FEWEST_CHOICES:
+        asked = sorted(filter(_is_text, rest.values()), key=lambda column: -column.mean_words)[:1]
+    if not asked:
         return None
     roles = ("context", "question") if len(asked) > 1 else ("context",)
     options = (
@@ -350,20 +357,35 @@ def _choices(columns: dict[str, ColumnFacts]) -> TaskShape | None:
     return TaskShape("multiple_choice", options, choose_length([*asked, chosen[0]])[0], names)
 
 
+def _numbered_choices(columns: dict[str, ColumnFacts]) -> list[ColumnFacts]:
+    """Find columns such as ending0, ending1 and ending2, or A, B and C, that hold texts."""
+    texts = {name: column for name, column in columns.items() if not (column.is_list or column.is_number)}
+    named = [column for name, column in texts.items() if _CHOICE.match(name)]
+    if len(named) > 1:
+        return named
+    lettered = [column for name, column in texts.items() if _LETTERED_CHOICE.fullmatch(name)]
+    return lettered if len(lettered) >= _FEWEST_CHOICES else []
+
+
+def _column_of_places(columns: dict[str, ColumnFacts], *, num_choices: int) -> ColumnFacts | None:
+    """Find the column that holds nothing but numbers or letters of choices."""
+    if num_choices < _FEWEST_CHOICES:
+        return None
+    numbers = [str(number) for number in range(num_choices + 1)]
+    letters = "abcdefgh"[:num_choices]
+    for column in columns.values():
+        values = {value.lower() for value in column.values}
+        if len(values) == num_choices and (values <= {*numbers} or values <= {*letters}):
+            return column
+    return None
+
+
 def _lines(facts: FileFacts) -> TaskShape | None:
-    """Take a file of nothing but lines for CoNLL columns, or for text to train a language model on."""
+    """Take a file of nothing but lines for text to train a language model on."""
     is_plain = [column.name for column in facts.columns] == ["text"] and facts.options.train[0].endswith(_PLAIN)
     if not is_plain:
         return None
     (text,) = facts.columns
-    cells = [line.split() for line in text.values]
-    if (
-        cells
-        and len({len(each) for each in cells}) == 1 < len(cells[0])
-        and all(_TAG.fullmatch(it[-1]) for it in cells)
-    ):
-        options = (TaskOption("words", ("words",)), TaskOption("tags", ("tags",), "the last column"))
-        return TaskShape("token_classification", options, 128, format="conll")
     return TaskShape("masked_lm", (TaskOption("text", ("text",), f"about {text.mean_words:.0f} words a line"),), 128)
 
 
