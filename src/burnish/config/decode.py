@@ -12,7 +12,15 @@ from burnish.config.environment import explain_reference
 from burnish.config.nodes import Branch, Items, Leaf, Node, Path, find, is_element, write_path
 from burnish.config.origins import DEFAULT
 from burnish.config.shape import FieldShape, describe_fields
-from burnish.config.suggest import KnownOption, meant_component, strangers, suggestion
+from burnish.config.suggest import (
+    KnownOption,
+    explain_address,
+    meant_component,
+    secret_variables,
+    strangers,
+    suggestion,
+    write_type,
+)
 from burnish.config.trust import addresses_in, code_in
 from burnish.errors import ConfigError, Problem
 from burnish.nearest import nearest
@@ -166,8 +174,12 @@ class _Decoder:
             return self._refuse((*path, "type"), "must be the name of a component", written)
         name = written.value if isinstance(written, Leaf) and written.value else slot.default
         if name is None:
-            names = ", ".join(each.name for each in self.registry.names(slot.kind))
-            return self._refuse((*path, "type"), f"is required; choose one of {names}", branch)
+            self.problems.append(Problem(self._without_type(slot, branch, path), hide_values(branch)))
+            return _FAILED
+        if written is not None and "://" in name and secret_variables(slot.kind, self.registry):
+            sentence = explain_address(name, place=self._whole(path), kind=slot.kind, registry=self.registry)
+            self.problems.append(Problem(f"{write_path(path)} {sentence}", hide_values(written)))
+            return _FAILED
         try:
             cls = self.registry.load(slot.kind, name)
         except ForeignCode:
@@ -178,6 +190,15 @@ class _Decoder:
             said = meant_component(name, kind=slot.kind, place=place, said=error.problems[0].message, usual=usual)
             return self._refuse((*path, "type"), f": {said}", written)
         return self.component(cls, branch, path)
+
+    def _without_type(self, slot: Slot, branch: Branch, path: Path) -> str:
+        """Say which types there are; where one was written as if it were an option, how to write it."""
+        names = [each.name for each in self.registry.names(slot.kind)]
+        required = f"{write_path((*path, 'type'))} is required"
+        named = next((key for key in branch.nodes if key in names), None)
+        if named is None:
+            return f"{required}; choose one of {', '.join(names)}"
+        return f"{required}; for {named} write {write_type(named, self._whole(path), slot.kind, self.registry)}"
 
     def _shorthand(self, slot: Slot, name: str, path: Path) -> str:
         """Say how to write a name for the default type of a slot, in an experiment whose task has another default."""

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit
 
 from burnish.config.foreign import Foreign, find_answer, find_foreign
 from burnish.config.nodes import Branch, Leaf, Node, Path, write_path
@@ -14,6 +15,7 @@ from burnish.nearest import nearest
 from burnish.registry import Registry
 from burnish.spec.component import Component
 from burnish.spec.experiment import Experiment
+from burnish.spec.secret import Secret
 
 _LIKENESS_ELSEWHERE = 0.8
 """An option of another section is offered only if it can hardly be chance that it looks alike."""
@@ -21,6 +23,7 @@ _UNITS = ("steps", "epochs")
 """What a bare number is most likely meant to count."""
 _SEPARATE = ("tune.", "launch.")
 """Sections that are no part of an experiment."""
+_SLACK, _WEBHOOK, _APPRISE = "slack", "webhook", "apprise"
 _END_OF_NAME = "'."
 """Ends the first sentence of the registry's refusal; the guess by spelling follows."""
 
@@ -117,6 +120,38 @@ def meant_component(name: str, *, kind: str, place: str | None, said: str, usual
         return f"{said} {usual}" if usual and "Did you mean" not in said else said
     hint = _did_you_mean(assignment(place, ours) if place else ours for ours in entry.ours)
     return " ".join(filter(None, [f"{said.partition(_END_OF_NAME)[0]}{_END_OF_NAME}", hint, entry.explain(name)]))
+
+
+def write_type(name: str, place: str | None, kind: str, registry: Registry) -> str:
+    """Write the choice of a component, and where its secrets are kept, such as the address of a webhook."""
+    variables = secret_variables(kind, registry).get(name, ())
+    written = f"`{assignment(place, name)}`" if place else f"`{{type: {name}}}`"
+    if not variables:
+        return written
+    what = "addresses" if name == _APPRISE else "address"
+    return f"{written}, with the {what} in {' and '.join(variables)}: `export {variables[0]}=…`"
+
+
+def explain_address(address: str, *, place: str | None, kind: str, registry: Registry) -> str:
+    """Say what to write in place of an address, which is a secret, where the name of a component belongs."""
+    parts = urlsplit(address)
+    name = _WEBHOOK if parts.scheme in ("http", "https") else _APPRISE
+    if "slack" in (parts.hostname or ""):
+        name = _SLACK
+    return f"takes a name and not an address, which is a secret; write {write_type(name, place, kind, registry)}"
+
+
+def secret_variables(kind: str, registry: Registry) -> dict[str, tuple[str, ...]]:
+    """Name the variables of the environment in which components of a kind find their secrets."""
+    found: dict[str, tuple[str, ...]] = {}
+    for listing in registry.names(kind):
+        with suppress(BurnishError):  # a broken plug-in costs its own advice only
+            defaults = [field.default for field in registry.load(kind, listing.name).model_fields.values()]
+            secrets = [each for value in defaults for each in (value if isinstance(value, tuple) else (value,))]
+            variables = [each.variable for each in secrets if isinstance(each, Secret) and each.variable]
+            if variables:
+                found[listing.name] = tuple(variables)
+    return found
 
 
 def every_option(registry: Registry) -> Iterator[KnownOption]:

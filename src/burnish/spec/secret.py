@@ -37,12 +37,17 @@ class Secret(TextValue):
             "${env:NAME} or file:PATH"
         )
 
+    @property
+    def variable(self) -> str | None:
+        """Name the variable of the environment that holds it, if one does."""
+        found = _VARIABLE.fullmatch(self.reference)
+        return found[1] if found else None
+
     def reveal(self, environment: Mapping[str, str] | None = None) -> str:
         """Read the secret now; say which variable or file has none."""
-        variable = _VARIABLE.fullmatch(self.reference)
-        if variable:
-            found = (os.environ if environment is None else environment).get(variable[1], "")
-            lack = f"the environment has no variable {variable[1]}"
+        if self.variable:
+            found = (os.environ if environment is None else environment).get(self.variable, "")
+            lack = f"the environment has no variable {self.variable}"
         else:
             found, lack = _read_file(Path(self.reference.removeprefix(_FILE)).expanduser())
         if not found.strip():

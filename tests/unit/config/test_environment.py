@@ -87,6 +87,10 @@ def test_a_notifier_keeps_the_reference_set_or_not(mine: str, monkeypatch: pytes
         "[{type: webhook, key: TOKEN}]",
         "[{type: apprise, urls: ['mailto://me:TOKEN@host']}]",
         "{type: slak, url: https://hooks/TOKEN}",
+        "https://hooks/TOKEN",
+        "{slack: https://hooks/TOKEN}",
+        "{slack: {url: https://hooks/TOKEN}}",
+        "{url: https://hooks/TOKEN}",
     ],
 )
 @pytest.mark.parametrize("place", ["file", "override", "replaced"])
@@ -97,6 +101,32 @@ def test_a_secret_in_a_config_is_refused_and_not_repeated(section: str, place: s
     with pytest.raises(ConfigError) as caught:
         load(mine, configs=configs, overrides=overrides[place])
     assert "TOKEN" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("typed", "right"),
+    [
+        ("notify.slack=https://hooks.slack.com/TOKEN", "`notify=slack`, with the address in SLACK_WEBHOOK_URL"),
+        ("notify.slack.url=https://hooks/TOKEN", "`notify=slack`, with the address in SLACK_WEBHOOK_URL"),
+        ("notify=https://hooks.slack.com/services/TOKEN", "`notify=slack`, with the address in SLACK_WEBHOOK_URL"),
+        ("notify=https://example.org/TOKEN", "`notify=webhook`, with the address in BURNISH_WEBHOOK_URL"),
+        ("notify.webhook=https://hooks/TOKEN", "`notify=webhook`, with the address in BURNISH_WEBHOOK_URL"),
+        ("notify.apprise=mailto://me:TOKEN@host", "`notify=apprise`, with the addresses in APPRISE_URLS"),
+        ("notify.url=https://hooks/TOKEN", "one of slack, webhook, apprise"),
+    ],
+)
+def test_the_first_refusal_of_a_notifier_says_what_to_write(typed: str, right: str, mine: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load(mine, overrides=[typed])
+    assert right in str(caught.value)
+    assert "TOKEN" not in str(caught.value)
+
+
+def test_a_type_written_as_an_option_is_shown_as_a_type(mine: str) -> None:
+    with pytest.raises(ConfigError, match=r"notify\[0\]\.type is required; for slack write `notify=slack`"):
+        load(mine, overrides=["notify.slack.channel=ml"])
+    with pytest.raises(ConfigError, match=r"write `track=mlflow`"):
+        load(mine, overrides=["track.mlflow.uri=x"])
 
 
 @pytest.mark.parametrize("layer", ["data.train=https://me:s3cret@host/a.csv", "data.test=s3://key:s3cret@bucket/b.csv"])
