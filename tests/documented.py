@@ -37,6 +37,11 @@ def _write_reviews(root: Path, draw: random.Random) -> None:
     pq.write_table(pa.Table.from_pylist(_reviews(draw, 40)), root / "held_out.parquet")
     parts = ("train", "train", "dev", "test")
     _csv(root / "everything.csv", [{**row, "part": parts[at // 2 % 4]} for at, row in enumerate(_reviews(draw, 160))])
+    rotten = [
+        {"genres": ("Drama", "War")[at % 2], "runtime": 80 + at % 50, "review": row["text"], "recommended": at % 2}
+        for at, row in enumerate(_reviews(draw, 120))
+    ]
+    _csv(root / "rotten.csv", rotten)
     with gzip.open(root / "polarity.tsv.gz", "wt") as stream:
         stream.writelines(f"{row['label']}\t{row['text']}\n" for row in _reviews(draw, 160))
     films = [

@@ -4,16 +4,19 @@ import dataclasses
 import itertools
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
+from typer.testing import CliRunner
 
 from bench.coming_from import PAGES, Row, read_pages, rows_of, write_page
 from burnish.cli.main import app
 from burnish.config import load
 from burnish.errors import BurnishError
 from burnish.launch.options import read_launcher
+from tests.documented import write_documented
 
 PAGES_OF = {page["page"]: page for page in read_pages()}
 
@@ -68,6 +71,23 @@ def test_the_first_command_is_one_that_is_taken(page: dict[str, Any]) -> None:
             like = experiment if not experiment.endswith(".yaml") else page["bases"][0]
             override = [word for text in parsed["params_override"] or () for word in text.split(",")]
             load(like, overrides=[*override, *(parsed["overrides"] or ())])
+
+
+@pytest.mark.parametrize("page", PAGES_OF.values(), ids=PAGES_OF)
+def test_the_first_job_fits_the_files_that_it_names(
+    page: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `burnish new` writes next to those files takes the options of the next line, and finds every input."""
+    write_documented(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    for line in page["here"].replace("\\\n", " ").strip().splitlines():
+        words = shlex.split(line)[1:]
+        if words[0] == "new":
+            assert CliRunner().invoke(app, words).exit_code == 0
+        elif words[0] == "train" and words[1].endswith(".yaml"):
+            overrides = [word for word in words[2:] if "=" in word]
+            result = CliRunner().invoke(app, ["config", "check", words[1], *overrides])
+            assert result.exit_code == 0, result.output
 
 
 def test_every_training_argument_is_answered_somewhere_on_the_page() -> None:

@@ -175,6 +175,11 @@ def test_one_file_cannot_be_in_two_splits(reviews: Path) -> None:
         Files(train=str(reviews), test=f"{reviews.parent}/*.csv").load(ASKED)
 
 
+def test_one_file_in_two_splits_is_found_by_a_check_already(reviews: Path) -> None:
+    found = [*Files(train=str(reviews), test=str(reviews)).absent(["text"], place="data", task="task")]
+    assert found == [("data.test", f"data.test: {reviews} is read for train too; a row may be in one split only")]
+
+
 @pytest.mark.parametrize("how", ["spelling", "symlink", "hard link", "folder"])
 def test_one_file_under_two_names_cannot_be_in_two_splits(reviews: Path, how: str) -> None:
     other = reviews.parent / "other.csv"

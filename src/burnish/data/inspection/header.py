@@ -14,7 +14,7 @@ from burnish.data.readers.open_file import UTF8_MARK, first_bytes
 from burnish.data.readers.read import DELIMITERS, find_dialect, find_format, parse, read
 from burnish.data.readers.read_delimited import find_shape
 from burnish.data.rows import explain_missing
-from burnish.data.sources.address import DataFile, find, is_url, join_address
+from burnish.data.sources.address import DataFile, find, find_shared, is_url, join_address
 from burnish.errors import DataError
 
 _HEAD_BYTES = 1 << 20
@@ -25,12 +25,13 @@ _OF_TEXTS = {"text": ("text",), "documents": ("text",), "folders": ("text", "lab
 
 
 def find_absent(options: Files, columns: Sequence[str], *, place: str, task: str) -> Iterator[tuple[str, str]]:
-    """Yield an option and a sentence for each file that is missing and each column that is in none of a split's files.
+    """Yield an option and a sentence for each file that is missing or in two splits, and each column that is missing.
 
     `columns` are those of the task; `place` and `task` are how the options of data and task begin. A URL is not
     opened, and so its columns are not known.
     """
     faulty = {option for option, _ in options.unreadable()}
+    found: dict[str, list[DataFile]] = {}
     for option, paths in options.paths.items():
         if option in faulty:
             continue
@@ -40,6 +41,7 @@ def find_absent(options: Files, columns: Sequence[str], *, place: str, task: str
         except DataError as error:
             yield f"{place}.{option}", _add_place(str(error), options, option, place=place)
             continue
+        found[option] = files
         known = [name for each in names if each is not None for name in each]
         if files and None not in names:
             wanted = {
@@ -47,6 +49,8 @@ def find_absent(options: Files, columns: Sequence[str], *, place: str, task: str
                 **{f"{place}.{why}": each for why, each in _named_columns(options, option).items()},
             }
             yield from _find_lacking(wanted, list(dict.fromkeys(known)), files=files)
+    for option, sentence in find_shared(found):
+        yield f"{place}.{option}", f"{place}.{option}: {sentence}"
 
 
 def _add_place(sentence: str, options: Files, option: str, *, place: str) -> str:

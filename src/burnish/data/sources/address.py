@@ -2,6 +2,7 @@
 
 import glob
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -79,6 +80,20 @@ def find(written: str, *, base: str | None = None, option: str = "data.train") -
         paths = _local(os.path.join(root, inside), name=address, option=option)
         return [DataFile(f"{stem}/{os.path.relpath(path, root)}", path) for path in paths]
     return [DataFile(path, path) for path in _local(os.path.expanduser(address), name=address, option=option)]
+
+
+def find_shared(files: Mapping[str, Sequence[DataFile]]) -> Iterator[tuple[str, str]]:
+    """Yield the split and a sentence for each file that another split reads too, whatever it is called there."""
+    pairs = [(split, file) for split, listed in files.items() for file in listed]
+    owners = {file.identity: (split, file) for split, file in reversed(pairs)}
+    for split, file in pairs:
+        folders = () if file.is_remote else Path(file.location).resolve().parents
+        for each in (file, *(DataFile(str(folder), str(folder)) for folder in folders)):
+            other, theirs = owners.get(each.identity, (split, file))
+            if other != split:
+                alias = "" if theirs.name == file.name else f", as {theirs.name}"
+                yield split, f"{file.name} is read for {other} too{alias}; a row may be in one split only"
+                break
 
 
 def package_path(address: str, *, option: str = "data.train") -> Path:

@@ -5,7 +5,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 
 from burnish.data.files import Files
 from burnish.data.inspection.faults import BadRow, BrokenRows, judge, settle_all
@@ -13,7 +12,7 @@ from burnish.data.options import NAMES
 from burnish.data.readers.encoding import NotUtf8
 from burnish.data.readers.read import ReadFile, find_format, join_readings, read
 from burnish.data.rows import keep_matching
-from burnish.data.sources.address import DataFile, find
+from burnish.data.sources.address import DataFile, find, find_shared
 from burnish.data.splits.arrange import arrange, finish
 from burnish.errors import DataError
 from burnish.spec.protocols import DataRequest
@@ -115,7 +114,8 @@ def _find(options: Files) -> dict[str, list[DataFile]]:
                 problems.append(str(error))
     if problems:
         raise DataError("\n".join(problems))
-    _refuse_shared(found)
+    for name, sentence in find_shared(found):
+        raise DataError(f"data.{name}: {sentence}")
     return {name: _distinct(files) for name, files in found.items()}
 
 
@@ -124,21 +124,6 @@ def _distinct(files: Sequence[DataFile]) -> list[DataFile]:
     for file in files:
         first.setdefault(file.identity, file)
     return list(first.values())
-
-
-def _refuse_shared(found: Mapping[str, Sequence[DataFile]]) -> None:
-    """Refuse a file that is in two splits, however it is written, or in one split and in a folder of another."""
-    pairs = [(name, file) for name, files in found.items() for file in files]
-    owners = {file.identity: (name, file) for name, file in reversed(pairs)}
-    for name, file in pairs:
-        folders = () if file.is_remote else Path(file.location).resolve().parents
-        for each in (file, *(DataFile(str(folder), str(folder)) for folder in folders)):
-            other, theirs = owners.get(each.identity, (name, file))
-            if other != name:
-                alias = "" if theirs.name == file.name else f", as {theirs.name}"
-                raise DataError(
-                    f"data.{name}: {file.name} is read for {other} too{alias}; a row may be in one split only"
-                )
 
 
 def _filter(rows: Rows, options: Files, *, split: str) -> Rows:
