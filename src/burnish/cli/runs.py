@@ -165,7 +165,7 @@ def _row_cells(row: "RunRow") -> tuple[str, ...]:
         "-" if row.started is None else moment(row.started),
         duration(row.seconds),
         f"{row.step:,}" if row.total_steps is None else f"{row.step:,}/{row.total_steps:,}",
-        "-" if row.best is None else figure(row.best),
+        "-" if row.best is None else " ".join(filter(None, [row.select, figure(row.best)])),
         "-" if row.test is None else f"{row.headline} {score_text(row.test)}",
     )
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from burnish.commands.compare.comparison import RunComparison, compare
@@ -54,8 +55,14 @@ class RunRow:
     step: int
     total_steps: int | None
     best: float | None
+    """Of the score that chooses the checkpoint."""
     headline: str | None
     test: Score | None
+    select: str | None = None
+    """The score that `best` is of."""
+    task: str | None = None
+    model: str | None = None
+    """Its pretrained weights by name, or else its type."""
     tags: tuple[str, ...] = ()
     fault: str | None = None
     """Why the rest is not known, when a file of the run cannot be read."""
@@ -156,6 +163,7 @@ def _try_row(directory: RunDirectory, *, root: Path) -> RunRow:
 
 def _make_row(directory: RunDirectory, *, name: str, history: History) -> RunRow:
     sheet = read_sheet(directory)
+    task, model = _read_kinds(directory)
     return RunRow(
         name=name,
         path=directory.path,
@@ -167,5 +175,23 @@ def _make_row(directory: RunDirectory, *, name: str, history: History) -> RunRow
         best=history.best_score,
         headline=sheet.headline if sheet else None,
         test=sheet.scores.get("test", {}).get(sheet.headline) if sheet else None,
+        select=history.best_name,
+        task=task,
+        model=model,
         tags=read_tags(directory),
     )
+
+
+def _read_kinds(directory: RunDirectory) -> tuple[str | None, str | None]:
+    """Read the task and the model of a plan; a list that is read again and again reads each plan once."""
+    try:
+        found = directory.plan.stat()
+        return _kinds_of(directory.plan, found.st_mtime_ns, found.st_size)
+    except (OSError, BurnishError):
+        return None, None  # a list names what it can
+
+
+@lru_cache(maxsize=4096)
+def _kinds_of(plan: Path, _changed: int, _size: int) -> tuple[str | None, str | None]:
+    written = flatten(read_file(plan, source=str(plan)))
+    return written.get("task.type"), written.get("model.name", written.get("model.type"))

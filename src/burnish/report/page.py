@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 
 from jinja2 import Environment, StrictUndefined
@@ -17,6 +18,7 @@ from burnish.spec.values import Score
 
 _MOST_CURVES = 6
 _MOST_BARS = 20
+_PAGE_WIDTH, _HALF_WIDTH = 940, 460
 _LOSSES = ("loss", "log_loss")
 """Scores of held-out rows that are in the unit of the training loss, so that both share an axis."""
 
@@ -105,7 +107,8 @@ def _comparison(data: ReportData) -> Markup | None:
         return None
     rivals = [svg.Bar(readable(name), score) for name, score in reversed(_rivals(data, headline))]
     bars = [svg.Bar("This model", headline.figure, is_model=True), *rivals]
-    return Markup(svg.bar_chart(bars, title=f"{readable(headline.score)} on {headline.split}"))  # noqa: S704  # svg escapes
+    title = f"{readable(headline.score)} on {headline.split}"
+    return svg.at_both_widths(partial(svg.bar_chart, bars, title=title), wide=_PAGE_WIDTH)
 
 
 def _curves(data: ReportData) -> Iterator[_Chart]:
@@ -126,8 +129,7 @@ def _curves(data: ReportData) -> Iterator[_Chart]:
 
 
 def _chart(name: str, lines: list[svg.Line], *, mark: CurvePoint | None = None) -> _Chart:
-    picture = svg.line_chart(lines, title=name, mark=mark)
-    return _Chart(name, Markup(picture))  # noqa: S704  # svg escapes every text it is given
+    return _Chart(name, svg.at_both_widths(partial(svg.line_chart, lines, title=name, mark=mark), wide=_HALF_WIDTH))
 
 
 def _best(curve: EvaluationCurve) -> CurvePoint | None:
@@ -137,7 +139,7 @@ def _best(curve: EvaluationCurve) -> CurvePoint | None:
 def _confusion(data: ReportData) -> Markup | None:
     if data.confusion is None:
         return None
-    return Markup(svg.heat_map(data.confusion, title=f"Confusion on {data.confusion.split}"))  # noqa: S704  # as above
+    return Markup(svg.heat_map(data.confusion, title=f"Confusion on {data.confusion.split}"))  # noqa: S704  # svg escapes
 
 
 def _rankings(data: ReportData) -> Iterator[_Chart]:
@@ -182,11 +184,14 @@ def _calibration(data: ReportData) -> Markup | None:
 def _residuals(data: ReportData) -> Markup | None:
     if data.residuals is None:
         return None
-    return Markup(svg.residual_chart(data.residuals, title=f"Residuals on {data.residuals.split}"))  # noqa: S704  # as above
+    title = f"Residuals on {data.residuals.split}"
+    return svg.at_both_widths(partial(svg.residual_chart, data.residuals, title=title), wide=_PAGE_WIDTH)
 
 
 def _importance(data: ReportData) -> Markup | None:
     known = [(each.importance, each.name) for each in data.columns if each.importance is not None]
     ranked = sorted(known, key=lambda each: -each[0].value)[:_MOST_BARS]
     bars = [svg.Bar(name, importance, is_model=True) for importance, name in ranked]
-    return Markup(svg.bar_chart(bars, title="Permutation importance")) if bars else None  # noqa: S704  # as above
+    if not bars:
+        return None
+    return svg.at_both_widths(partial(svg.bar_chart, bars, title="Permutation importance"), wide=_PAGE_WIDTH)

@@ -1,18 +1,23 @@
 """Charts as inline SVG: pure functions from values to text."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html import escape
 
 import numpy as np
+from markupsafe import Markup
 
 from burnish.metrics.confidence import Reliability
 from burnish.report.data import CurvePoint, Matrix, Residuals
 from burnish.report.figures import figure, shortened, tick
 from burnish.spec.values import Score
 
+NARROW = 342
+"""How wide a picture is on a phone."""
 _GROUPS = 10
+_DIGIT, _GAP = 6.5, 12
+"""How wide a digit of a tick is, and what has to be free between two ticks."""
 
 
 @dataclass(frozen=True)
@@ -61,13 +66,21 @@ def padded(values: list[float], *, around: float = 0.06) -> tuple[float, float]:
     return low - air, high + air
 
 
-def svg(body: list[str], *, width: int, height: int, title: str, description: str) -> str:
-    """Wrap shapes into an accessible picture that scales with the page."""
+def svg(body: list[str], *, width: int, height: int, title: str, description: str, is_fixed: bool = False) -> str:
+    """Wrap shapes into an accessible picture that scales with the page, or keeps its size and is scrolled."""
     head = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
     return (
         f'<svg viewBox="0 0 {width} {height}" role="img" aria-label="{escape(title)}" '
-        f'style="max-width:{width}px">{head}{"".join(body)}</svg>'
+        f'style="{"width" if is_fixed else "max-width"}:{width}px">{head}{"".join(body)}</svg>'
     )
+
+
+def at_both_widths(draw: Callable[..., str], *, wide: int) -> Markup:
+    """Draw a picture for a screen, and again for a phone, where nobody could read the letters of a scaled one."""
+    if not (picture := draw(width=wide)):
+        return Markup()
+    both = f'<div class="wide">{picture}</div><div class="narrow">{draw(width=NARROW)}</div>'
+    return Markup(both)  # noqa: S704  # every text in it was escaped
 
 
 def text(x: float, y: float, content: str, *, kind: str = "", anchor: str = "start", full: str = "") -> str:
@@ -84,11 +97,22 @@ def axes(frame: PlotArea, *, x_label: str, y_label: str = "", counts: bool = Fal
         at = y.at(value)
         shapes.append(f'<line x1="{x.start}" x2="{x.end}" y1="{at}" y2="{at}" class="grid"/>')
         shapes.append(text(x.start - 8, at + 4, tick(value), kind="tick", anchor="end"))
-    for value in ticks(x.low, x.high, most=6, is_whole=counts):
+    for value in _ticks_that_fit(x, is_whole=counts):
         shapes += [text(x.at(value), y.start + 18, tick(value), kind="tick", anchor="middle")]
     shapes.append(f'<line x1="{x.start}" x2="{x.end}" y1="{y.start}" y2="{y.start}" class="axis"/>')
     shapes.append(text(x.end, frame.height - 4, x_label, kind="name", anchor="end"))
     return [*shapes, text(x.start - 8, 12, y_label, kind="name")] if y_label else shapes
+
+
+def _ticks_that_fit(x: Scale, *, is_whole: bool) -> list[float]:
+    """Choose as many round values from left to right as have room for their figures."""
+    found = [x.low]
+    for most in (6, 4, 3, 2):
+        found = ticks(x.low, x.high, most=most, is_whole=is_whole)
+        widest = max((len(tick(value)) for value in found), default=0) * _DIGIT + _GAP
+        if widest * len(found) <= x.end - x.start + widest:  # the outer ones reach beyond both ends
+            return found
+    return found
 
 
 @dataclass(frozen=True)
@@ -152,16 +176,18 @@ def bar_chart(bars: Sequence[Bar], *, title: str, width: int = 940) -> str:
     bars = [bar for bar in bars if math.isfinite(bar.score.value)]
     if not bars:
         return ""
-    height = 34 * len(bars) + 30
+    is_narrow = width == NARROW
+    each = 50 if is_narrow else 34  # on a phone a name stands above its bar
+    height = each * len(bars) + 30
     ends = [end for bar in bars for end in (bar.score.value, bar.score.low, bar.score.high) if end is not None]
-    x = Scale(min(0.0, *ends), max(0.0, *ends) or 1.0, 210, width - 90)
+    x = Scale(min(0.0, *ends), max(0.0, *ends) or 1.0, 4 if is_narrow else 210, width - (70 if is_narrow else 90))
     shapes = []
-    for value in ticks(x.low, x.high):
+    for value in _ticks_that_fit(x, is_whole=False) if is_narrow else ticks(x.low, x.high):
         at = x.at(value)
         shapes.append(f'<line x1="{at}" x2="{at}" y1="4" y2="{height - 24}" class="grid"/>')
         shapes.append(text(at, height - 8, tick(value), kind="tick", anchor="middle"))
     for number, bar in enumerate(bars):
-        shapes += _bar(bar, x, top=8 + 34 * number)
+        shapes += _bar(bar, x, top=8 + each * number, is_below=is_narrow)
     description = "; ".join(f"{bar.name} {_with_interval(bar.score)}" for bar in bars)
     return svg(shapes, width=width, height=height, title=title, description=description)
 
@@ -171,11 +197,12 @@ def heat_map(matrix: Matrix, *, title: str) -> str:
     size = len(matrix.labels)
     cell = 64 if size <= 4 else 44 if size <= 10 else 30
     left, top = 132, 46 if size <= 4 else 112
-    width, height = left + cell * size + 24, top + cell * size + 10
+    is_slanted = size > 4
+    width, height = left + cell * size + (64 if is_slanted else 24), top + cell * size + 10
     shapes = [text(left, 14, "predicted →", kind="name"), text(left - 10, top - 8, "true ↓", kind="name", anchor="end")]
     for number, label in enumerate(matrix.labels):
         middle = cell * number + cell / 2
-        shapes.append(_column_name(label, left + middle, top - 8, is_slanted=size > 4))
+        shapes.append(_column_name(label, left + middle, top - 8, is_slanted=is_slanted))
         name = shortened(label, limit=18)
         shapes.append(text(left - 10, top + middle + 4, name, kind="tick", anchor="end", full=label))
     for down, counts in enumerate(matrix.counts):
@@ -185,7 +212,7 @@ def heat_map(matrix: Matrix, *, title: str) -> str:
             shapes += _cell(number, corner, share=number / total, cell=cell, is_right=down == across)
     hits = sum(matrix.counts[at][at] for at in range(size))
     description = f"{hits} of {sum(map(sum, matrix.counts))} rows are on the diagonal"
-    return svg(shapes, width=width, height=height, title=title, description=description)
+    return svg(shapes, width=width, height=height, title=title, description=description, is_fixed=True)
 
 
 def reliability_chart(points: Sequence[Reliability], *, title: str, size: int = 300) -> str:
@@ -260,13 +287,19 @@ def _mark(mark: CurvePoint, frame: PlotArea) -> list[str]:
     return [f'<circle cx="{x}" cy="{y}" r="4.5" class="ring"/>', label]
 
 
-def _bar(bar: Bar, x: Scale, *, top: float) -> list[str]:
+def _bar(bar: Bar, x: Scale, *, top: float, is_below: bool) -> list[str]:
+    """Draw a bar with its name to its left, or above it."""
+    if is_below:
+        name = text(x.start, top + 9, shortened(bar.name, limit=44), kind="label", full=bar.name)
+        top += 16
+    else:
+        name = text(x.start - 12, top + 15, shortened(bar.name, limit=30), kind="label", anchor="end", full=bar.name)
     start, end = sorted((x.at(0.0), x.at(bar.score.value)))
     middle = top + 11
     reach = bar.score.value if bar.score.high is None else bar.score.high
     look = "bar model" if bar.is_model else "bar"
     shapes = [
-        text(x.start - 12, middle + 4, shortened(bar.name, limit=30), kind="label", anchor="end", full=bar.name),
+        name,
         f'<rect x="{start}" y="{top}" width="{max(1.0, round(end - start, 1))}" height="22" rx="2" class="{look}"/>',
         text(max(x.at(reach), end) + 10, middle + 5, figure(bar.score.value), kind="value"),
     ]

@@ -1,8 +1,9 @@
 """The page of a study: its leaders with intervals, how much the best flatters, history, importance and rungs."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from importlib import resources
 
 from jinja2 import Environment, StrictUndefined
@@ -107,21 +108,21 @@ def _pictures(record: StudyRecord, score: str) -> Iterator[StudyPicture]:
         points = [CurvePoint(end.trial, end.score or 0.0) for end in ordered]
         best = [CurvePoint(each.step, value) for each, value in zip(points, _running_best(record, points), strict=True)]
         lines = [svg.Line(points, "dots"), svg.Line(best, "model")]
-        picture = svg.line_chart(lines, title=f"{score} by trial", over="trial", width=940, height=260)
-        yield _picture("History", picture, "The score of each trial that came to its end, and the best so far.")
+        draw = partial(svg.line_chart, lines, title=f"{score} by trial", over="trial", height=260)
+        yield _picture("History", draw, "The score of each trial that came to its end, and the best so far.")
     importance = measure_importance(record)
     if importance:
         bars = [svg.Bar(name, Score(value), is_model=True) for name, value in importance.items()]
-        picture = svg.bar_chart(bars, title="Importance of options")
-        yield _picture("Importance", picture, "How much of the differences in score each option explains by itself.")
+        draw = partial(svg.bar_chart, bars, title="Importance of options")
+        yield _picture("Importance", draw, "How much of the differences in score each option explains by itself.")
     rungs = count_rungs(record)
     if len(rungs) > 1:
         bars = [svg.Bar(f"evaluation {rung}", Score(float(count)), is_model=True) for rung, count in rungs.items()]
-        yield _picture("Rungs", svg.bar_chart(bars, title="Rungs"), "How many trials were trained so far.")
+        yield _picture("Rungs", partial(svg.bar_chart, bars, title="Rungs"), "How many trials were trained so far.")
 
 
-def _picture(name: str, picture: str, caption: str) -> StudyPicture:
-    return StudyPicture(name, Markup(picture), caption)  # noqa: S704  # svg escapes every text it is given
+def _picture(name: str, draw: Callable[..., str], caption: str) -> StudyPicture:
+    return StudyPicture(name, svg.at_both_widths(draw, wide=940), caption)
 
 
 def _running_best(record: StudyRecord, points: Sequence[CurvePoint]) -> Iterator[float]:

@@ -51,7 +51,7 @@ rows.addEventListener("change", (event) => {
 for (const button of document.querySelectorAll("th button")) {
   button.addEventListener("click", () => {
     const column = Number(button.dataset.column);
-    sorted.isAscending = sorted.column === column ? !sorted.isAscending : column < 3;
+    sorted.isAscending = sorted.column === column ? !sorted.isAscending : !button.parentElement.classList.contains("amount");
     sorted.column = column;
     for (const head of document.querySelectorAll("th")) head.removeAttribute("aria-sort");
     button.parentElement.setAttribute("aria-sort", sorted.isAscending ? "ascending" : "descending");

@@ -1,12 +1,14 @@
 """Serves the board: a list of runs that keeps itself up to date, and from it each run's report and comparisons."""
 
+import re
 from collections.abc import Sequence
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from urllib.parse import urlencode
 
 from jinja2 import Environment, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -18,10 +20,10 @@ from burnish.commands.runs import RunRow, compare, ls
 from burnish.errors import BurnishError
 from burnish.report.collect import collect
 from burnish.report.data import CurvePoint
-from burnish.report.figures import duration, figure
+from burnish.report.figures import duration, figure, readable
 from burnish.report.page import read_style, render
-from burnish.report.svg import Line, line_chart
-from burnish.run.record.directory import RunDirectory
+from burnish.report.svg import Line, at_both_widths, line_chart
+from burnish.run.record.directory import RunDirectory, walk_folders
 from burnish.run.record.history import read_history
 from burnish.tuning.page import render_study
 from burnish.tuning.record import read_record
@@ -56,7 +58,10 @@ class _Board:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._pages = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-        self._pages.filters.update(duration=duration, figure=figure, link=lambda name: urlencode({"name": name}))
+        self._pages.filters.update(
+            duration=duration, figure=figure, readable=readable, link=lambda name: urlencode({"name": name})
+        )
+        self._pages.filters.update(breakable=_breakable)
 
     def list_runs(self, _request: Request) -> Response:
         return self._page("board.html.j2", rows=ls(self._root), root=self._root, studies=self._studies())
@@ -79,7 +84,8 @@ class _Board:
         return HTMLResponse(page, headers={**_HEADERS, "Refresh": str(_REFRESH_SECONDS)})
 
     def _studies(self) -> list[str]:
-        return sorted(path.parent.relative_to(self._root).as_posix() for path in self._root.rglob("study.jsonl"))
+        folders = (folder for folder, files in walk_folders(self._root) if "study.jsonl" in files)
+        return sorted(folder.relative_to(self._root).as_posix() for folder in folders)
 
     def compare_runs(self, request: Request) -> Response:
         rows = [self._find(name) for name in request.query_params.getlist("name")]
@@ -114,7 +120,12 @@ def _draw_curves(rows: Sequence[RunRow]) -> Markup:
         found = read_history(RunDirectory(Path(row.path))).evaluations
         points = [CurvePoint(each.step, each.scores[score]) for each in found if score in each.scores]
         lines.append(Line(points, f"run-{number}"))
-    return Markup(line_chart(lines, title=f"{score} on validation", width=940, height=300))  # noqa: S704  # its texts are escaped there
+    return at_both_widths(partial(line_chart, lines, title=f"{score} on validation", height=300), wide=940)
+
+
+def _breakable(name: str) -> Markup:
+    """Let a line end behind the joints of a long name, so that no word of it is cut."""
+    return Markup(re.sub(r"([/_:-])", r"\1<wbr>", str(escape(name))))  # noqa: S704  # it was escaped just now
 
 
 def _name_lines(rows: Sequence[RunRow]) -> list[tuple[str, str]]:

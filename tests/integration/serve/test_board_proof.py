@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from burnish.tune.record import EndedLeg, StudyRecord, Trial
 from tests.harness.board import running_board
 from tests.integration.serve.pages import SLOWEST, Shown, find_axe, opened, running_browser, serious_violations
 from tests.unit.commands.run_maker import STORY, finish, make_run, predict
@@ -16,6 +17,12 @@ pytestmark = pytest.mark.skipif(
 )
 TRUTH = ["neg", "pos"] * 20
 LOOKS = [("light", 1200), ("dark", 1200), ("light", 360)]
+PHONE = 390
+SMALLEST_LETTER = """() => Math.min(...[...document.querySelectorAll("svg text")].map((text) => {
+  const picture = text.ownerSVGElement, seen = picture.getBoundingClientRect().width;
+  return seen ? parseFloat(getComputedStyle(text).fontSize) * seen / picture.viewBox.baseVal.width : Infinity;
+}))"""
+"""How many pixels high the smallest letter of a chart is as it is seen."""
 
 
 @pytest.fixture(scope="module")
@@ -104,3 +111,28 @@ def test_everyone_can_read_it(board: str, browser: Browser, path: str, color: st
         assert shown.page.evaluate("document.documentElement.scrollWidth") <= width
         assert serious_violations(shown, axe) == []
         assert shown.faults == []
+
+
+@pytest.mark.parametrize("path", ["/run?name=base", "/compare?name=base&name=fast", "/study?name=search"])
+def test_charts_can_be_read_on_a_phone(board: str, runs: Path, browser: Browser, path: str) -> None:
+    record = StudyRecord(runs / "search")
+    record.begin({"experiment": {}, "space": {}, "seed": 0, "metric": None, "starts": [], "evaluations": 1})
+    record.score_name = "validation/accuracy"
+    for number, score in enumerate((0.5, 0.7, 0.6)):
+        record.add_trial(Trial(number, {}, {"optimizer.learning_rate": 0.1}, f"trial-{number:04d}"))
+        record.add_end(EndedLeg(number, None, "finished", score))
+    with opened(browser, board + path, width=PHONE) as shown:
+        assert 10 <= shown.page.evaluate(SMALLEST_LETTER) < 20
+        assert shown.page.evaluate("document.documentElement.scrollWidth") <= PHONE
+
+
+def test_on_a_phone_scores_are_seen_first_and_settings_are_whole_words(board: str, browser: Browser) -> None:
+    with opened(browser, board, width=PHONE) as shown:
+        cell = shown.page.locator("tr[data-name=base] td").nth(2)
+        box = cell.bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= PHONE
+        expect(cell).to_contain_text("accuracy")
+    with opened(browser, board + "/run?name=base", width=PHONE) as shown:
+        value = shown.page.locator(".settings td", has_text="text_classification").first
+        assert value.evaluate("cell => cell.getClientRects().length && cell.clientHeight") < 40, "one line"

@@ -1,5 +1,6 @@
 """Charts are well-formed, accessible, and survive odd numbers."""
 
+import itertools
 import math
 from xml.etree import ElementTree
 
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from burnish.metrics.confidence import Reliability
 from burnish.report.data import CurvePoint, Matrix
 from burnish.report.figures import duration, figure, readable, shortened, tick
-from burnish.report.svg import Bar, Line, Scale, bar_chart, heat_map, line_chart, reliability_chart, ticks
+from burnish.report.svg import NARROW, Bar, Line, Scale, bar_chart, heat_map, line_chart, reliability_chart, ticks
 from burnish.spec.values import Score
 
 ODD = st.floats(-1e6, 1e6) | st.sampled_from([math.nan, math.inf, -math.inf, 0.0])
@@ -40,6 +41,30 @@ def test_any_bars_are_drawn_or_left_out(values) -> None:
     picture = bar_chart([Bar("a <b>", Score(*value), is_model=True) for value in values], title="scores")
     if picture:
         parse(picture)
+
+
+@pytest.mark.parametrize("length", [1, 40])
+def test_on_a_phone_nothing_is_scaled_down_and_no_figure_meets_another(length: int) -> None:
+    names = ["n" * length, "other"]
+    bars = bar_chart([Bar(name, Score(0.512, 0.4, 0.6), is_model=True) for name in names], title="a", width=NARROW)
+    points = [CurvePoint(step * 1234, step / 7) for step in range(9)]
+    lines = line_chart([Line(points, "model")], title="b", width=NARROW)
+    for picture in (bars, lines):
+        root = parse(picture)
+        assert root.attrib["viewBox"].startswith(f"0 0 {NARROW} ")
+        texts = [each for each in root if each.tag == "text"]
+        assert all(start >= 0 and end <= NARROW for start, end in map(_ends, texts))
+        rows = {each.attrib["y"] for each in texts}
+        for row in rows:
+            spans = sorted(_ends(each) for each in texts if each.attrib["y"] == row)
+            assert all(left[1] <= right[0] for left, right in itertools.pairwise(spans)), (row, spans)
+
+
+def _ends(element: ElementTree.Element) -> tuple[float, float]:
+    """Where a text begins and ends, if a letter is half as wide as it is high."""
+    width = 6.0 * len("".join(element.itertext()))
+    shift = {"start": 0.0, "middle": 0.5, "end": 1.0}[element.attrib["text-anchor"]]
+    return float(element.attrib["x"]) - shift * width, float(element.attrib["x"]) + (1 - shift) * width
 
 
 def test_a_whisker_spans_the_interval() -> None:

@@ -41,8 +41,34 @@ def mark_as_running(run: RunDirectory) -> None:
 def test_the_list_shows_every_run_with_its_scores(board: TestClient) -> None:
     page = board.get("/").text
     assert re.findall(r'<tr data-name="(\w+)"', page) == ["base", "fast"]
-    assert "accuracy 0.800" in page
+    assert '<span class="metric">accuracy</span>0.800' in page
     assert board.get("/rows").text.strip() in page
+
+
+def test_a_run_is_listed_with_its_scores_by_name_first_and_with_its_task_and_model(board: TestClient) -> None:
+    page = board.get("/").text
+    heads = re.findall(r'<button type="button" data-column="\d+">(\w+)</button>', page)
+    assert heads == ["Run", "Test", "Best", "Status", "Task", "Model", "Started", "Time", "Step"]
+    (row,) = re.findall(r'<tr data-name="base">(.*?)</tr>', page, re.DOTALL)
+    cells = [re.sub(r"<.*?>", " ", cell).split() for cell in re.findall(r"<td.*?</td>", row, re.DOTALL)]
+    assert cells[1:6] == [
+        *(["base"], ["accuracy", "0.800", "0.700\N{EN DASH}0.900"], ["accuracy", "0.750"]),
+        *(["finished"], ["Text", "classification"]),
+    ]
+    assert cells[6] == ["tiny"]
+
+
+def test_runs_and_studies_behind_links_are_shown(board: TestClient, tmp_path: Path) -> None:
+    for folder in ("far", "search"):
+        (tmp_path.parent / f"{tmp_path.name}-elsewhere" / folder).mkdir(parents=True)
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-elsewhere"
+    make_run(elsewhere / "far" / "run")
+    (elsewhere / "search" / "study.jsonl").write_text("")
+    (tmp_path / "linked").symlink_to(elsewhere)
+    page = board.get("/").text
+    assert '<tr data-name="linked/far/run"' in page
+    assert ">linked/search</a>" in page
+    assert board.get("/run?name=linked/far/run").status_code == 200
 
 
 def test_a_run_is_shown_as_its_report_and_again_while_it_trains(board: TestClient, tmp_path: Path) -> None:
@@ -57,7 +83,7 @@ def test_two_runs_are_compared_with_the_paired_test_and_their_curves(board: Test
     page = board.get("/compare?name=base&name=fast").text
     assert "base is better by 30.0 points" in page
     assert "optimizer.learning_rate" in page
-    assert page.count('class="line run-') == 2
+    assert page.count('class="line run-') == 4, "two lines, drawn for a screen and for a phone"
 
 
 def test_a_study_is_shown_with_what_is_best_of_it_on_top(board: TestClient, tmp_path: Path) -> None:

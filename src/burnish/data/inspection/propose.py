@@ -331,7 +331,7 @@ def _questions(columns: dict[str, ColumnFacts]) -> TaskShape | None:
 
 
 def _choices(columns: dict[str, ColumnFacts]) -> TaskShape | None:
-    """Find choices, in a column of lists or in numbered or lettered columns, the text before them, and the right one."""
+    """Find choices, in a column of lists or in numbered or lettered columns, the text before them, and the answer."""
     lists = _first(columns, _CHOICES)
     chosen = [lists] if lists is not None and lists.is_list else _numbered_choices(columns)
     rest = {name: column for name, column in columns.items() if column not in chosen}

@@ -222,12 +222,29 @@ def _folders_of_runs(names: Iterable[str]) -> list[str]:
 
 
 def _run_folders(root: Path) -> Iterator[Path]:
-    for folder, names, files in os.walk(root):
+    for folder, files in walk_folders(root):
         if "plan.yaml" in files:
-            names.clear()
-            yield Path(folder)
-        else:
-            names[:] = [name for name in names if not name.startswith(".")]
+            yield folder
+
+
+def walk_folders(root: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Walk the folders at and below one, each once; links are followed, but neither runs nor hidden folders entered."""
+    seen: set[tuple[int, int]] = set()
+    tops = [root]
+    while tops:
+        for folder, names, files in os.walk(tops.pop(0)):
+            try:
+                found = os.stat(folder)
+            except OSError:
+                continue  # it was removed a moment ago
+            if (found.st_dev, found.st_ino) in seen:  # a link to a folder above would never end
+                names.clear()
+                continue
+            seen.add((found.st_dev, found.st_ino))
+            yield Path(folder), files
+            names[:] = [] if "plan.yaml" in files else sorted(name for name in names if not name.startswith("."))
+            # what a link leads to comes last, so that a folder that is reached both ways keeps its own name
+            tops += [path for name in names if (path := Path(folder, name)).is_symlink()]
 
 
 def _host() -> str:

@@ -1,6 +1,6 @@
 """Reads from events.jsonl how a run went: when it began, how far it is, what was best."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from burnish.run.record.directory import RunDirectory
@@ -21,6 +21,8 @@ class History:
     total_steps: int | None = None
     best_step: int | None = None
     best_score: float | None = None
+    best_name: str | None = None
+    """What that score is called, where the events tell."""
     evaluations: tuple[Evaluated, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -59,6 +61,7 @@ def _history(records: list[EventRecord]) -> History:
         total_steps=starts[-1].total_steps if starts else None,
         best_step=best_step,
         best_score=best_score,
+        best_name=_name_best(events, step=best_step, score=best_score),
         evaluations=evaluations,
         notes=tuple(event.message for event in events if isinstance(event, Noted)),
     )
@@ -72,3 +75,16 @@ def _best(events: Iterable[object]) -> tuple[int | None, float | None]:
     if not best:
         return None, None
     return best[-1].step, next(iter(best[-1].scores.values()), None)
+
+
+def _name_best(events: Sequence[object], *, step: int | None, score: float | None) -> str | None:
+    """Name the score that decides: as the end says, or else as the best evaluation calls that value."""
+    for event in events:
+        if isinstance(event, Ended) and event.select is not None:
+            return event.select.removeprefix("validation/")
+    for event in events:
+        if isinstance(event, Evaluated) and event.step == step:
+            for name, value in event.scores.items():
+                if value == score:
+                    return name
+    return None

@@ -156,6 +156,20 @@ def test_runs_are_found_at_any_depth_but_not_inside_runs(tmp_path: Path) -> None
     assert find_runs(tmp_path / "absent") == []
 
 
+def test_runs_behind_links_are_found_once_and_a_link_to_a_folder_above_ends(tmp_path: Path) -> None:
+    for place in ("elsewhere/far", "here/near"):
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "plan.yaml").write_text("")
+    here = tmp_path / "here"
+    (here / "a-link").symlink_to(tmp_path / "elsewhere")
+    (here / "again").symlink_to(here / "near")
+    (here / "above").symlink_to(tmp_path)
+    (here / "broken").symlink_to(tmp_path / "absent")
+    assert [run.path.relative_to(here).as_posix() for run in find_runs(here)] == ["a-link/far", "near"]
+    (tmp_path / "whole").symlink_to(here)
+    assert [run.name for run in find_runs(tmp_path / "whole")] == ["far", "near"]
+
+
 def test_a_run_is_found_by_path_or_by_name(tmp_path: Path) -> None:
     make_run(tmp_path / "glue-sst2")
     assert find_run("glue-sst2", root=tmp_path).path == tmp_path / "glue-sst2"
