@@ -272,9 +272,24 @@ def table_of(rows: Sequence[Mapping[str, Any]], task: Task, *, profile: Profile)
             raise DataError(
                 f"the rows have no {' and no '.join(missing)}; they have {', '.join(there) or 'no columns'}"
             )
-        return pa.table({name: build_column([row.get(name) for row in rows]) for name in names})
+        return pa.table({name: _column_of([row.get(name) for row in rows]) for name in names})
     except UnicodeEncodeError as error:
         raise DataError(f"{error.object!a} contains half of a surrogate pair, which is not a character") from error
+
+
+def _column_of(values: list[Any]) -> pa.Array:
+    """Put values into a column, in which a number is the same text among texts as in a column of numbers."""
+    column = build_column(values)
+    if not pa.types.is_string(column.type):
+        return column
+    return build_column([_number_as_text(value) if isinstance(value, int | float) else value for value in values])
+
+
+def _number_as_text(value: float) -> str:
+    try:
+        return str(pa.scalar(value).cast(pa.string()).as_py())
+    except OverflowError:
+        return str(value)
 
 
 def as_predictions(outcome: Outcome) -> list[Prediction]:

@@ -45,7 +45,10 @@ _RIGHT: Mapping[Kind, str] = {
     "texts": 'expected a list of texts like ["one", "two"]',
 }
 MAY_BE_LISTS: Mapping[Kind, Callable[[str], list[str]]] = {"words": WORD.findall, "texts": lambda text: [text]}
-"""Kinds that may be lists, and what a text becomes among lists."""
+"""Kinds that may be lists, and the items of a text."""
+TEXT_OR_WORDS = pa.struct([("text", pa.string()), ("words", pa.list_(pa.string()))])
+"""A column of words in which some rows are texts and others lists; a text stays whole, so that its words keep their
+places."""
 _BLANK = " \t\r\n\f\v"
 _NUMBER = r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity)"
 _INTEGER = r"([+-]?[0-9]+)(?:\.0*)?"
@@ -75,6 +78,8 @@ def from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
 
 def _from_values(values: Sequence[Any], spec: ColumnSpec) -> Converted:
     types = set(map(type, values)) - {type(None)}
+    if spec.kind == "words" and list in types and len(types) > 1:
+        return _each(values, _text_or_words, TEXT_OR_WORDS)
     if list in types and spec.kind in MAY_BE_LISTS:
         return _each(values, partial(_list, kind=spec.kind), pa.list_(pa.string()))
     if types == {str} and TYPES[spec.kind] != pa.string():
@@ -149,9 +154,13 @@ def from_base64(text: str) -> bytes:
 
 
 def _from_texts(texts: pa.Array, spec: ColumnSpec) -> Converted:
-    if not _fits(texts, spec.kind) and spec.kind in ("number", "integer"):
-        texts = strip_marks(texts)
-    return _cast(texts, spec) if _fits(texts, spec.kind) else _one_by_one(texts.to_pylist(), spec)
+    if _fits(texts, spec.kind):
+        return _cast(texts, spec)
+    if spec.kind in ("number", "integer"):
+        bare = strip_marks(texts)
+        if _fits(bare, spec.kind):
+            return _cast(bare, spec)
+    return _one_by_one(texts.to_pylist(), spec)
 
 
 def _fits(texts: pa.Array, kind: Kind) -> bool:
@@ -208,7 +217,7 @@ def _number(value: object) -> float | None:
 
 def _bare(value: str) -> str:
     text = value.strip(_BLANK)
-    if text.isascii() and not any(mark in text for mark in "$,'%"):  # most numbers are plain
+    if re.fullmatch(_NUMBER, text):  # most numbers are plain
         return text
     try:
         return str(strip_marks(pa.array([text]))[0].as_py())
@@ -268,6 +277,12 @@ def _list(value: object, *, kind: Kind) -> list[str]:
             raise Unfit(f"{what}; {_RIGHT[kind]}")
         return [_text(each) for each in value]
     return MAY_BE_LISTS[kind](_text(value))
+
+
+def _text_or_words(value: object) -> dict[str, Any]:
+    if isinstance(value, list):
+        return {"words": _list(value, kind="words")}
+    return {"text": _text(value)}
 
 
 def _default(spec: ColumnSpec) -> pa.Scalar:

@@ -153,6 +153,8 @@ def _plain_numbers(texts: pa.Array) -> ParsedNumbers | None:
         values = _floats(pc.cast(filled, pa.float64()))
     except pa.ArrowInvalid:
         return None
+    if np.count_nonzero(np.isnan(values)) > filled.null_count:
+        return None  # Arrow also takes -nan and nan(1) for numbers, which are words wherever another cell is one
     return ParsedNumbers(values, np.zeros(len(values), bool))
 
 

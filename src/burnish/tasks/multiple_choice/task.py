@@ -116,8 +116,12 @@ class MultipleChoice(Task):
         wrong = [f"row {number} has no {' and no '.join(names)}" for number, names in lacking.items() if names]
         if wrong:
             raise DataError("\n".join(wrong[:10]))
+        columns = {name: [row[name] for row in rows] for name in wanted}
+        for name, values in columns.items():
+            if any(isinstance(value, list | tuple) for value in values):  # a text is then a list of one
+                columns[name] = [[value] if isinstance(value, str) else value for value in values]
         try:
-            return pa.table({name: pa.array([row[name] for row in rows]) for name in wanted})
+            return pa.table({name: pa.array(values) for name, values in columns.items()})
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise DataError(f"the rows do not all hold texts, or all lists of texts, in {', '.join(wanted)}") from error
 

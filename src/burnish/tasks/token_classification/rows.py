@@ -1,13 +1,14 @@
 """Words and tags as they stand in a table: lists of them, or plain text that is split into words."""
 
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.codecs.convert import WORD
+from burnish.data.codecs.convert import TEXT_OR_WORDS, WORD
 from burnish.errors import DataError
 from burnish.spec.values import Array
 from burnish.tasks.labels import is_list
@@ -80,6 +81,8 @@ class TagTexts:
 def words_of(column: pa.ChunkedArray | pa.Array, *, name: str) -> TagTexts:
     """Read words given as lists, or find them in texts."""
     kind = column.type
+    if pa.types.is_struct(kind):
+        return _texts_and_words(column)
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
         texts = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
         found = [list(WORD.finditer(text or "")) for text in texts.to_pylist()]
@@ -94,6 +97,29 @@ def words_of(column: pa.ChunkedArray | pa.Array, *, name: str) -> TagTexts:
     return TagTexts(words, np.asarray(before - np.repeat(firsts, words.lengths)))
 
 
+def _texts_and_words(column: pa.ChunkedArray | pa.Array) -> TagTexts:
+    """Read a column in which some rows are texts and others lists of words, which a space joins."""
+    flat: list[str] = []
+    starts: list[int] = []
+    lengths: list[int] = []
+    texts: list[str] = []
+    for row in column.to_pylist():
+        words = row["words"]
+        if words is None:
+            text = row["text"]
+            found = list(WORD.finditer(text))
+            words = [match[0] for match in found]
+            starts += [match.start() for match in found]
+        else:
+            text = " ".join(words)
+            starts += accumulate((len(word) + 1 for word in words[:-1]), initial=0)
+        flat += words
+        lengths.append(len(words))
+        texts.append(text)
+    items = TagItems(pa.array(flat, pa.string()), np.array(lengths, dtype=np.int64))
+    return TagTexts(items, np.array(starts, dtype=np.int64), pa.array(texts, pa.string()))
+
+
 def _sizes(words: pa.Array) -> "Array":
     return np.asarray(pc.utf8_length(words).to_numpy(zero_copy_only=False), dtype=np.int64)
 
@@ -106,8 +132,11 @@ def rows_as_column(values: "list[Any]", *, names: str) -> pa.Array:
         raise DataError(f"a row needs {names}: a text, or a list of words; row {shown} has neither")
     if all(isinstance(value, str) for value in values):
         return pa.array(values, pa.string())
-    found = [WORD.findall(value) if isinstance(value, str) else value for value in values]
-    return pa.array(found, pa.list_(pa.string()))
+    if not any(isinstance(value, str) for value in values):
+        return pa.array(values, pa.list_(pa.string()))
+    return pa.array(
+        [{"text": value} if isinstance(value, str) else {"words": value} for value in values], TEXT_OR_WORDS
+    )
 
 
 def _is_words(value: object) -> bool:

@@ -129,11 +129,14 @@ def test_a_default_that_does_not_fit_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "split"), [("words", ["a", "plot", ",", "e.g", "thin"]), ("texts", ["a plot, e.g thin"])]
+    ("kind", "found"),
+    [
+        ("words", [{"text": None, "words": ["a"]}, {"text": "a plot", "words": None}, None]),
+        ("texts", [["a"], ["a plot"], None]),
+    ],
 )
-def test_among_lists_a_text_becomes_a_list_too(kind: Kind, split: list[str]) -> None:
-    found = from_values([["a", "film"], "a plot, e.g thin", None, [3]], ColumnSpec("c", kind))
-    assert found.array.to_pylist() == [["a", "film"], split, None, ["3"]]
+def test_among_lists_a_text_is_a_list_of_one_and_words_are_still_found_in_it(kind: Kind, found: list[Any]) -> None:
+    assert from_values([["a"], "a plot", None], ColumnSpec("c", kind)).array.to_pylist() == found
     assert from_values(["a plot", None], ColumnSpec("c", kind)).array.equals(pa.array(["a plot", None], pa.string()))
 
 
