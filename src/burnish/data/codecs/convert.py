@@ -109,7 +109,8 @@ def _check(converted: Converted, spec: ColumnSpec) -> Converted:
     if spec.kind not in _READINGS:
         return converted
     read, what = _READINGS[spec.kind]
-    wrong = np.flatnonzero(read(converted.array).is_wrong).tolist()
+    how = {name: spec.facts[name] for name in _DATE_READING if name in spec.facts} if spec.kind == "time" else {}
+    wrong = np.flatnonzero(read(converted.array, **how).is_wrong).tolist()
     texts = zip(wrong, converted.array.take(pa.array(wrong, pa.int64())).to_pylist(), strict=True)
     faults = {at: f"{describe(text)} is {what}; {_RIGHT[spec.kind]}" for at, text in texts}
     return Converted(converted.array, {**faults, **converted.faults})
@@ -301,7 +302,9 @@ _NATURAL: Mapping[Kind, set[type]] = {
     **{"number": {int, float}, "integer": {int}, "boolean": {bool}},
     **dict.fromkeys(_OF_TEXT, _TEXTS),
 }
-_READINGS: Mapping[Kind, tuple[Callable[[pa.Array], ParsedNumbers], str]] = {
+_DATE_READING = ("day_first", "compact")
+"""The facts of a column of dates that say how they are written."""
+_READINGS: Mapping[Kind, tuple[Callable[..., ParsedNumbers], str]] = {
     "flag": (parse_flags, "neither yes nor no"),
     "time": (parse_times, "not a date or time"),
 }

@@ -25,6 +25,13 @@ _HOUR = 3600.0
 PERIODS: Mapping[str, float] = {"hour": 24.0, "weekday": 7.0, "day": 31.0, "month": 12.0, "day_of_year": 366.0}
 """The parts of a time that come round again, and after how many."""
 
+CompactForm = Literal["", "YYYYMM", "YYYYMMDD", "YYYYMMDDHHMM", "YYYYMMDDHHMMSS"]
+"""How dates are written as bare numbers, like 20240301; none where such numbers are seconds."""
+_COMPACT_FORMS: tuple[CompactForm, ...] = ("YYYYMM", "YYYYMMDD", "YYYYMMDDHHMM", "YYYYMMDDHHMMSS")
+_COMPACT_YEARS = (1900, 2100)
+_COMPACT_SHARE = 0.98
+"""The share of a column's numbers that must be dates in a form for the column to be in that form."""
+
 
 def parse_seconds(texts: pa.Array, *, day_first: bool = False) -> "Array":
     """Parse seconds since 1970 from `2024-03-01 18:30[:00][Z]`, `3/1/2024 6:30 PM` or `1.3.2024`; else nan."""
@@ -33,6 +40,37 @@ def parse_seconds(texts: pa.Array, *, day_first: bool = False) -> "Array":
         found = pc.extract_regex(texts, pattern=form)
         total = np.where(np.isnan(total), _compose(found), total)
     return total
+
+
+def parse_compact(numbers: "Array", form: CompactForm) -> "Array":
+    """Parse seconds since 1970 from numbers like 20240301; nan for a number that is no such date."""
+    digits = np.where(np.isfinite(numbers), numbers, 0)
+    is_whole = digits == np.floor(digits)
+    clock = np.zeros_like(digits)
+    if form == "YYYYMMDDHHMMSS":
+        digits, second = np.divmod(digits, 100)
+        clock += np.where(second < 60, second, np.nan)
+    if form in ("YYYYMMDDHHMM", "YYYYMMDDHHMMSS"):
+        digits, minute = np.divmod(digits, 100)
+        digits, hour = np.divmod(digits, 100)
+        clock += np.where((minute < 60) & (hour < 24), hour * _HOUR + minute * 60, np.nan)
+    day = np.ones_like(digits)
+    if form != "YYYYMM":
+        digits, day = np.divmod(digits, 100)
+    year, month = np.divmod(digits, 100)
+    is_right = is_whole & (month >= 1) & (month <= 12) & (year >= _COMPACT_YEARS[0]) & (year < _COMPACT_YEARS[1])
+    days = _days(np.where(is_right, year, 1970), np.where(is_right, month, 1), day)
+    return np.asarray(np.where(is_right, days * _DAY + clock, np.nan))
+
+
+def find_compact_form(numbers: "Array") -> CompactForm:
+    """Tell in which form the numbers of a column are dates; in none if more than a few of them are no dates in it."""
+    known = numbers[np.isfinite(numbers)]
+    for form in _COMPACT_FORMS:
+        num_dates = np.count_nonzero(~np.isnan(parse_compact(known, form)))
+        if num_dates and num_dates >= _COMPACT_SHARE * len(known):
+            return form
+    return ""
 
 
 def slash_order(texts: pa.Array) -> Literal["day", "month", "unknown"] | None:

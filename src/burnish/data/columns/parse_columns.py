@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.columns.datetimes import parse_seconds
+from burnish.data.columns.datetimes import CompactForm, parse_compact, parse_seconds
 from burnish.errors import DataError
 from burnish.spec.values import Array
 
@@ -116,8 +116,13 @@ def parse_numbers(column: pa.ChunkedArray | pa.Array) -> ParsedNumbers:
     return ParsedNumbers(_floats(values), np.zeros(len(whole), bool))
 
 
-def parse_times(column: pa.ChunkedArray | pa.Array, *, day_first: bool = False) -> ParsedNumbers:
-    """Read a column as seconds since 1970, in UTC; numbers are such seconds already, or milliseconds if huge."""
+def parse_times(
+    column: pa.ChunkedArray | pa.Array, *, day_first: bool = False, compact: CompactForm = ""
+) -> ParsedNumbers:
+    """Read a column as seconds since 1970, in UTC; numbers are such seconds already, or milliseconds if huge.
+
+    With a compact form, numbers are dates in that form instead.
+    """
     whole = _whole(column)
     if pa.types.is_date(whole.type) or pa.types.is_timestamp(whole.type):
         stamps = pc.cast(whole.cast(pa.timestamp("us", getattr(whole.type, "tz", None)), safe=False), pa.int64())
@@ -126,23 +131,25 @@ def parse_times(column: pa.ChunkedArray | pa.Array, *, day_first: bool = False) 
         read = parse_numbers(whole) if not pa.types.is_temporal(whole.type) else None
         if read is None:
             raise DataError(f"a column holds {whole.type}; a date or a time stamp is needed")
-        return ParsedNumbers(_as_seconds(read.values), read.is_wrong)
-    read = _odd_numbers(whole)
+        return _numbers_as_times(read, compact)
+    read = _numbers_as_times(_odd_numbers(whole), compact)
     encoded = _encode(whole)
     texts = pc.utf8_trim_whitespace(_texts(encoded.dictionary))
     stamps = np.append(parse_seconds(texts, day_first=day_first), np.nan)[_codes(encoded)]
-    values = np.where(np.isnan(stamps), _as_seconds(read.values), stamps)
-    return ParsedNumbers(values, read.is_wrong & np.isnan(stamps))
+    return ParsedNumbers(np.where(np.isnan(stamps), read.values, stamps), read.is_wrong & np.isnan(stamps))
+
+
+def _numbers_as_times(read: ParsedNumbers, compact: CompactForm) -> ParsedNumbers:
+    if not compact:
+        return ParsedNumbers(np.where(np.abs(read.values) > 1e11, read.values / 1000, read.values), read.is_wrong)
+    seconds = parse_compact(read.values, compact)
+    return ParsedNumbers(seconds, read.is_wrong | (np.isnan(seconds) & ~np.isnan(read.values)))
 
 
 def describe_cell(column: pa.ChunkedArray | pa.Array, row: int) -> str:
     """Write one cell for a message."""
     text = repr(column[row].as_py())
     return text if len(text) <= 60 else text[:59] + "…"
-
-
-def _as_seconds(values: "Array") -> "Array":
-    return np.where(np.abs(values) > 1e11, values / 1000, values)
 
 
 def _plain_numbers(texts: pa.Array) -> ParsedNumbers | None:

@@ -77,7 +77,7 @@ class FrameEncoder:
 
     def _quantity(self, column: ColumnPlan) -> ParsedNumbers:
         if column.kind == "datetime":
-            return self.frame.times(column.name, day_first=column.day_first)
+            return self.frame.times(column.name, day_first=column.day_first, compact=column.compact)
         return self.frame.flags(column.name) if column.kind == "boolean" else self.frame.numbers(column.name)
 
     def _number(self, number: NumberPlan, column: ColumnPlan) -> "Array":

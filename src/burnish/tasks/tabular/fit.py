@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.columns.datetimes import PERIODS, slash_order, take_part
+from burnish.data.columns.datetimes import PERIODS, CompactForm, slash_order, take_part
 from burnish.data.columns.parse_columns import ParsedNumbers, describe_cell, parse_numbers, parse_times
 from burnish.errors import ConfigError, Problem
 from burnish.spec.values import Array
 from burnish.tasks.tabular.frame import ColumnFrame
-from burnish.tasks.tabular.guess import guess, is_day_first
+from burnish.tasks.tabular.guess import find_date_form, guess, is_all_of_1970, is_day_first
 from burnish.tasks.tabular.options import ColumnOptions, Cross
 from burnish.tasks.tabular.plan import ColumnPlan, NumberPlan, Scaling, TablePlan, WidePlan
 
@@ -101,7 +101,11 @@ class Fitter:
     def _quantity(self, name: str, kind: str, options: ColumnOptions) -> ColumnPlan:
         stated = None if options.format is None else options.format == "day/month/year"
         day_first = kind == "datetime" and (is_day_first(self.frame, name) if stated is None else stated)
-        read = self.frame.times(name, day_first=day_first) if kind == "datetime" else self.frame.numbers(name)
+        compact = find_date_form(self.frame, name) if kind == "datetime" else ""
+        if kind == "datetime":
+            read = self.frame.times(name, day_first=day_first, compact=compact)
+        else:
+            read = self.frame.numbers(name)
         known = _known(read.values)
         middle = float(np.median(known)) if len(known) else 0.0
         facts: dict[str, Any] = {
@@ -111,8 +115,12 @@ class Fitter:
             **(_statistics(known) if len(known) else {}),
             **self._strays(name, read),
         }
-        fill = self._fill(name, kind, options, middle, day_first=day_first)
-        return ColumnPlan(name, kind, options.default, fill=fill, facts=facts, day_first=day_first)
+        if kind == "datetime" and is_all_of_1970(self.frame, name, known):
+            facts["dates"] = "all of 1970"
+        fill = middle
+        if options.default is not None:
+            fill = self._stated_fill(name, kind, options.default, day_first=day_first, compact=compact)
+        return ColumnPlan(name, kind, options.default, fill=fill, facts=facts, day_first=day_first, compact=compact)
 
     def _strays(self, name: str, read: ParsedNumbers) -> dict[str, Any]:
         """Count the cells that cannot be read, with a few of them."""
@@ -122,15 +130,16 @@ class Fitter:
         column = self.frame.column(name)
         return {"unreadable": len(rows), "strays": sorted({describe_cell(column, row) for row in rows})[:_STRAYS_SHOWN]}
 
-    def _fill(self, name: str, kind: str, options: ColumnOptions, middle: float, *, day_first: bool) -> float:
-        if options.default is None:
-            return middle
-        written = pa.array([options.default])
-        read = parse_times(written, day_first=day_first) if kind == "datetime" else parse_numbers(written)
+    def _stated_fill(self, name: str, kind: str, default: str, *, day_first: bool, compact: CompactForm) -> float:
+        written = pa.array([default])
+        if kind == "datetime":
+            read = parse_times(written, day_first=day_first, compact=compact)
+        else:
+            read = parse_numbers(written)
         value = read.values[0]
         if not np.isfinite(value):
             wanted = "a date or time" if kind == "datetime" else "a number"
-            raise ConfigError([Problem(f"task.columns.{name}.default must be {wanted}, got {options.default!r}")])
+            raise ConfigError([Problem(f"task.columns.{name}.default must be {wanted}, got {default!r}")])
         return float(value)
 
     def _numbers(self, column: ColumnPlan) -> Iterator[NumberPlan]:
@@ -151,7 +160,7 @@ class Fitter:
 
     def _time_parts(self, column: ColumnPlan) -> Iterator[NumberPlan]:
         options = self._options(column.name)
-        known = _known(self.frame.times(column.name, day_first=column.day_first).values)
+        known = _known(self.frame.times(column.name, day_first=column.day_first, compact=column.compact).values)
         chosen = options.parts or [name for name in _PARTS if len(np.unique(np.floor(take_part(known, name)))) > 1]
         for name in chosen:
             values = np.sort(take_part(known, name))

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from burnish.data.columns.datetimes import CompactForm
 from burnish.data.columns.evaluate import evaluate
 from burnish.data.columns.expression import parse
 from burnish.data.columns.parse_columns import (
@@ -38,6 +39,8 @@ class ColumnFrame:
     """What was read already: several features share a column."""
     strays: dict[str, "Array"] = field(default_factory=dict, compare=False)
     """Rows whose cell could not be read as what an expression or a function takes its column for, by column."""
+    dates: set[str] = field(default_factory=set, compare=False)
+    """Columns that an expression or a function took for times."""
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -58,10 +61,10 @@ class ColumnFrame:
         """Read a column as yes and no."""
         return self._once("flags", name, lambda: _named(name, parse_flags, self.column(name)))
 
-    def times(self, name: str, *, day_first: bool = False) -> ParsedNumbers:
+    def times(self, name: str, *, day_first: bool = False, compact: CompactForm = "") -> ParsedNumbers:
         """Read a column as seconds since 1970."""
-        how, read_times = ("day_first", partial(parse_times, day_first=True)) if day_first else ("times", parse_times)
-        return self._once(how, name, lambda: _named(name, read_times, self.column(name)))
+        read_times = partial(parse_times, day_first=day_first, compact=compact)
+        return self._once(f"times {day_first} {compact}", name, lambda: _named(name, read_times, self.column(name)))
 
     def number(self, name: str) -> "Array":
         """Return a column's numbers to an expression."""
@@ -70,6 +73,7 @@ class ColumnFrame:
 
     def time(self, name: str) -> "Array":
         """Return a column's times to an expression."""
+        self.dates.add(name)
         return self._noted(name, self.times(name))
 
     def _noted(self, name: str, read: ParsedNumbers) -> "Array":
@@ -91,8 +95,9 @@ class ColumnFrame:
 
     def forget(self, name: str) -> None:
         """Let go of what was read of a column; it is read again if it is asked for again."""
-        for how in ("column", "words", "numbers", "flags", "times", "day_first"):
-            self._read.pop((how, name), None)
+        for how, column in list(self._read):
+            if column == name:
+                del self._read[how, column]
         self.release()
 
     def _column(self, name: str) -> pa.ChunkedArray | pa.Array:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.columns.datetimes import slash_order
+from burnish.data.columns.datetimes import CompactForm, find_compact_form, slash_order
 from burnish.data.columns.parse_columns import EXACT, is_opaque, parse_flags
 from burnish.spec.values import Array
 from burnish.tasks.tabular.frame import ColumnFrame
@@ -15,6 +15,10 @@ from burnish.tasks.tabular.frame import ColumnFrame
 _ID = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownum|row_number)$|^unnamed|^column1$", re.IGNORECASE)
 _CODE = re.compile(r"(_id|area|tract|zip|zip_?code|post_?code|code|number_type)$", re.IGNORECASE)
 _TIME = re.compile(r"(timestamp|datetime|epoch|_at|_time)$", re.IGNORECASE)
+_DATE = re.compile(r"(date|day|month|period|yyyymm|timestamp|datetime|_at|_time)", re.IGNORECASE)
+_FEWEST_DATES = 3
+"""Fewer different numbers like 20240301 may be anything, unless the name of their column speaks of dates."""
+_YEAR_SECONDS = 365 * 86400
 _EPOCH = (1e8, 4.2e9)
 """Seconds that are dates between 1973 and 2103."""
 _MOST_CATEGORIES = 1000
@@ -46,6 +50,8 @@ def guess(frame: ColumnFrame, name: str) -> Guess:
         return Guess("drop", f"it holds {inner}")
     read = frame.numbers(name)
     is_number = read.fits() and not _lose_digits(frame, name, read.values)
+    if is_number and (form := _guess_date_form(read.values, name)):
+        return Guess("datetime", f"dates written as {form}")
     found = _number(read.values, name, num_rows=len(frame)) if is_number else _text(frame, name)
     if found.kind not in ("number", "datetime"):
         return found
@@ -112,6 +118,34 @@ def is_day_first(frame: ColumnFrame, name: str) -> bool:
     kind = frame.column(name).type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     return is_text and slash_order(pc.drop_null(pc.unique(frame.words(name).values))) == "day"
+
+
+def _guess_date_form(values: "Array", name: str) -> CompactForm:
+    """Tell how the numbers of a column write dates, if they do; six digits are more often an amount."""
+    form = find_compact_form(values)
+    says_so = _DATE.search(name) is not None
+    if form == "YYYYMM" and not says_so:
+        return ""
+    num_dates = len(np.unique(values[np.isfinite(values)]))
+    is_enough = num_dates >= (2 if says_so else _FEWEST_DATES)
+    return form if is_enough and not _ID.search(name) else ""
+
+
+def find_date_form(frame: ColumnFrame, name: str) -> CompactForm:
+    """Tell how the numbers of a column of dates are written, if it holds any."""
+    kind = frame.column(name).type
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        return ""
+    return find_compact_form(frame.numbers(name).values)
+
+
+def is_all_of_1970(frame: ColumnFrame, name: str, seconds: "Array") -> bool:
+    """Check whether bare numbers, read as seconds since 1970, never leave that year: few clocks show that."""
+    known = seconds[np.isfinite(seconds)]
+    if not len(known) or not (known.min() >= 0 and known.max() < _YEAR_SECONDS):
+        return False
+    kind = frame.column(name).type
+    return not (pa.types.is_date(kind) or pa.types.is_timestamp(kind)) and frame.numbers(name).fits()
 
 
 def words_of_prose(frame: ColumnFrame, name: str) -> float | None:

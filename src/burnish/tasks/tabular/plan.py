@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, TypeAdapter
 
+from burnish.data.columns.datetimes import CompactForm
 from burnish.spec.parts import Statistics
 from burnish.spec.values import TableInputs
 
@@ -42,6 +43,8 @@ class ColumnPlan:
     """Statistics of the training rows: missing, unreadable, infinite, distinct, mean …"""
     day_first: bool = False
     """Whether 3/4/2024 is the third of April."""
+    compact: CompactForm = ""
+    """How dates are written as bare numbers; by default such numbers are seconds since 1970."""
     is_guessed: bool = False
     """Whether the kind was not stated: then a few cells that are of another kind are missing, and not at fault."""
 
@@ -119,6 +122,8 @@ class TablePlan:
             del column["is_guessed"]  # decides which rows are refused, and not how a row is encoded
             if not column["day_first"]:
                 del column["day_first"]  # earlier versions knew no other order, and their features serve on
+            if not column["compact"]:
+                del column["compact"]
         return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
     def to_json(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from burnish.tasks.labels import TARGET, LabelColumns, Measure, read_numbers
 from burnish.tasks.options import name_facts, refuse_odd_classes
 from burnish.tasks.tabular.fit import Fitter
 from burnish.tasks.tabular.frame import ColumnFrame, frame_of
+from burnish.tasks.tabular.guess import is_all_of_1970
 from burnish.tasks.tabular.plan import TablePlan
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def profile(task: "Tabular", rows: Rows) -> Profile:
     inputs = sorted({base for column in plan.columns for base in task.bases(column.name)})
     answers = set(task.bases(task.target)).difference(inputs)
     order = [name for name in table.column_names if name not in answers]
-    notes = [*notes_of(plan), *_notes_of_strays(rows, frame, plan)]
+    notes = [*notes_of(plan), *_notes_of_strays(rows, frame, plan), *_notes_of_dates(frame)]
     learned = {"table": plan.to_json(), "notes": notes, "order": order}
     return Profile(kind, labels, {**facts, **learned}, tuple(inputs))
 
@@ -105,11 +106,27 @@ def notes_of(plan: TablePlan) -> Iterator[str]:
     ]
     if strays:
         yield "cells that cannot be read, taken as missing: " + ", ".join(strays)
-    for name in (column.name for column in plan.columns if column.is_guessed and "dates" in column.facts):
+    for name in (column.name for column in plan.columns if column.facts.get("dates") == "all of 1970"):
+        yield (
+            f"`{name}` is read as seconds since 1970, and all of its numbers fall into that year; "
+            f"write its dates like 2024-12-31 or 20241231, or set task.columns.{name}.kind: number"
+        )
+    unclear = [column for column in plan.columns if column.facts.get("dates") == "unknown order"]
+    for name in (column.name for column in unclear if column.is_guessed):
         yield (
             f"`{name}` is read as words: its dates do not show whether day or month comes first; "
             f"set task.columns.{name}.kind: datetime to read the month first, or write them like 2024-12-31"
         )
+
+
+def _notes_of_dates(frame: ColumnFrame) -> Iterator[str]:
+    """Say which columns an expression or a function took for seconds, though they hardly are."""
+    for name in sorted(frame.dates):
+        if is_all_of_1970(frame, name, frame.times(name).values):
+            yield (
+                f"`{name}` is read as seconds since 1970 by a derived column, and all of its numbers fall into that "
+                "year; write its dates like 2024-12-31"
+            )
 
 
 def _notes_of_strays(rows: Rows, frame: ColumnFrame, plan: TablePlan) -> Iterator[str]:

@@ -56,6 +56,8 @@ def column_specs(
 def _known_of(column: ColumnPlan) -> dict[str, Any]:
     kind = _SPEC_KINDS.get(column.kind, "text")
     facts = {**column.facts, "fill": column.fill if column.default is None else column.default}
+    if kind == "time":
+        facts |= {"day_first": column.day_first, "compact": column.compact}
     return {"kind": kind, "is_category": kind == "text", "values": column.vocabulary, "facts": facts}
 
 
