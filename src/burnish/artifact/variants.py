@@ -57,9 +57,17 @@ class TaskProof(VariantValue):
     torch_value: float | None = None
     value: float | None = None
     loss: float | None = None
-    """By how much the score is worse; below 0 where it is better."""
+    """By how much the score is worse; below 0 where it is better. Null if the variant has no such score any more."""
     loss_low: float | None = None
     loss_high: float | None = None
+
+    def is_within(self, tolerance: float) -> bool:
+        """Whether it lost no more; without labels, whether as many answers agree."""
+        if self.loss is not None:
+            return self.loss <= tolerance
+        if self.score is not None:
+            return False
+        return self.agreement is None or 1 - self.agreement <= tolerance
 
 
 class Proof(VariantValue):
@@ -78,12 +86,8 @@ class Proof(VariantValue):
 
     @property
     def is_within(self) -> bool:
-        """Whether no task lost more than the tolerance; without labels, whether as many answers agree."""
-        losses = [
-            each.loss if each.loss is not None else 1 - (each.agreement if each.agreement is not None else 1)
-            for each in self.tasks.values()
-        ]
-        return all(loss <= self.tolerance for loss in losses)
+        """Whether no task lost more than the tolerance."""
+        return all(each.is_within(self.tolerance) for each in self.tasks.values())
 
 
 class Variant(VariantValue):

@@ -11,8 +11,9 @@ from typing import Literal
 from burnish.commands.compare.comparison import compare
 from burnish.errors import CheckpointError, ConfigError, Problem
 from burnish.nearest import nearest
-from burnish.run.record.directory import find_run
+from burnish.run.record.directory import find_run, read_json
 from burnish.run.record.result import ScoreSheet, read_sheet
+from burnish.spec.parts import read_profiles
 from burnish.spec.values import Score
 
 JudgedBy = Literal["interval", "value"]
@@ -56,8 +57,11 @@ class _Requirement:
         is_floor = self.operator.startswith(">")
         near = score.value if by == "value" else score.low if is_floor else score.high
         place = f"{self.split}/{self.score}"
-        if near is None or math.isnan(near):
-            why = score.why or "it has no interval; `--by value` compares the value itself"
+        if not math.isfinite(score.value):
+            why = score.why or f"it is {score.value:g}, which is no finite number"
+            return Finding(self.text, False, f"{place} cannot be judged: {why}")
+        if near is None or not math.isfinite(near):
+            why = "it has no interval; `--by value` compares the value itself"
             return Finding(self.text, False, f"{place} cannot be judged: {why}")
         is_met = _OPERATORS[self.operator](near, self.bound)
         end = (
@@ -128,6 +132,12 @@ def _compare(champion: Path | str, run: Path, *, trust_code: bool) -> Iterator[F
     verdicts = compare([champion, run], trust_code=trust_code).verdicts
     if not verdicts:
         yield Finding(asked, False, f"{run} and {champion} have no predictions of the same split and task to compare")
+        return
+    judged = {verdict.task for verdict in verdicts}
+    for task in read_profiles(read_json(find_run(champion).profile)):
+        if task not in judged:
+            sentence = f"{run} and {champion} have no predictions of the same split of task {task} to compare"
+            yield Finding(asked, False, sentence)
     for verdict in verdicts:
         is_met = verdict.p_value is not None and verdict.better != verdict.names[0]
         yield Finding(asked, is_met, verdict.sentence)

@@ -12,7 +12,7 @@ import pyarrow as pa
 from burnish.artifact.predictor import Predictor, relative_error
 from burnish.artifact.tables import prediction_columns
 from burnish.artifact.variants import ANSWER_IN_NUMBERS, EngineSpeed, TaskProof
-from burnish.errors import BurnishError
+from burnish.errors import BurnishError, ServeError
 from burnish.metrics.compare import Comparison, compare
 from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome
@@ -22,7 +22,14 @@ _TIMED_ROWS, _ROUNDS, _SINGLE_ROWS = 256, 3, 15
 
 
 def prove_task(torch: Outcome, other: Outcome, *, metric: Metric) -> TaskProof:
-    """Compare two outcomes of the same rows, with 95% intervals."""
+    """Compare two outcomes of the same rows, with 95% intervals; refuse answers that are no numbers any more."""
+    lost = np.isnan(other.outputs) & ~np.isnan(torch.outputs)
+    num_lost = int(lost.reshape(len(lost), -1).any(axis=1).sum())
+    if num_lost:
+        raise ServeError(
+            f"{num_lost:,} of {len(lost):,} rows have an answer by torch and none by the exported graph, which gives "
+            "nan; nothing was exported. Please report this model"
+        )
     agreement: dict[str, float] = {}
     if torch.kind not in ANSWER_IN_NUMBERS:
         mine, theirs = (prediction_columns(each)["predicted"].to_pylist() for each in (torch, other))
@@ -38,8 +45,10 @@ def _scored(torch: Outcome, other: Outcome, metric: Metric) -> dict[str, object]
         return {}
     name = metric.names()[0]
     first, second = (float(metric.scores(each)[name][0]) for each in (torch, other))
-    if not math.isfinite(first) or not math.isfinite(second):
+    if not math.isfinite(first):
         return {}
+    if not math.isfinite(second):
+        return {"score": name, "torch_value": first}
     sign = -1 if metric.better == "higher" else 1
     found = {"score": name, "torch_value": first, "value": second, "loss": sign * (second - first)}
     compared = _compared(torch, other, metric)

@@ -15,6 +15,8 @@ from burnish.spec.protocols import Metric
 from burnish.spec.values import Outcome
 
 SIGNIFICANT = 0.05
+_FEWEST_SETS = 39
+"""With fewer resampled sets that have a score, the smallest possible p is not below SIGNIFICANT."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +31,17 @@ class Comparison:
     low: float | None
     high: float | None
     p_value: float
-    """How likely a difference this large would be if there were none; two-sided."""
+    """How likely a difference this large would be if there were none; two-sided. NaN where nothing could be tested."""
     test: str
     """`paired bootstrap`, `McNemar, exact` for accuracy, or `bootstrap of rows and seeds`."""
     num_rows: int
     is_higher_better: bool = True
     is_share: bool = True
+
+    @property
+    def is_tested(self) -> bool:
+        """Tell whether there was something to test: two finite scores, on enough of the resampled sets."""
+        return math.isfinite(self.p_value)
 
     @property
     def is_shown(self) -> bool:
@@ -44,14 +51,14 @@ class Comparison:
     @property
     def better(self) -> str | None:
         """The name of the one that the data show to be better; None where they show no difference."""
-        if math.isnan(self.difference) or not self.is_shown:
+        if not self.is_shown:
             return None
         return self.names[1] if (self.difference > 0) == self.is_higher_better else self.names[0]
 
     def sentence(self) -> str:
         """Say what the comparison shows."""
-        if math.isnan(self.difference):
-            return f"{self.names[0]} and {self.names[1]} cannot be compared: {self.score} is not defined for both"
+        if not self.is_tested:
+            return f"{self.names[0]} and {self.names[1]} cannot be compared: {self.score} {self._why_untested()}"
         if not self.is_shown:
             return (
                 f"no significant difference: {self.names[1]} minus {self.names[0]} is {self._amount(self.difference)} "
@@ -59,6 +66,12 @@ class Comparison:
             )
         sign = 1 if self.difference > 0 else -1
         return f"{self.better} is better by {self._amount(abs(self.difference))} ({self._evidence(sign)})"
+
+    def _why_untested(self) -> str:
+        undefined = [name for name, value in zip(self.names, self.values, strict=True) if not math.isfinite(value)]
+        if not undefined:
+            return "is defined on too few of the resampled sets of rows"
+        return f"has no finite value for {'both' if len(undefined) == 2 else undefined[0]}"
 
     def _amount(self, value: float) -> str:
         return f"{_number(value, is_share=self.is_share)}{' points' if self.is_share else ''}"
@@ -98,7 +111,8 @@ def compare(
     )
     weights = pair[0].weights
     # McNemar counts rows, so it holds only where all of them weigh the same.
-    if not isinstance(metric, Accuracy) or (weights is not None and np.ptp(weights) > 0):
+    is_weighted = weights is not None and np.ptp(weights) > 0
+    if not isinstance(metric, Accuracy) or is_weighted or not found.is_tested:
         return found
     return replace(found, p_value=mcnemar(correct(pair[0]), correct(pair[1])), test="McNemar, exact")
 
@@ -141,7 +155,7 @@ def mcnemar(first: Array, second: Array) -> float:
 
 def _bootstrap_p(spread: Array, difference: float) -> float:
     defined = spread[np.isfinite(spread)]
-    if not len(defined) or not math.isfinite(difference):
+    if len(defined) < _FEWEST_SETS or not math.isfinite(difference):
         return math.nan
     against = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
     return min(1.0, 2 * (against + 1) / (len(defined) + 1))

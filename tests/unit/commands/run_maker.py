@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -85,10 +86,19 @@ def predict(
     truth: Sequence[str],
     *,
     places: Mapping[str, Sequence[object]] = MappingProxyType({}),
+    share: float = 0.9,
 ) -> None:
-    """Write predictions of a test split with the classes `neg` and `pos`, and where its rows stand."""
+    """Write predictions of a test split with the classes `neg` and `pos`, how sure they are, and where rows stand."""
     write_json(run.profile, BINARY)
-    _write_predictions(run.predictions, predicted, truth, places)
+    _write_predictions(run.predictions, predicted, truth, places, share=share)
+
+
+def predict_numbers(run: RunDirectory, predicted: np.ndarray, truth: np.ndarray) -> None:
+    """Write predictions of a test split of numbers."""
+    write_json(run.profile, {"kind": "regression", "labels": [], "facts": {"target": {}}})
+    run.predictions.mkdir()
+    table = pa.table({"row": np.arange(len(truth)), "truth": truth, "predicted": predicted})
+    pq.write_table(table, run.predictions / "test.parquet")
 
 
 def predict_several(run: RunDirectory, told: Mapping[str, tuple[Sequence[str], Sequence[str]]]) -> None:
@@ -107,8 +117,10 @@ def _write_predictions(
     predicted: Sequence[str],
     truth: Sequence[str],
     places: Mapping[str, Sequence[object]] = MappingProxyType({}),
+    *,
+    share: float = 0.9,
 ) -> None:
-    shares = [0.9 if each == "pos" else 0.1 for each in predicted]
+    shares = [share if each == "pos" else 1 - share for each in predicted]
     probabilities = pa.StructArray.from_arrays([pa.array([1 - p for p in shares]), pa.array(shares)], ["neg", "pos"])
     columns = {"row": list(range(len(truth))), **places, "truth": list(truth), "predicted": list(predicted)}
     folder.mkdir(parents=True)

@@ -1,12 +1,17 @@
+import json
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from burnish.cli.main import run as burnish
 from burnish.commands.gate import check
 from burnish.errors import CheckpointError, ConfigError
 from burnish.run.record.directory import RunDirectory
-from tests.unit.commands.run_maker import finish, make_run, predict
+from burnish.run.record.result import ScoreSheet, write_sheet
+from burnish.spec.values import Score
+from tests.unit.commands.run_maker import finish, make_run, predict, predict_numbers, predict_several
 
 TRUTH = ["neg", "pos"] * 50
 
@@ -82,3 +87,112 @@ def test_the_exit_code_is_8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     out = capsys.readouterr().out
     assert "✓ test/accuracy >= 0.6" in out
     assert '"is_passed": false' in out
+
+
+NUMBERS = np.linspace(1, 5, 100)
+NOISY = NUMBERS + np.random.default_rng(0).normal(size=100)
+DEAD, LOST = np.full(100, 3.0), np.where(NUMBERS < 2, math.nan, NUMBERS)
+
+
+def judged_by(path: Path, headline: str, predicted: np.ndarray, *, truth: np.ndarray = NUMBERS) -> RunDirectory:
+    """A run on numbers that is judged by the score given."""
+    run = make_run(path)
+    plan = run.plan.read_text().replace("type: text_classification", "type: tabular\n  target: y")
+    plan = plan.replace("model:\n  type: transformer\n  name: tiny\n", "model:\n  type: deep\n")
+    run.plan.write_text(f"{plan}metrics: [{headline}]\n")
+    finish(run)
+    predict_numbers(run, predicted, truth)
+    write_sheet(run, ScoreSheet(headline, {"test": {headline: Score(0.5)}}, {}))
+    return run
+
+
+@pytest.mark.parametrize("headline", ["pearson", "spearman", "mse", "r2"])
+@pytest.mark.parametrize("is_champion", [False, True])
+@pytest.mark.parametrize("told", [DEAD, LOST], ids=["constant", "nan"])
+def test_a_run_without_a_score_is_never_passed(
+    tmp_path: Path, headline: str, *, is_champion: bool, told: np.ndarray
+) -> None:
+    dead, alive = judged_by(tmp_path / "dead", headline, told), judged_by(tmp_path / "alive", headline, NOISY)
+    run, champion = (alive, dead) if is_champion else (dead, alive)
+    result = check(run.path, no_worse_than=[champion.path])
+    if headline in ("mse", "r2") and told is DEAD:
+        assert result.is_passed is is_champion  # these are defined for it, and bad
+        return
+    assert not result.is_passed
+    [finding] = result.findings
+    assert finding.sentence.endswith(f"cannot be compared: {headline} has no finite value for dead")
+
+
+def test_two_runs_without_a_score_are_not_passed_either(tmp_path: Path) -> None:
+    runs = [judged_by(tmp_path / name, "pearson", DEAD) for name in "ab"]
+    [finding] = check(runs[1].path, no_worse_than=[runs[0].path]).findings
+    assert not finding.is_met
+    assert "pearson has no finite value for both" in finding.sentence
+
+
+def test_an_infinite_error_is_not_passed(tmp_path: Path) -> None:
+    endless = judged_by(tmp_path / "endless", "mse", np.full(100, 1e200))
+    good = judged_by(tmp_path / "good", "mse", NOISY)
+    for run, champion in ((endless, good), (good, endless)):
+        [finding] = check(run.path, no_worse_than=[champion.path]).findings
+        assert not finding.is_met
+        assert "mse has no finite value for endless" in finding.sentence
+
+
+@pytest.mark.parametrize("headline", ["roc_auc", "accuracy", "f1", "log_loss"])
+def test_probabilities_that_are_nan_are_not_passed(tmp_path: Path, headline: str) -> None:
+    runs = [make_run(tmp_path / name) for name in ("dead", "alive")]
+    for run in runs:
+        run.plan.write_text(f"{run.plan.read_text()}metrics: [{headline}]\n")
+        finish(run)
+        predict(run, TRUTH, TRUTH, share=math.nan if run.name == "dead" else 0.9)
+        write_sheet(run, ScoreSheet(headline, {"test": {headline: Score(0.5)}}, {}))
+    dead, alive = runs
+    for run, champion in ((dead, alive), (alive, dead)):
+        [finding] = check(run.path, no_worse_than=[champion.path]).findings
+        assert not finding.is_met
+        assert f"{headline} has no finite value for dead" in finding.sentence
+
+
+def test_a_set_of_one_class_judges_nobody(tmp_path: Path) -> None:
+    for name in "ab":
+        run = make_run(tmp_path / name)
+        run.plan.write_text(f"{run.plan.read_text()}metrics: [roc_auc]\n")
+        finish(run)
+        predict(run, ["pos"] * 50, ["pos"] * 50)
+        write_sheet(run, ScoreSheet("roc_auc", {"test": {"roc_auc": Score(math.nan)}}, {}))
+    assert burnish(["check", str(tmp_path / "b"), "--no-worse-than", str(tmp_path / "a")]) == 8
+
+
+def test_every_task_of_the_champion_is_judged(tmp_path: Path) -> None:
+    champion, run = make_run(tmp_path / "champion"), make_run(tmp_path / "run")
+    predict_several(champion, {"mood": (TRUTH, TRUTH), "sort": (TRUTH, TRUTH)})
+    predict_several(run, {"mood": (TRUTH, TRUTH)})
+    for each in (champion, run):
+        finish(each)
+    result = check(run.path, no_worse_than=[champion.path])
+    assert not result.is_passed
+    assert [finding.sentence for finding in result.findings if not finding.is_met] == [
+        f"{run.path} and {champion.path} have no predictions of the same split of task sort to compare"
+    ]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("requirement", [">= 0.5", "> 0.5", "<= 0.5", "< 0.5"])
+@pytest.mark.parametrize("by", ["interval", "value"])
+def test_a_score_that_is_no_finite_number_meets_no_requirement(
+    tmp_path: Path, value: float, requirement: str, by: str
+) -> None:
+    run = made(tmp_path / "a", wrong=0)
+    write_sheet(run, ScoreSheet("loss", {"test": {"loss": Score(value, 0.1, 0.9)}}, {}))
+    [finding] = check(run.path, require=[f"test/loss {requirement}"], by=by).findings  # type: ignore[arg-type]  # one of two
+    assert not finding.is_met
+    assert "test/loss cannot be judged" in finding.sentence
+
+
+def test_the_reasons_are_told_to_programs_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dead, alive = judged_by(tmp_path / "dead", "pearson", DEAD), judged_by(tmp_path / "alive", "pearson", NOISY)
+    assert burnish(["check", str(dead.path), "--no-worse-than", str(alive.path), "--json"]) == 8
+    [finding] = json.loads(capsys.readouterr().out)["findings"]
+    assert finding["is_met"] is False
+    assert "cannot be compared" in finding["sentence"]

@@ -92,7 +92,16 @@ def test_an_undefined_score_cannot_be_compared() -> None:
     constant = Outcome("regression", np.arange(4), np.ones(4), np.ones(4), np.arange(4.0))
     found = compare(constant, constant, metric=Pearson())
     assert math.isnan(found.p_value)
-    assert found.sentence() == "A and B cannot be compared: pearson is not defined for both"
+    assert found.sentence() == "A and B cannot be compared: pearson has no finite value for both"
+
+
+def test_a_test_needs_enough_resampled_sets_with_a_score() -> None:
+    truth = np.arange(4.0)
+    told = Outcome("regression", np.arange(4), truth, truth, truth)
+    assert compare(told, told, metric=Pearson(), resamples=200).is_tested
+    found = compare(told, told, metric=Pearson(), resamples=30)  # so few cannot show a difference, whatever they are
+    assert not found.is_tested
+    assert found.sentence() == "A and B cannot be compared: pearson is defined on too few of the resampled sets of rows"
 
 
 def test_other_rows_other_truth_and_other_labels_are_refused() -> None:

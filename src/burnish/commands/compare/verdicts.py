@@ -119,8 +119,10 @@ class Contest:
             yield self._conclude(compare_means(told, score=MEAN, names=self.names), MEAN)
 
     def _conclude(self, tested: "Comparison", score: str) -> Verdict:
-        sentence = f"{score} on {self.split}: {tested.sentence()} ({tested.test})"
-        return Verdict(self.names, self.split, sentence, tested.p_value, self.task, tested.better)
+        sentence = f"{score} on {self.split}: {tested.sentence()}"
+        if not tested.is_tested:
+            return Verdict(self.names, self.split, sentence, p_value=None, task=self.task)
+        return Verdict(self.names, self.split, f"{sentence} ({tested.test})", tested.p_value, self.task, tested.better)
 
     def _give_up(self, error: BurnishError) -> Verdict:
         sentence = f"{self.task}: {error}" if self.task else str(error)

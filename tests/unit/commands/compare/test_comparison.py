@@ -1,8 +1,6 @@
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from burnish.commands.compare.comparison import compare
@@ -12,7 +10,7 @@ from burnish.errors import CheckpointError, UntrustedCode
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.record.result import ScoreSheet, sheet_to_json
 from burnish.spec.values import Score
-from tests.unit.commands.run_maker import finish, make_run, predict, predict_several
+from tests.unit.commands.run_maker import finish, make_run, predict, predict_numbers, predict_several
 
 
 def test_options_that_differ_stand_side_by_side(tmp_path: Path) -> None:
@@ -179,7 +177,7 @@ def test_spoilt_predictions_are_told_and_nothing_else_suffers(tmp_path: Path) ->
 def test_numbers_are_compared_too(tmp_path: Path) -> None:
     truth = np.arange(30.0)
     for name, error in (("a", 1.0), ("b", 0.1)):
-        _predict_numbers(make_run(tmp_path / name), truth + error, truth)
+        predict_numbers(make_run(tmp_path / name), truth + error, truth)
     [verdict] = compare([tmp_path / "a", tmp_path / "b"]).verdicts
     assert "b is better" in verdict.sentence
 
@@ -190,7 +188,7 @@ def test_a_verdict_uses_the_options_of_the_runs_own_metric(tmp_path: Path) -> No
     for name, said in (("a", np.quantile(truth, 0.5)), ("b", np.quantile(truth, 0.9))):
         run = make_run(tmp_path / name)
         _learn_quantile(run, 0.9)
-        _predict_numbers(run, np.full(200, said), truth)
+        predict_numbers(run, np.full(200, said), truth)
     [verdict] = compare([tmp_path / "a", tmp_path / "b"]).verdicts
     assert verdict.sentence.startswith("pinball on test: b is better by ")
 
@@ -200,7 +198,7 @@ def test_runs_whose_metric_has_other_options_are_not_compared_by_it(tmp_path: Pa
     for name, quantile in (("a", 0.9), ("b", 0.5)):
         run = make_run(tmp_path / name)
         _learn_quantile(run, quantile)
-        _predict_numbers(run, truth + quantile, truth)
+        predict_numbers(run, truth + quantile, truth)
     [verdict] = compare([tmp_path / "a", tmp_path / "b"]).verdicts
     assert verdict.p_value is None
     assert verdict.sentence == (
@@ -218,13 +216,6 @@ def _learn_quantile(run: RunDirectory, quantile: float) -> None:
         .replace("model:\n  type: transformer\n  name: tiny\n", model)
     )
     write_json(run.scores, sheet_to_json(ScoreSheet("pinball", {"test": {"pinball": Score(0.5)}}, {})))
-
-
-def _predict_numbers(run: RunDirectory, predicted: np.ndarray, truth: np.ndarray) -> None:
-    write_json(run.profile, {"kind": "regression", "labels": [], "facts": {"target": {}}})
-    run.predictions.mkdir()
-    table = pa.table({"row": np.arange(len(truth)), "truth": truth, "predicted": predicted})
-    pq.write_table(table, run.predictions / "test.parquet")
 
 
 @pytest.mark.parametrize(
