@@ -13,7 +13,7 @@ from burnish.commands.workers.talk import ask
 from burnish.config import Given, Resolved, fingerprint, trust
 from burnish.config.nodes import Branch
 from burnish.engine.stop import REASON_OF_SIGNAL
-from burnish.errors import BurnishError, CheckpointError, ConfigError, LaunchError, Problem
+from burnish.errors import BurnishError, CheckpointError, ConfigError, DataError, LaunchError, Problem
 from burnish.launch.group import Group, run_workers
 from burnish.launch.local import run_worker
 from burnish.run.check import idle_options
@@ -22,6 +22,7 @@ from burnish.run.record.ending import COMPLETE, PREEMPTED, died, record, refusal
 from burnish.run.record.lock import Held, claimed, unclaimed
 from burnish.run.record.plan import (
     AnotherExperiment,
+    OtherData,
     has_learned_nothing,
     move_aside,
     numbered,
@@ -57,8 +58,9 @@ def train(
 ) -> RunResult:
     """Train an experiment into a directory; resume where an earlier attempt of the same experiment stopped.
 
-    A directory or address must not hold another experiment, unless `replace` moves that aside. Without one, the run
-    goes below `runs/`, to the first name that is free or holds the same experiment. With `is_calibrated`, what is left
+    A directory or address must not hold another experiment, or a finished run of data that was edited since, unless
+    `replace` moves that aside. Without one, the run goes below `runs/`, to the first name that is free or holds the
+    same experiment on the same data. A finished run is only read. With `is_calibrated`, what is left
     to the machine is measured first. A config of the user's own may name any code; another run's needs `trust_code`.
     """
     _refuse_kind(experiment)
@@ -139,6 +141,8 @@ def _train_first_free(
             return start(run, note=f"{others[0]}; this run is {run.path}" if others else "")
         except AnotherExperiment as other:
             others.append(f"{run.path} has other options ({other.summary})")
+        except OtherData as other:
+            others.append(f"{run.path} was trained on other data ({other.summary})")
         except Held:
             if not _is_of_another(run, experiment, sleep=sleep):
                 raise
@@ -162,13 +166,18 @@ def _start(
 
     def settle() -> None:
         share_plan(run, resolved) if is_shared else settle_plan(run, resolved)
+        if read_result(run).reason in COMPLETE:
+            changes, unknown = _compare_data(run, resolved.experiment)
+            if changes:
+                raise OtherData(run, changes)
+            watch(Noted(0, f"nothing was trained: {_finished(run, unknown)}; --replace trains it again"))
         if note:
             watch(Noted(0, note))
 
     refuse_unfit(run)  # before a lock is put there
     try:
         return continue_run(run, settle=settle, processes=processes, watch=watch)
-    except (Held, AnotherExperiment):
+    except (Held, AnotherExperiment, OtherData):
         raise
     except BurnishError:
         if is_shared:
@@ -176,6 +185,24 @@ def _start(
         with suppress(CheckpointError), unclaimed(run):
             remove_unstarted(run)
         raise
+
+
+def _compare_data(run: RunDirectory, experiment: Experiment) -> tuple[list[str], str]:
+    """Say how the data of a finished run differs from what it was trained on; if that is not known, say why."""
+    from burnish.run.preparation.inputs import read_digests  # a run that is trained anew does not wait for it
+    from burnish.run.preparation.prepare import changed_data
+
+    known = read_digests(run.data)
+    if not known:
+        return [], "it did not record its data, which may have changed"
+    try:
+        return changed_data(experiment, known), ""
+    except DataError as error:
+        return [], f"its data cannot be looked at ({error})"
+
+
+def _finished(run: RunDirectory, unknown: str) -> str:
+    return f"the run in {run.path} is finished{f', and {unknown}' if unknown else ''}"
 
 
 def _replace(run: RunDirectory, watch: Callable[[Event], None]) -> None:
@@ -212,7 +239,14 @@ def resume(
     if trust_code:
         trust(directory.plan)
     options = [ACCEPT_CHANGED_DATA] if accept_changed_data else []
-    settle = partial(read_plan, directory)
+
+    def settle() -> None:
+        experiment = read_plan(directory)
+        if read_result(directory).reason in COMPLETE:
+            changes, unknown = _compare_data(directory, experiment)
+            changed = f"; its scores are of the data as it was, since {', '.join(changes)}" if changes else ""
+            watch(Noted(0, f"nothing was trained: {_finished(directory, unknown)}{changed}"))
+
     return continue_run(directory, settle=settle, processes=processes, watch=watch, options=options)
 
 

@@ -142,6 +142,11 @@ class Files(DataSource):
 
         return load_files(self, request)
 
+    def digests(self, request: DataRequest) -> Mapping[str, str]:
+        from burnish.data.sources.load_files import digest_files  # keeps checking a configuration light
+
+        return digest_files(self)
+
 
 def is_encoding(name: str) -> bool:
     """Tell whether Python knows an encoding of text by this name."""

@@ -1,5 +1,6 @@
 """Rows by name: a data set of the hub, a task of GLUE, or a source for each of several tasks."""
 
+import os
 from collections.abc import Mapping
 from typing import Annotated, ClassVar, Literal
 
@@ -47,6 +48,10 @@ class Hub(DataSource):
 
         return load_hub(self, request)
 
+    def digests(self, request: DataRequest) -> Mapping[str, str]:
+        """Read a folder of this machine; what lies on the hub is not fetched again."""
+        return self.load(request).digests if os.path.isdir(self.name) else {}
+
 
 class Glue(DataSource):
     """One GLUE task with the hub's column names and the published labels; GLUE's `dev` files are validation."""
@@ -69,6 +74,11 @@ class Glue(DataSource):
         from burnish.data.sources.load_glue import load_glue  # keeps checking a configuration light
 
         return load_glue(self, request)
+
+    def digests(self, request: DataRequest) -> Mapping[str, str]:
+        from burnish.data.sources.load_glue import published_files  # keeps checking a configuration light
+
+        return published_files(self).digests(request) if self.dir is not None else {}
 
 
 class Several(Component):

@@ -1,6 +1,6 @@
 """Rows for a last training, once every choice is made: those of validation are learned from too."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from typing import Annotated
@@ -29,6 +29,9 @@ class Refit(DataSource):
         facts = {**splits.facts, "train_rows": len(splits.train) + len(splits.validation), "refit": True}
         digest = sha256(f"refit {splits.fingerprint}".encode()).hexdigest()
         return replace(splits, train=join([splits.train, splits.validation]), facts=facts, fingerprint=digest)
+
+    def digests(self, request: DataRequest) -> Mapping[str, str]:
+        return self.of.digests(request)
 
     def unreadable(self) -> Iterable[tuple[str, str]]:
         yield from ((f"of.{option}", sentence) for option, sentence in self.of.unreadable())

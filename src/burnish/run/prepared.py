@@ -1,5 +1,6 @@
 """Names a folder of encoded features to train from, and the files in it."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from burnish.spec.protocols import DataRequest, DataSource, Encoder
@@ -25,6 +26,11 @@ class PreparedFolder(DataSource):
         from burnish.run.preparation.read_prepared import load_prepared  # keeps checking a configuration light
 
         return load_prepared(self.dir, request)
+
+    def digests(self, request: DataRequest) -> Mapping[str, str]:
+        from burnish.run.preparation.read_prepared import listed_digests
+
+        return listed_digests(self.dir)
 
     def refuse_encoder(self, encoder: Encoder) -> None:
         from burnish.run.preparation.read_prepared import refuse_misfit

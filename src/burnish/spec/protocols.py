@@ -58,6 +58,13 @@ class DataSource(Component):
         if is_local and not os.path.isdir(os.path.expanduser(directory)):
             yield f"{place}.dir", f"{place}.dir: there is no folder {directory}"
 
+    def digests(self, request: DataRequest) -> Mapping[str, str]:
+        """Digest the files on this machine that `load` would read now, under the names that it gives them.
+
+        Nothing is given of what would have to be fetched, or where only `load` can tell.
+        """
+        return {}
+
     def refuse_encoder(self, encoder: Encoder) -> None:
         """Refuse an encoder that would make other features than those that are stored, if there are any."""
 

@@ -1,15 +1,18 @@
 """Training once more: into the next free directory, over an old run that is moved aside, or refused."""
 
+import hashlib
 import json
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from burnish.commands import train as module
-from burnish.commands.train import train
+from burnish.commands.train import resume, train
+from burnish.data.sources.address import find
 from burnish.errors import CheckpointError, ConfigError, DataError
 from burnish.run.record.directory import RunDirectory
 from burnish.run.record.ending import refusal
@@ -224,3 +227,123 @@ def test_a_refused_run_stays_if_there_is_anything_to_read_in_it(monkeypatch: pyt
         train("mine.yaml")
     assert RunDirectory(Path("runs/mine")).status() == "failed"
     assert Path("runs/mine", name).exists()
+
+
+def digest_of(name: str) -> str:
+    return hashlib.sha256(Path(name).read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def records(works: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Let a worker record its data, as `prepare` does."""
+    work = module.work
+
+    def working(run: RunDirectory, **options: object) -> RunResult:
+        run.data.write_text(json.dumps({"rows.csv": digest_of("rows.csv")}))
+        return work(run, **options)  # type: ignore[arg-type]  # those of a worker
+
+    monkeypatch.setattr(module, "work", working)
+    return works
+
+
+def edit(name: str = "rows.csv") -> None:
+    Path(name).write_text("x,y\n1,2\n3,4\n")
+
+
+def test_edited_data_is_trained_in_the_next_free_directory_and_a_line_says_what_changed(records: list[str]) -> None:
+    train("mine.yaml")
+    edit()
+    events: list[Event] = []
+    result = train("mine.yaml", watch=events.append)
+    assert result.directory == Path("runs/mine-2")
+    assert records == ["runs/mine", "runs/mine-2"]
+    assert notes_of(events) == ["runs/mine was trained on other data (rows.csv was changed); this run is runs/mine-2"]
+    events.clear()
+    assert train("mine.yaml", watch=events.append).directory == Path("runs/mine-2")
+    assert records == ["runs/mine", "runs/mine-2"]
+    assert notes_of(events)[0] == "nothing was trained: the run in runs/mine-2 is finished; --replace trains it again"
+
+
+def test_edited_data_is_refused_where_the_directory_was_named(records: list[str]) -> None:
+    train("mine.yaml", directory=Path("here"))
+    edit()
+    with pytest.raises(CheckpointError) as refused:
+        train("mine.yaml", directory=Path("here"))
+    assert str(refused.value).splitlines() == [
+        "here holds a finished run, whose data is not what it was trained on:",
+        "  rows.csv was changed",
+        "Nothing was trained, and its scores are of the data as it was. Put the files back, or",
+        "add --replace to start over there (the old run is moved to here.old-1, not deleted), or",
+        "train into another directory with --dir",
+    ]
+    assert refused.value.exit_code == 5
+    assert records == ["here"]
+    assert Path("here/plan.yaml").exists()
+    train("mine.yaml", directory=Path("here"), replace=True)
+    assert records == ["here", "here"]
+    assert Path("here.old-1/plan.yaml").exists()
+
+
+def test_files_that_come_and_go_are_other_data_too(records: list[str]) -> None:
+    Path("mine.yaml").write_text(CONFIG.replace("rows.csv", "'*.csv'"))
+    train("mine.yaml", directory=Path("here"))
+    Path("more.csv").write_text("x,y\n1,2\n")
+    with pytest.raises(CheckpointError, match=r"more\.csv is read now and was not"):
+        train("mine.yaml", directory=Path("here"))
+    Path("rows.csv").unlink()
+    with pytest.raises(CheckpointError, match=r"rows\.csv is no longer read"):
+        train("mine.yaml", directory=Path("here"))
+
+
+def test_a_finished_run_says_that_nothing_was_trained(records: list[str]) -> None:
+    train("mine.yaml")
+    for again in (partial(train, "mine.yaml"), partial(resume, "runs/mine")):
+        events: list[Event] = []
+        assert again(watch=events.append).reason == "finished"
+        assert notes_of(events)[0].startswith("nothing was trained: the run in runs/mine is finished")
+    assert records == ["runs/mine"]
+
+
+def test_resuming_a_finished_run_tells_what_changed(records: list[str]) -> None:
+    train("mine.yaml")
+    edit()
+    events: list[Event] = []
+    assert resume("runs/mine", watch=events.append).step == 3
+    assert notes_of(events) == [
+        "nothing was trained: the run in runs/mine is finished; its scores are of the data as it was, since rows.csv "
+        "was changed"
+    ]
+    assert records == ["runs/mine"]
+
+
+def test_a_finished_run_is_read_without_its_data_and_says_so(records: list[str]) -> None:
+    train("mine.yaml")
+    Path("rows.csv").unlink()
+    events: list[Event] = []
+    assert train("mine.yaml", watch=events.append).directory == Path("runs/mine")
+    assert "and its data cannot be looked at (data.train: there is no file rows.csv" in notes_of(events)[0]
+
+
+def test_a_run_that_did_not_record_its_data_is_read_as_before(works: list[str]) -> None:
+    train("mine.yaml", directory=Path("here"))
+    edit()
+    events: list[Event] = []
+    assert train("mine.yaml", directory=Path("here"), watch=events.append).reason == "finished"
+    assert "it did not record its data, which may have changed" in notes_of(events)[0]
+
+
+def test_data_elsewhere_is_not_fetched_to_be_compared(records: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("mine.yaml").write_text(CONFIG.replace("rows.csv", "{train: [rows.csv, 'https://127.0.0.1:9/more.csv']}"))
+    train("mine.yaml", directory=Path("here"))
+    digests = {"rows.csv": digest_of("rows.csv"), "https://127.0.0.1:9/more.csv": "1"}
+    Path("here/data.json").write_text(json.dumps(digests))
+    monkeypatch.setattr("burnish.data.sources.load_files.find", partial(refuse_urls, find))
+    assert train("mine.yaml", directory=Path("here")).reason == "finished"
+    edit()
+    with pytest.raises(CheckpointError, match=r"rows\.csv was changed\nNothing"):
+        train("mine.yaml", directory=Path("here"))
+
+
+def refuse_urls(find: Callable[..., object], written: str, **options: object) -> object:
+    assert "://" not in written
+    return find(written, **options)

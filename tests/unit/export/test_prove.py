@@ -9,7 +9,6 @@ from burnish.artifact.variants import EngineSpeed, Proof, TaskProof
 from burnish.errors import ServeError
 from burnish.export.prove import prove_task
 from burnish.metrics.regression import Mse, Pearson
-from burnish.spec.protocols import Metric
 from burnish.spec.values import Array, Outcome
 
 TRUTH = np.linspace(0, 1, 40)

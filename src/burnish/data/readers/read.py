@@ -66,6 +66,15 @@ def read(file: DataFile, options: Files) -> ReadFile:
         raise DataError(f"{file.name} could not be read: {error.strerror or error}") from error
 
 
+def digest_file(file: DataFile, options: Files) -> str:
+    """Digest a file on this machine as `read` does, or all that are in a folder."""
+    path = Path(file.location)
+    try:
+        return _folder_digest(path) if find_format(file, options) == "folders" else sha256_of(path)
+    except OSError as error:
+        raise DataError(f"{file.name} could not be read: {error.strerror or error}") from error
+
+
 def _read(path: Path, file: DataFile, kind: str, *, options: Files) -> ReadFile:
     if kind == "folders":
         rows, bad = read_folders(path, name=file.name, encoding=options.encoding)

@@ -10,9 +10,9 @@ from burnish.data.files import Files
 from burnish.data.inspection.faults import BadRow, BrokenRows, judge, settle_all
 from burnish.data.options import NAMES
 from burnish.data.readers.encoding import NotUtf8
-from burnish.data.readers.read import ReadFile, find_format, join_readings, read
+from burnish.data.readers.read import ReadFile, digest_file, find_format, join_readings, read
 from burnish.data.rows import keep_matching
-from burnish.data.sources.address import DataFile, find, find_shared
+from burnish.data.sources.address import DataFile, find, find_shared, is_url, join_address
 from burnish.data.splits.arrange import arrange, finish
 from burnish.errors import DataError
 from burnish.spec.protocols import DataRequest
@@ -35,6 +35,12 @@ def load_files(options: Files, request: DataRequest) -> Splits:
             raise
         raise BrokenRows(str(error), found.broken, lambda: found.arranged(found.sound, options, request)) from error
     return found.arranged(parts, options, request)
+
+
+def digest_files(options: Files) -> dict[str, str]:
+    """Digest every file on this machine that the options name; no server is asked for one elsewhere."""
+    found = _find(options, is_local=True)
+    return {file.name: digest_file(file, options) for files in found.values() for file in files}
 
 
 @dataclass(frozen=True)
@@ -101,13 +107,16 @@ def _read(file: DataFile, options: Files) -> ReadFile:
         raise error.advised() from error
 
 
-def _find(options: Files) -> dict[str, list[DataFile]]:
+def _find(options: Files, *, is_local: bool = False) -> dict[str, list[DataFile]]:
+    """Find the files of each split, or only those on this machine."""
     found: dict[str, list[DataFile]] = {}
     problems: list[str] = []
     asked = {name: (f"data.{name}", getattr(options, name)) for name in NAMES}
     asked |= {name: (f"data.also.{name}", paths) for name, paths in options.also.items()}
     for name, (option, paths) in asked.items():
         for written in paths:
+            if is_local and is_url(join_address(options.dir, written)):
+                continue
             try:
                 found.setdefault(name, []).extend(find(written, base=options.dir, option=option))
             except DataError as error:

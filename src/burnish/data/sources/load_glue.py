@@ -86,9 +86,16 @@ def load_glue(options: Glue, request: DataRequest) -> Splits:
 
 
 def _from_files(options: Glue, layout: GlueLayout, request: DataRequest) -> Splits:
+    published = PlainRequest(request.seed, None, tuple(layout.columns), request.quarantine)
+    return _map_splits(published_files(options).load(published), lambda rows: _rename(rows, layout))
+
+
+def published_files(options: Glue) -> Files:
+    """Name the files of a set in a folder, as they are published."""
     assert options.dir is not None  # the caller asked
+    layout = LAYOUTS[options.set]
     further = {name: locate_file(options.dir, stem) for name, (stem, _) in layout.also.items()}
-    source = Files(
+    return Files(
         train=(_file(options.dir, "train", glue_set=options.set),),
         validation=(_file(options.dir, layout.dev, glue_set=options.set),),
         also={name: (location,) for name, location in further.items() if location is not None},
@@ -99,8 +106,6 @@ def _from_files(options: Glue, layout: GlueLayout, request: DataRequest) -> Spli
         bad_rows=options.bad_rows,
         max_bad_share=options.max_bad_share,
     )
-    published = PlainRequest(request.seed, None, tuple(layout.columns), request.quarantine)
-    return _map_splits(source.load(published), lambda rows: _rename(rows, layout))
 
 
 def locate_file(directory: str, stem: str) -> str | None:

@@ -57,8 +57,8 @@ def of_task(task: str, digests: Mapping[str, str]) -> dict[str, str]:
 
 
 def changed_files(known: Mapping[str, str], found: Mapping[str, str]) -> list[str]:
-    """Say what became of each file that is not as it was; nothing if its digests were not recorded."""
-    if not known:
+    """Say what became of each file that is not as it was; nothing if its digests were not recorded, or not found."""
+    if not known or not found:
         return []
     fates = {file: "is read now and was not" for file in found if file not in known}
     fates |= {file: "is no longer read" for file in known if file not in found}
@@ -79,7 +79,7 @@ def trained_on(
 ) -> TrainedOn:
     """Say what a checkpoint was trained on, or else the last attempt; without a checkpoint no change is refused."""
     if checkpoint is None:
-        return TrainedOn(_digests(directory.data), {}, lambda changes: tell(_harmless(changes)))
+        return TrainedOn(read_digests(directory.data), {}, lambda changes: tell(_harmless(changes)))
     accept, refuse = partial(_accept, step=checkpoint.step, tell=tell), partial(_refuse, checkpoint, directory)
     return recorded_in(checkpoint, on_change=accept if is_accepted else refuse)
 
@@ -90,7 +90,8 @@ def recorded_in(checkpoint: Checkpoint, *, on_change: Callable[[Sequence[str]], 
     with refusing_misfit(checkpoint.path):
         found = read_profiles(written) if written else {}
         profiles = {name: profile_from_json(each) for name, each in found.items()}
-    return TrainedOn(_digests(checkpoint.path / DATA), profiles, on_change, partial(_refusing_profile, checkpoint.path))
+    digests = read_digests(checkpoint.path / DATA)
+    return TrainedOn(digests, profiles, on_change, partial(_refusing_profile, checkpoint.path))
 
 
 @contextmanager
@@ -125,7 +126,8 @@ def refuse_changed_plan(
         )
 
 
-def _digests(path: Path) -> dict[str, str]:
+def read_digests(path: Path) -> dict[str, str]:
+    """Read what a run or a checkpoint recorded of its data; nothing where it did not."""
     found = read_json(path)
     files = found.items() if isinstance(found, dict) else ()
     return {file: str(digest) for file, digest in files if file.strip()}

@@ -13,10 +13,11 @@ from burnish.data.batching.mixture import Grouped
 from burnish.data.cache.features import Stored, open_cache
 from burnish.data.cache.spill import encode_parts, find_faults
 from burnish.data.inspection.faults import BadRow, BrokenRows, Policy, settle, settle_all
+from burnish.data.sources.address import is_url
 from burnish.data.tokens.text import drop_report
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
 from burnish.run.machine import give_back_memory
-from burnish.run.preparation.inputs import NOTHING_KNOWN, TrainedOn, digests_of
+from burnish.run.preparation.inputs import NOTHING_KNOWN, TrainedOn, changed_files, digests_of, of_task
 from burnish.run.preparation.prepared_data import PreparedData, PreparedTask
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.selection import refuse_misfits, refuse_unlike
@@ -70,6 +71,26 @@ def feature_keys(experiment: Experiment) -> dict[str, dict[str, object]]:
         for task in [work.load()]
         for split in task.rows
     }
+
+
+def digest_data(experiment: Experiment) -> dict[str, str]:
+    """Digest the files of every task as they are now, as far as that can be told without reading rows."""
+    return {
+        prefix(name, file): digest
+        for name, part in divide_tasks(experiment).items()
+        for file, digest in part.data.digests(Preparation(part, name=name)).items()
+    }
+
+
+def changed_data(experiment: Experiment, known: Mapping[str, str]) -> list[str]:
+    """Say which files of an experiment on this machine are not as they were when their digests were recorded."""
+    found = digest_data(experiment)
+    changes: list[str] = []
+    for name in divide_tasks(experiment):
+        recorded = of_task(name, known)
+        local = {file: digest for file, digest in recorded.items() if not is_url(file.removeprefix(prefix(name, "")))}
+        changes += changed_files(local, of_task(name, found))
+    return changes
 
 
 @dataclass(frozen=True)

@@ -35,8 +35,15 @@ def load_prepared(written: str, request: DataRequest) -> Splits:
     facts = {"rows": {name: len(rows) for name, rows in parts.items()}, "validation": f"as prepared in {written}"}
     others = {name: rows for name, rows in parts.items() if name not in NAMES}
     fingerprint = hashlib.sha256(json.dumps(content["files"], sort_keys=True).encode()).hexdigest()
-    digests = {name: str(each["sha256"]) for name, each in content["files"].items()}
+    digests = listed_digests(written)
     return Splits(parts["train"], parts["validation"], parts.get("test"), facts, fingerprint, others, digests)
+
+
+def listed_digests(written: str) -> dict[str, str]:
+    """Give the digest of each file that the manifest of a folder lists."""
+    files = _content(Path(os.path.expanduser(written))).get("files")
+    found = files.items() if isinstance(files, dict) else ()
+    return {name: str(each["sha256"]) for name, each in found if isinstance(each, dict) and "sha256" in each}
 
 
 def refuse_misfit(written: str, encoder: Encoder) -> None:

@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from glob import escape
 from itertools import chain, count
 from pathlib import Path
@@ -32,18 +32,28 @@ class AnotherExperiment(ConfigError):
         self.problems = ()
         lines = [f"{_arrow(each)}{_origin(each, resolved)}" for each in self.changes[:_SHOWN]]
         more = [f"… and {len(self.changes) - _SHOWN} more"] if len(self.changes) > _SHOWN else []
-        ways = [
-            f"add --replace to start over there (the old run is moved to {_aside(directory)}, not deleted), or",
-            "train into another directory with --dir",
-        ]
         head = f"{directory.path} holds a run with other options:"
-        Exception.__init__(self, "\n  ".join([head, *lines, *more]) + "\n" + "\n".join(ways))
+        Exception.__init__(self, "\n  ".join([head, *lines, *more]) + "\n" + "\n".join(_ways_on(directory)))
 
     @property
     def summary(self) -> str:
         """Name the first differences in a line."""
-        more = len(self.changes) - _SHOWN_IN_A_LINE
-        return ", ".join([*map(_arrow, self.changes[:_SHOWN_IN_A_LINE]), *([f"and {more} more"] if more > 0 else [])])
+        return _first_few([_arrow(each) for each in self.changes])
+
+
+class OtherData(CheckpointError):
+    """Refuse a directory with a finished run whose data was edited since, naming each file."""
+
+    def __init__(self, directory: RunDirectory, changes: Sequence[str]) -> None:
+        self.summary = _first_few(changes)
+        lines = [
+            "\n  ".join(
+                [f"{directory.path} holds a finished run, whose data is not what it was trained on:", *changes]
+            ),
+            "Nothing was trained, and its scores are of the data as it was. Put the files back, or",
+            *_ways_on(directory),
+        ]
+        super().__init__("\n".join(lines))
 
 
 def settle_plan(directory: RunDirectory, resolved: Resolved) -> None:
@@ -154,6 +164,18 @@ def has_learned_nothing(directory: RunDirectory) -> bool:
 def _aside(directory: RunDirectory) -> Path:
     names = (Path(f"{directory.path}.old-{number}") for number in count(1))
     return next(path for path in names if not path.exists())
+
+
+def _ways_on(directory: RunDirectory) -> list[str]:
+    return [
+        f"add --replace to start over there (the old run is moved to {_aside(directory)}, not deleted), or",
+        "train into another directory with --dir",
+    ]
+
+
+def _first_few(changes: Sequence[str]) -> str:
+    more = len(changes) - _SHOWN_IN_A_LINE
+    return ", ".join([*changes[:_SHOWN_IN_A_LINE], *([f"and {more} more"] if more > 0 else [])])
 
 
 def _arrow(change: OptionDifference) -> str:
