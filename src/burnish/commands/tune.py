@@ -29,6 +29,7 @@ from burnish.run.record.plan import AnotherExperiment, move_aside, read_plan, se
 from burnish.spec.events import Ended, Event, Noted, Stepped
 from burnish.spec.experiment import Experiment
 from burnish.spec.search import Coordinates, SearchState
+from burnish.tuning.data import StudyData
 from burnish.tuning.goal import Goal, score_loss
 from burnish.tuning.preview import SearchPreview, estimate
 from burnish.tuning.record import EndedLeg, StudyRecord, read_record
@@ -153,13 +154,17 @@ def tune(
         place.stop_file.unlink(missing_ok=True)
         record = read_record(search.directory)
         starts = _settle_record(record, search, watch=watch)
-        study = Study(record, search.space, search.settings.searcher, search.goal, search.limits, search.plan, starts)
+        data = StudyData(record, search.base)
+        data.refuse_edited()
+        searcher, goal, limits = search.settings.searcher, search.goal, search.limits
+        study = Study(record, search.space, searcher, goal, limits, search.plan, data, starts)
         total = _expect_legs(search, study.state())
         study.tell = lambda ended: tell(record, ended, _seconds_left(record, search, total))
         ending = study.run(asked)
         chosen = None
         if search.settings.refit and ending != "stopped" and record.best is not None:
-            chosen = None if asked.reason else _refit(record, search, watch=watch)
+            data.refuse_edited()
+            chosen = None if asked.reason else _refit(record, search, data, watch=watch)
             ending = ending if chosen else "stopped"
         record.write_table(chosen=chosen)
         return _close(record, search, ending=ending, chosen=chosen)
@@ -225,6 +230,8 @@ def table_of(record: StudyRecord) -> Iterator[TrialRow]:
 
 def _settle_record(record: StudyRecord, search: PreparedSearch, *, watch: Callable[[Event], None]) -> list[Coordinates]:
     """Begin the record of a new study, or refuse to go on with one of another experiment or space."""
+    from burnish.run.preparation.prepare import digest_data  # a search that is refused does not wait for it
+
     settings = search.settings
     about: dict[str, Any] = {
         "experiment": describe_experiment(search.base),
@@ -237,7 +244,7 @@ def _settle_record(record: StudyRecord, search: PreparedSearch, *, watch: Callab
         evaluations = _count_evaluations(search, watch=watch)
         starts = [dict(each) for each in _starts(search, watch=watch)] if settings.searcher.takes_starts else []
         found = {"start_from": [*settings.start_from], "starts": starts, "evaluations": evaluations}
-        record.begin({**about, **found, "trials": settings.num_trials})
+        record.begin({**about, **found, "trials": settings.num_trials, "data": digest_data(search.base)})
     if settings.start_from and "start_from" in record.about:  # without it, the study keeps the starts that it has
         about["start_from"] = [*settings.start_from]
     changed = list(_changes({key: record.about.get(key) for key in about}, about))
@@ -321,15 +328,18 @@ def _refuse_unfit(directory: Path) -> None:
         raise CheckpointError(f"{directory} holds files but no study; name an empty or new directory with --dir")
 
 
-def _refit(record: StudyRecord, search: PreparedSearch, *, watch: Callable[[Event], None]) -> str | None:
+def _refit(
+    record: StudyRecord, search: PreparedSearch, data: StudyData, *, watch: Callable[[Event], None]
+) -> str | None:
     """Train with the best options on training and validation rows together, as long as was best; None if stopped."""
     assert record.best is not None  # the caller asked
     trial = record.trials[record.best.trial]
     settled = search.space.at(trial.point) if trial.point else Settled({}, (), {})
     best = record.run_of(trial.number)
-    data = {"data": {"type": "refit", "of": _written(best, "data")}}
+    source = {"data": {"type": "refit", "of": _written(best, "data")}}
     resolved = check(
-        search.given, overrides=[*settled.layers, *from_values({**data, **_length(best)}, origin=Origin("the refit"))]
+        search.given,
+        overrides=[*settled.layers, *from_values({**source, **_length(best)}, origin=Origin("the refit"))],
     )
     run = RunDirectory(record.directory / REFIT)
 
@@ -346,6 +356,11 @@ def _refit(record: StudyRecord, search: PreparedSearch, *, watch: Callable[[Even
             place = move_aside(run)
         watch(Noted(0, f"another trial is the best now; the refit of the one before is in {place}"))
         result = train()
+    changes = data.compare_refit(run)
+    if changes:  # while it trained
+        with unclaimed(run):
+            place = move_aside(run)
+        raise data.refusal([*changes, f"{run.path} was trained on that, and is in {place} now"])
     return REFIT if result.reason in COMPLETE else None
 
 

@@ -28,7 +28,9 @@ class Refit(DataSource):
         splits = self.of.load(request)
         facts = {**splits.facts, "train_rows": len(splits.train) + len(splits.validation), "refit": True}
         digest = sha256(f"refit {splits.fingerprint}".encode()).hexdigest()
-        return replace(splits, train=join([splits.train, splits.validation]), facts=facts, fingerprint=digest)
+        digests = splits.digests or {"refit": digest}  # not under the name of what the trials were trained on
+        whole = join([splits.train, splits.validation])
+        return replace(splits, train=whole, facts=facts, fingerprint=digest, digests=digests)
 
     def digests(self, request: DataRequest) -> Mapping[str, str]:
         return self.of.digests(request)

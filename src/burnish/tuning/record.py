@@ -88,6 +88,12 @@ class StudyRecord:
             {"end": end.trial, "until": end.until, **values, **about, **({"passed": passed} if passed else {})}
         )
 
+    @property
+    def data(self) -> dict[str, str]:
+        """The digest of each file as the study began; studies of earlier versions did not record any."""
+        found = self.about.get("data")
+        return {str(file): str(digest) for file, digest in found.items()} if isinstance(found, dict) else {}
+
     def run_of(self, trial: int) -> RunDirectory:
         """The run directory of a trial."""
         return RunDirectory(self.directory / self.trials[trial].run)

@@ -16,8 +16,10 @@ from burnish.errors import BurnishError, ConfigError
 from burnish.launch.plan import ARRAY
 from burnish.launch.ray.group import STUDY
 from burnish.run.record.directory import RunDirectory
-from burnish.run.record.plan import settle_plan
+from burnish.run.record.lock import unclaimed
+from burnish.run.record.plan import move_aside, settle_plan
 from burnish.spec.search import Coordinates, Leg, Searcher, SearchState
+from burnish.tuning.data import StudyData
 from burnish.tuning.forks import TrialStarter
 from burnish.tuning.goal import Goal
 from burnish.tuning.record import EndedLeg, StudyRecord, Trial
@@ -53,12 +55,13 @@ class Study:
     limits: StudyLimits
     plan: Callable[[Settled], Resolved]
     """Makes the experiment of a trial, or refuses it."""
+    data: StudyData
     starts: Sequence[Coordinates] = ()
     """Where the first trials stand; an empty one is the experiment as it was written."""
     tell: Callable[[EndedLeg], None] = lambda ended: None
     now: Callable[[], float] = time.monotonic
     stopping: Flag = field(default_factory=Flag)
-    _failure: TooManyFailed | None = None
+    _failure: BurnishError | None = None
     _running: dict[Future[EndedLeg | None], tuple[Leg, int]] = field(default_factory=dict)
     """What is trained now, and in which slot."""
 
@@ -173,6 +176,10 @@ class Study:
         if ended is None:
             return  # it was asked to stop, and is taken up by the next attempt
         run = self.record.run_of(ended.trial)
+        refusal = self._refuse_other_data(ended)
+        if refusal is not None:
+            self._failure = refusal
+            return  # neither a score nor a failure of this study: the trial is trained again when the files are back
         settled = self.goal.settle(run)
         if settled is not None:
             self.record.score_name, self.record.is_lower_better = settled
@@ -186,6 +193,24 @@ class Study:
                 f"{len(failed)} trials failed, and tune.max_failed_trials is {self.limits.max_failed}; the last one, "
                 f"{self.record.directory / self.record.trials[ended.trial].run}: {ended.why}"
             )
+
+    def _refuse_other_data(self, ended: EndedLeg) -> BurnishError | None:
+        """Refuse the end of a trial whose data is not that of the study, and make room for it to be trained again."""
+        run = self.record.run_of(ended.trial)
+        changes = self.data.compare(self.record.trials[ended.trial])
+        if changes:
+            with unclaimed(run):
+                moved = move_aside(run)
+            changes.append(f"{run.path} was trained on that, and is in {moved} now")
+            return self.data.refusal(changes)
+        if ended.state != "failed":
+            return None
+        try:
+            self.data.refuse_edited()  # a trial that goes on from a checkpoint is refused by its own worker
+        except BurnishError as error:
+            run.exit.unlink(missing_ok=True)
+            return error
+        return None
 
     def _should_stop(self, number: int, scores: Sequence[float]) -> bool:
         state = self.state()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from burnish.tune.record import EndedLeg, StudyRecord, Trial
+from burnish.tuning.record import EndedLeg, StudyRecord, Trial
 from tests.harness.board import running_board
 from tests.integration.serve.pages import SLOWEST, Shown, find_axe, opened, running_browser, serious_violations
 from tests.unit.commands.run_maker import STORY, finish, make_run, predict

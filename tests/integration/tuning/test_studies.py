@@ -1,6 +1,7 @@
 """Studies for real: trials are runs, rungs resume, failures are replaced, and a study goes on where it stood."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from itertools import pairwise
@@ -9,17 +10,20 @@ from pathlib import Path
 import pytest
 
 from burnish.cli.main import run as burnish
+from burnish.commands import tune as command
 from burnish.commands.config import check
 from burnish.commands.tune import TuneResult, prepare_search, tune
 from burnish.engine.stop import StopRequest
-from burnish.errors import ConfigError
+from burnish.errors import CheckpointError, ConfigError
 from burnish.run.record.directory import RunDirectory, find_run
 from burnish.run.record.events_file import EventsFile
 from burnish.run.record.plan import read_plan, settle_plan
+from burnish.run.record.result import RunResult
 from burnish.spec.events import Started
 from burnish.spec.search import Coordinates, Searcher, SearchState
 from burnish.tuning import study as module
 from burnish.tuning.forks import TrialStarter
+from burnish.tuning.record import EndedLeg, StudyRecord, read_record
 from burnish.tuning.space import RangeParameter
 from tests.studies import make_study, outcome
 
@@ -228,3 +232,107 @@ def test_the_config_of_another_tool_is_searched_as_it_is(
     assert "task is required" in capsys.readouterr().err
     assert burnish(["tune"]) == 2
     assert "name an experiment" in capsys.readouterr().err
+
+
+def test_a_study_of_edited_data_is_neither_continued_nor_refitted(tmp_path: Path) -> None:
+    files = make_study(tmp_path)
+    data = tmp_path / "data.csv"
+    before, first = data.read_bytes(), run(files, "edited", trials=1)
+    data.write_bytes(before.replace(b"yes", b"no", 60))
+    refused = re.escape(f"the data of {first.directory} is not what its trials were trained on")
+    for settings in ({"trials": 2}, {"trials": 1}, {"trials": 1, "refit": True}):
+        with pytest.raises(
+            CheckpointError, match=rf"the data of {place} is not what its trials were trained on"
+        ) as found:
+            run(files, "edited", **settings)
+        assert found.value.exit_code == 5
+        assert f"{data} was changed" in str(found.value)
+        assert f"--start-from {first.directory}" in str(found.value)
+    assert len(read_record(first.directory).trials) == 1
+    assert not (first.directory / "refit").exists()
+    data.write_bytes(before)
+    assert len(run(files, "edited", trials=2).trials) == 2
+
+
+def test_a_study_that_did_not_record_its_data_is_read_and_held_to_that_of_its_trials(tmp_path: Path) -> None:
+    files = make_study(tmp_path)
+    study = run(files, "old", trials=1).directory / "study.jsonl"
+    about, *lines = study.read_text().splitlines(keepends=True)
+    values = json.loads(about)
+    assert list(values.pop("data")) == [str(tmp_path / "data.csv")]
+    study.write_text("".join([json.dumps(values) + "\n", *lines]))
+    assert len(run(files, "old", trials=2).trials) == 2
+    (tmp_path / "data.csv").write_text((tmp_path / "data.csv").read_text().replace("yes", "no", 60))
+    with pytest.raises(CheckpointError, match=r"data\.csv was changed"):
+        run(files, "old", trials=3)
+    for trial in study.parent.glob("trial-*"):  # as of versions that wrote no digests at all
+        (trial / "data.json").unlink()
+    assert len(run(files, "old", trials=3).trials) == 3
+
+
+def test_an_edit_while_a_study_works_ends_it_and_joins_no_scores(tmp_path: Path) -> None:
+    files = make_study(tmp_path)
+    data = tmp_path / "data.csv"
+    before = data.read_bytes()
+    search = prepare_search(
+        str(files[0]), configs=[files[1]], directory=tmp_path / "moving", settings={"trials": 3, "parallel": 1}
+    )
+
+    def edit(record: StudyRecord, ended: EndedLeg, seconds_left: float) -> None:
+        data.write_bytes(before.replace(b"yes", b"no", 60))
+
+    with pytest.raises(CheckpointError, match=r"trial-0001 was trained on that, and is in .*trial-0001\.old-1 now"):
+        tune(search, tell=edit, request=StopRequest())
+    assert [end.trial for end in read_record(tmp_path / "moving").ends] == [0]
+    data.write_bytes(before)
+    ended = run(files, "moving", trials=3)
+    assert [trial.state for trial in ended.trials] == ["finished"] * 3
+    whole = run(files, "still", trials=3)
+    assert [trial.score for trial in ended.trials] == [trial.score for trial in whole.trials]
+
+
+def test_an_edit_between_the_legs_of_a_trial_is_no_failure_of_it(tmp_path: Path) -> None:
+    files = make_study(tmp_path)
+    data = tmp_path / "data.csv"
+    before = data.read_bytes()
+    asha = "tune.searcher={type: asha, divisor: 2, max_rungs: 2}"
+    search = prepare_search(
+        str(files[0]), configs=[files[1]], overrides=[asha], directory=tmp_path / "legs", settings={"trials": 4}
+    )
+
+    def edit(record: StudyRecord, ended: EndedLeg, seconds_left: float) -> None:
+        if len(record.trials) == 4 and len(record.ends) == 4:
+            data.write_bytes(before.replace(b"yes", b"no", 60))
+
+    with pytest.raises(CheckpointError, match=r"data\.csv was changed"):
+        tune(search, tell=edit, request=StopRequest())
+    assert {end.state for end in read_record(tmp_path / "legs").ends} == {"paused"}
+    data.write_bytes(before)
+    assert "finished" in {trial.state for trial in run(files, "legs", asha, trials=4).trials}
+
+
+def test_a_refit_of_data_that_is_edited_meanwhile_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = make_study(tmp_path)
+    data = tmp_path / "data.csv"
+    before, train = data.read_bytes(), command.continue_run
+
+    def edit(place: RunDirectory, **options: object) -> RunResult:
+        data.write_bytes(before.replace(b"yes", b"no", 60))
+        return train(place, **options)  # type: ignore[arg-type]  # those of a refit
+
+    monkeypatch.setattr(command, "continue_run", edit)
+    with pytest.raises(CheckpointError, match=r"refit was trained on that, and is in .*refit\.old-1 now"):
+        run(files, "again", trials=1, refit=True)
+    data.write_bytes(before)
+    monkeypatch.setattr(command, "continue_run", train)
+    assert run(files, "again", trials=1, refit=True).best_run == tmp_path / "again" / "refit"
+
+
+def test_trials_may_read_other_files_where_the_space_says_so(tmp_path: Path) -> None:
+    files = make_study(tmp_path)
+    (tmp_path / "more.csv").write_bytes((tmp_path / "data.csv").read_bytes())
+    space = [str(tmp_path / name) for name in ("data.csv", "more.csv")]
+    files[1].write_text(f"tune: {{searcher: grid, space: {{data.train: {space}}}}}\n")
+    assert [trial.state for trial in run(files, "choice").trials] == ["finished"] * 2
+    (tmp_path / "more.csv").write_text("a,b,c,y\n")
+    assert [trial.state for trial in run(files, "choice").trials] == ["finished"] * 2  # nothing is trained of it

@@ -10,10 +10,11 @@ from threading import Event as Flag
 
 import pytest
 
-from burnish.config import Resolved
+from burnish.config import Resolved, load
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.spec.search import Coordinates
 from burnish.tuning import study as module
+from burnish.tuning.data import StudyData
 from burnish.tuning.record import EndedLeg, StudyRecord, Trial, read_record
 from burnish.tuning.searchers import Random
 from burnish.tuning.space import Settled
@@ -22,6 +23,7 @@ from burnish.tuning.trials import LegRunner
 from tests.unit.tuning.test_space import space_of
 from tests.unit.tuning.test_trials import GOAL, finish
 
+EXPERIMENT = load("demo/reviews").experiment
 ABOUT = {"seed": 0, "evaluations": 4, "experiment": {}, "trials": 4}
 
 
@@ -38,7 +40,8 @@ def study_of(directory: Path, *, parallel: int = 2, num_trials: int = 2) -> Stud
         run.path.mkdir(exist_ok=True)
         run.plan.touch()
     limits = StudyLimits(num_trials, parallel)
-    return Study(record, space_of("rate: [0.1]"), Random(), GOAL, limits, refuse_to_plan)
+    data = StudyData(record, EXPERIMENT)
+    return Study(record, space_of("rate: [0.1]"), Random(), GOAL, limits, refuse_to_plan, data)
 
 
 @dataclass
