@@ -48,7 +48,7 @@ def rows_of(page: Mapping[str, Any], group: str) -> Iterator[Row]:
         typed, _, needs = option.partition(" | ")
         name, _, given = typed.partition(" ")
         theirs = f"--{typed}" if group in page["flags"] else f"{name}: {given}".removesuffix(": ")
-        entry = find_answer(name, given)
+        entry = find_answer(name, given, tool=page["tool"])
         if entry is None and name in known:
             yield Row(theirs, (name,), SAME, ())
         elif entry is None or page["tool"] not in entry.tools:

@@ -46,7 +46,8 @@ def test_an_option_is_answered(page: dict[str, Any], row: Row) -> None:
 
 def refusal_of(typed: str, row: Row, bases: list[str]) -> str | None:
     """Type an option of ours on each experiment of the page, until one takes it."""
-    (word,) = shlex.split(typed)
+    *command, word = shlex.split(typed)
+    assert command == [] or command[0] == "burnish"
     if word.startswith("launch."):
         read_launcher("vertex", [word.removeprefix("launch.")])
         return None

@@ -82,7 +82,7 @@ def check(asked: Asked) -> Lines:
 
 @verb("import", short_help="Read a config of another tool.")
 def import_(
-    file: Annotated[str, argument("FILE", "An hptuning_config.yaml of Google's service, or Determined's experiment.")],
+    file: Annotated[str, argument("FILE", "A config of Determined, Model Garden, Ludwig or Google's tuning service.")],
     *,
     out: Annotated[Path, option("--out DIR", "Where experiment.yaml, space.yaml and launch.yaml go.")],
 ) -> Reply:

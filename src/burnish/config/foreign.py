@@ -7,6 +7,8 @@ from importlib.resources import files
 
 import yaml
 
+_STEPS, _STEPS_OR_SHARE = "{} steps", "{steps or share}"
+
 
 @dataclass(frozen=True)
 class Foreign:
@@ -28,29 +30,37 @@ class Foreign:
             return None
         if not isinstance(self.value, str):
             return self.value.get(given, self.value.get(given.lower(), given))
-        if "{percent}" not in self.value:
+        if self.value not in (_STEPS, _STEPS_OR_SHARE) and "{percent}" not in self.value:
             return self.value.replace("{}", given)
         try:
-            return self.value.replace("{percent}", f"{float(given) * 100:g}")
+            number = float(given)
         except ValueError:
             return None
+        is_share = 0 < number < 1
+        if "{percent}" in self.value or (self.value == _STEPS_OR_SHARE and is_share):
+            return f"{number * 100:g}%"
+        return None if is_share else f"{number:.0f} steps"
 
     def explain(self, given: str | None) -> str:
         """Say what differs, or why there is no such thing here."""
         return self.note.replace("{}", given or "N")
 
 
-def find_foreign(name: str, *, of: str | None = None) -> Foreign | None:
-    """Find a name, or the longest end of a path like `task.train_data.input_path` that the table has."""
+def find_foreign(name: str, *, of: str | None = None, tool: str | None = None) -> Foreign | None:
+    """Find a name, or the longest end of a path like `task.train_data.input_path` that the table has.
+
+    Of several answers that of the tool is taken, else the first.
+    """
     words = _normalise(name).split(".")
-    ends = (".".join(words[start:]) for start in range(len(words)))
-    return next((entry for end in ends if (entry := _by_name().get((of, end)))), None)
+    ends = [".".join(words[start:]) for start in range(len(words))]
+    entries = next((found for end in ends if (found := _by_name().get((of, end)))), ())
+    return next((entry for entry in entries if tool in entry.tools), entries[0] if entries else None)
 
 
-def find_answer(name: str, given: str | None) -> Foreign | None:
+def find_answer(name: str, given: str | None, *, tool: str | None = None) -> Foreign | None:
     """Find the answer to an option with a value: that of the value, where it has one of its own, else the option's."""
     own = find_foreign(given, of=_normalise(name)) if given else None
-    return own or find_foreign(name)
+    return own or find_foreign(name, tool=tool)
 
 
 @cache
@@ -74,8 +84,12 @@ def foreign_names() -> tuple[Foreign, ...]:
 
 
 @cache
-def _by_name() -> Mapping[tuple[str | None, str], Foreign]:
-    return {(entry.of, _normalise(name)): entry for entry in foreign_names() for name in entry.names}
+def _by_name() -> Mapping[tuple[str | None, str], list[Foreign]]:
+    found: dict[tuple[str | None, str], list[Foreign]] = {}
+    for entry in foreign_names():
+        for name in entry.names:
+            found.setdefault((entry.of, _normalise(name)), []).append(entry)
+    return found
 
 
 def _normalise(name: str) -> str:

@@ -210,7 +210,8 @@ def _elsewhere(entry: Foreign, given: str | None) -> str:
     if ours.startswith("--"):
         return f"It is a flag here: `{' '.join(filter(None, [ours, entry.translate(given)]))}`."
     if ours.startswith("burnish "):
-        return f"It is a command here: `{ours}`."
+        written = entry.translate(given) or ""
+        return f"It is a command here: `{written if written.startswith('burnish ') else ours}`."
     if ours.startswith(_SEPARATE):
         return f"It is `{ours}`, in a separate file next to the experiment."
     return f"It would be `{ours}`, which not every {ours.partition('.')[0]} takes." if ours else ""

@@ -66,7 +66,7 @@ def test_a_name_that_people_bring_is_answered(name: str) -> None:
 def test_every_training_argument_is_answered() -> None:
     transformers = pytest.importorskip("transformers")
     fields = [each.name for each in dataclasses.fields(transformers.TrainingArguments)]
-    entries = {name: find_foreign(name) for name in fields}
+    entries = {name: find_foreign(name, tool="trainer") for name in fields}
     assert [name for name, entry in entries.items() if entry is None or "trainer" not in entry.tools] == []
 
 
@@ -88,7 +88,12 @@ def test_an_entry_leads_to_something_that_is_there(entry: Foreign) -> None:
 
 
 def test_no_name_has_two_answers() -> None:
-    counts = Counter((entry.of, name.lower().replace("-", "_")) for entry in TABLE for name in entry.names)
+    counts = Counter(
+        (entry.of, name.lower().replace("-", "_"), tool)
+        for entry in TABLE
+        for name in entry.names
+        for tool in entry.tools
+    )
     assert [name for name, count in counts.items() if count > 1] == []
 
 
@@ -109,12 +114,60 @@ def test_no_name_for_elsewhere_is_ours_already() -> None:
         ("hub_module_url", "https://x/y", None),
         ("optim", "adafactor", "adafactor"),
         ("optim", "adamw_torch", "adamw"),
+        ("warmup_steps", "100", "100 steps"),
+        ("warmup_steps", "0.06", "6%"),
+        ("warmup_steps", "0", "0 steps"),
+        ("save_steps", "0.1", None),
+        ("task_name", "mrpc", "burnish train glue/mrpc"),
+        ("use_apex_amp", "false", "fp32"),
+        ("type_vocab_size", "2", "{type_vocab_size: 2}"),
     ],
 )
 def test_their_value_is_written_our_way(name: str, given: str | None, written: str | None) -> None:
     entry = find_foreign(name)
     assert entry is not None
     assert entry.translate(given) == written
+
+
+@pytest.mark.parametrize(
+    ("name", "tool", "ours"),
+    [
+        ("reuse-job-dir", "samples", "burnish resume RUN"),
+        ("eval-steps", "samples", "data.limit.validation"),
+        ("eval_steps", "trainer", "train.evaluate_every"),
+        ("use-wide-columns", "samples", "model"),
+        ("source_trial_id", "determined", "model.name"),
+        ("source_checkpoint_uuid", "determined", "model.checkpoint"),
+        ("profiling", "determined", "runtime.profile"),
+        ("recovery_begin_steps", "model_garden", None),
+        ("pretrain_steps", "model_garden", None),
+        ("eval_delay", "trainer", None),
+        ("task_name", "spans", "name"),
+        ("worker_hosts", "model_garden", "--nodes"),
+        ("model-name", "samples", "--dir"),
+        ("model_name", "trainer", "model.name"),
+        ("task.model.encoder.bert.num_layers", "model_garden", "model.size.num_hidden_layers"),
+        ("num-layers", "samples", "model.layers"),
+        ("first-layer-size", "samples", "model.first"),
+        ("task.model.encoder.bert.hidden_size", "model_garden", "model.size.hidden_size"),
+        ("adamw.exclude_from_weight_decay", "model_garden", "optimizer.no_decay"),
+        ("adamw.beta_1", "model_garden", "optimizer.betas"),
+        ("learning_rate.polynomial.power", "model_garden", "schedule.power"),
+        ("warmup.polynomial.power", "model_garden", "schedule.warmup_power"),
+        ("learning_rate.polynomial.end_learning_rate", "model_garden", "schedule.end"),
+        ("ema.start_step", "model_garden", "train.ema.start_step"),
+        ("query_length", "model_garden", "task.max_question"),
+        ("use_whole_word_masking", "model_garden", "task.masking.whole_words"),
+        ("optimizations.gradient_compression", "determined", None),
+        ("log_policies", "determined", None),
+    ],
+)
+def test_a_name_means_what_it_means_in_its_tool(name: str, tool: str, ours: str | None) -> None:
+    entry = find_foreign(name, tool=tool)
+    assert entry is not None
+    assert tool in entry.tools
+    assert next(iter(entry.ours), None) == ours
+    assert entry.ours or entry.note
 
 
 def test_the_end_of_a_path_is_enough_and_the_longest_one_counts() -> None:
