@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from burnish.commands.imports.draft import KUBERNETES, LAUNCH, TUNE, Draft
 from burnish.commands.imports.ranges import read_power_range, read_range
 from burnish.config.environment import looks_secret
 from burnish.config.foreign import find_foreign
-from burnish.config.nodes import Branch, Items, Leaf, Node
+from burnish.config.nodes import Branch, Items, Leaf, Node, find
 
 _KINDS = ("const", "int", "double", "log", "categorical")
 _VARIABLES, _MOUNTS = "environment.environment_variables", "bind_mounts"
@@ -34,11 +35,35 @@ def read_determined(config: Branch, draft: Draft) -> None:
         else:
             for path, leaf in _walk(name, node):
                 _read_leaf(path, leaf, draft)
+    _divide_aggregated(config, draft)
     for path, option in [*draft.options.items()]:
         name = path.removeprefix(f"{LAUNCH}.")
         own = name if name.startswith("env.") else _ON_KUBERNETES.get(name)
         if own is not None and path != name:
             draft.options[f"{KUBERNETES}.{own}"] = option
+
+
+def _divide_aggregated(config: Branch, draft: Draft) -> None:
+    """Count optimizer steps where batches of Determined are parts of one: `aggregation_frequency` of them."""
+    node = find(config, ("optimizations", "aggregation_frequency"))
+    text = (node.value or "") if isinstance(node, Leaf) else ""
+    count = int(text) if text.isdecimal() else 1
+    if node is None or count < 2:
+        return
+    said = f"{count} batches there are a step here, by aggregation_frequency"
+    for path in ("train.length", "train.evaluate_every", "train.checkpoint_every", "schedule.warmup"):
+        option = draft.options.get(path)
+        number, _, unit = str(option.value).partition(" ") if option else ("", "", "")
+        if option is not None and unit == "steps" and number.isdecimal():
+            steps = -(-int(number) // count)
+            note = f"{option.note.partition(';')[0]}; {said}"
+            draft.options[path] = replace(option, value=f"{steps} steps", note=note)
+    batch = next((path for path in ("train.batch.examples", "train.batch") if path in draft.options), None)
+    if batch is not None and str(draft.options[batch].value).isdecimal():
+        option = draft.options[batch]
+        draft.options[batch] = replace(option, value=str(int(str(option.value)) * count), note=f"{option.note}; {said}")
+    draft.left = [each for each in draft.left if "aggregation_frequency: not mapped" not in each]
+    draft.put("train.accumulate", str(count), name="optimizations.aggregation_frequency", node=node)
 
 
 def _walk(path: str, node: Node) -> Iterator[tuple[str, Node]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from burnish.config import Given, from_values, load
-from burnish.config.foreign import Foreign, find_foreign
+from burnish.config.foreign import Foreign, find_answer
 from burnish.config.nodes import Leaf, Node
 from burnish.config.origins import Origin
 from burnish.config.shape import describe_fields
@@ -28,6 +28,7 @@ OTHER_SECTIONS = {
 _MOST_LISTED = 32
 _UNKNOWN = "nothing here has this name"
 _UNFIT = "the value does not fit"
+_NULL = "it is null there"
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Draft:
     """What was mapped so far, by dotted path, and what was not."""
 
     source: str
+    tool: str = ""
+    """Which one wrote the config, by its name in the table: some names mean something else in another."""
     options: dict[str, WrittenOption] = field(default_factory=dict)
     """Of the experiment, and below `tune`, `launch` and, as its launcher calls them, `kubernetes`."""
     space: dict[str, WrittenOption] = field(default_factory=dict)
@@ -53,14 +56,15 @@ class Draft:
 
     def take(self, name: str, node: Node, *, into: Sequence[str] = ()) -> None:
         """Map one name with one value; `into` names the sections that are looked at first, else the experiment."""
-        entry = self._find_entry(name)
+        given = node.value if isinstance(node, Leaf) else None
+        entry = self._find_entry(name, given)
         if entry is None:
             return self.leave(name, node, _UNKNOWN)
-        given = node.value if isinstance(node, Leaf) else None
         written = entry.translate(given)
         targets = self._find_targets(entry, written, into=into)
         if given is None or written is None or not targets:
-            return self.leave(name, node, entry.explain(given) or _UNFIT)
+            is_null = isinstance(node, Leaf) and node.value is None
+            return self.leave(name, node, entry.explain(given) or (_NULL if is_null else _UNFIT))
         for path, *others in targets:
             value = f"validation/{written}" if path == "tune.metric" else written
             paths = [self._spell_out(each, written) for each in (path, *others)]
@@ -78,7 +82,7 @@ class Draft:
 
     def search(self, name: str, node: Node, values: Sequence[str] | Mapping[str, str], *, said: str = "") -> None:
         """Map a name with a range or a list of values to a part of the space."""
-        entry = self._find_entry(name)
+        entry = self._find_entry(name, None)
         if entry is None or not entry.ours:
             return self.leave(name, node, entry.explain(None) if entry else _UNKNOWN)
         choices = _translate_all(entry, values)
@@ -101,6 +105,7 @@ class Draft:
     def settle(self) -> list[str]:
         """Take out what does not fit the experiment as a whole, and say what is still missing of one."""
         self._choose_data()
+        self._choose_task()
         # A type comes first: laid over the options of another, it would take them away.
         self.options = dict(sorted(self.options.items(), key=lambda each: not each[0].endswith(".type")))
         while True:
@@ -135,12 +140,13 @@ class Draft:
     def _known(self) -> list[KnownOption]:
         return list(every_option(self._registry))
 
-    def _find_entry(self, name: str) -> Foreign | None:
+    def _find_entry(self, name: str, given: str | None) -> Foreign | None:
         """Find a name in the table, or else among our own options, whatever section it is in there."""
         key = name.rpartition(".")[2].replace("-", "_")
-        same = tuple(dict.fromkeys(option.path for option in self._known if option.key == key and option.section))
+        paths = dict.fromkeys(option.path for option in self._known if option.section)
+        same = (name,) if name in paths else tuple(path for path in paths if path.rpartition(".")[2] == key)
         own = Foreign((name,), (), ours=same, of=None, value="{}", note="") if same else None
-        return find_foreign(name) or own
+        return own if name in paths else find_answer(name, given, tool=self.tool) or own
 
     def _find_targets(self, entry: Foreign, written: str | None, *, into: Sequence[str]) -> list[list[str]]:
         """List what a line sets: an option of the experiment, with others that it may be, and one of each section."""
@@ -174,6 +180,21 @@ class Draft:
                 first = self.options[next(iter(keys.values()))]
                 self.options["data.type"] = WrittenOption(name, first.note)
                 return
+
+    def _choose_task(self) -> None:
+        """Name the task, if only one has the options that were mapped, like the one that has `n_best`."""
+        keys = {path.split(".")[1]: path for path in self.options if path.startswith("task.")}
+        if not keys or "type" in keys:
+            return
+        names = [listing.name for listing in self._registry.names("tasks") if listing.provider == "burnish"]
+        fitting = [name for name in names if keys.keys() <= describe_fields(self._registry.load("tasks", name)).keys()]
+        if len(fitting) == 1:
+            telling = next((path for key, path in keys.items() if self._is_of_one_task(key, names)), None)
+            first = self.options[telling or next(iter(keys.values()))]
+            self.options["task.type"] = WrittenOption(fitting[0], f"{first.note}; only this task has such options")
+
+    def _is_of_one_task(self, key: str, names: Sequence[str]) -> bool:
+        return sum(key in describe_fields(self._registry.load("tasks", name)) for name in names) == 1
 
     def _note(self, name: str, node: Node, said: str) -> str:
         return "; ".join(filter(None, [f"{node.origin.place} {name}", said]))

@@ -1,12 +1,14 @@
 """`burnish import`: a config of another tool becomes an experiment, a space and a launch file, with notes."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from burnish.commands.imports.determined import is_determined, read_determined
 from burnish.commands.imports.draft import KUBERNETES, LAUNCH, OTHER_SECTIONS, TUNE, Draft, WrittenOption
 from burnish.commands.imports.google import is_google, read_google
+from burnish.commands.imports.ludwig import is_ludwig, read_ludwig
+from burnish.commands.imports.model_garden import is_model_garden, read_model_garden
 from burnish.config import Origin, from_values
 from burnish.config.nodes import Branch, one_line
 from burnish.config.reader import read_file
@@ -15,6 +17,13 @@ from burnish.durable import write_durably
 from burnish.errors import ConfigError, Problem
 
 _COLUMN = 52
+_READERS: tuple[tuple[str, Callable[[Branch], bool], Callable[[Branch, Draft], None]], ...] = (
+    ("samples", is_google, read_google),
+    ("ludwig", is_ludwig, read_ludwig),
+    ("determined", is_determined, read_determined),
+    ("model_garden", is_model_garden, read_model_garden),
+)
+"""Tools by their names in the table of foreign names, how to know a config of theirs, and how to read it."""
 
 
 @dataclass(frozen=True)
@@ -31,24 +40,23 @@ class ImportedConfig:
 
 
 def read_draft(path: Path) -> Draft:
-    """Read a tuning config of Google's service or an experiment of Determined; raise ConfigError for anything else."""
+    """Read a config of one of the tools that are known; raise ConfigError for anything else."""
     config = read_file(path, source=str(path))
-    draft = Draft(path.name)
-    if is_google(config):
-        read_google(config, draft)
-    elif is_determined(config):
-        read_determined(config, draft)
-    else:
-        raise ConfigError(
-            [
-                Problem(
-                    f"{path} is neither a tuning config of Google's service (trainingInput, or params with goal) nor "
-                    "an experiment of Determined (hyperparameters, searcher, entrypoint)"
-                )
-            ],
-            subject="the request",
-        )
-    return draft
+    for tool, is_of_tool, read in _READERS:
+        if is_of_tool(config):
+            draft = Draft(path.name, tool)
+            read(config, draft)
+            return draft
+    raise ConfigError(
+        [
+            Problem(
+                f"{path} is neither a tuning config of Google's service (trainingInput, or params with goal), an "
+                "experiment of Determined (hyperparameters, searcher, entrypoint), a config of Model Garden (task and "
+                "trainer) nor one of Ludwig (input_features, output_features)"
+            )
+        ],
+        subject="the request",
+    )
 
 
 def read_config(path: Path) -> ImportedConfig:

@@ -20,6 +20,7 @@ from burnish.tuning.settings import TuneSettings
 
 HERE = Path(__file__).parent
 DETERMINED, GOOGLE = HERE / "determined.yaml", HERE / "hptuning_config.yaml"
+GARDEN, LUDWIG = HERE / "model_garden.yaml", HERE / "ludwig.yaml"
 
 
 def written(tmp_path: Path, config: Path | str) -> dict[str, object]:
@@ -30,7 +31,7 @@ def written(tmp_path: Path, config: Path | str) -> dict[str, object]:
     return {path.stem: yaml.safe_load(path.read_text()) for path in (tmp_path / "out").iterdir()}
 
 
-@pytest.mark.parametrize("source", [DETERMINED, GOOGLE], ids=lambda path: path.stem)
+@pytest.mark.parametrize("source", [DETERMINED, GOOGLE, GARDEN, LUDWIG], ids=lambda path: path.stem)
 def test_the_files_are_as_they_were(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(HERE)
     imported = read_config(Path(source.name))
@@ -51,6 +52,122 @@ def test_an_experiment_of_determined_loads(tmp_path: Path) -> None:
     assert space["schedule.warmup"] == ["0 steps", "1 steps", "2 steps", "3 steps"]
     assert space["model.dropout"] == {"type": "double", "min": 0.0, "max": 0.5}
     assert experiment.task.label == ("label",)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("source", [DETERMINED, GOOGLE, GARDEN, LUDWIG], ids=lambda path: path.stem)
+def test_every_line_with_a_value_is_mapped_or_named(source: Path) -> None:
+    imported = read_config(source)
+    told = "".join(imported.files.values())
+    for number, line in enumerate(source.read_text().splitlines(), start=1):
+        is_of_feature = line.startswith("    type: ")  # what a feature is goes into the task
+        has_value = line.partition(":")[2].strip() and not is_of_feature
+        assert not has_value or f"{source.name}:{number} " in told, line
+
+
+def test_a_config_of_model_garden_loads(tmp_path: Path) -> None:
+    written(tmp_path, GARDEN)
+    experiment = load(str(tmp_path / "out" / "experiment.yaml")).experiment
+    assert type(experiment.task).__name__ == "QuestionAnswering"
+    assert str(experiment.train.length) == "3699 steps"
+    assert (experiment.schedule.power, experiment.schedule.end) == (1, 0.1)  # type: ignore[attr-defined]
+    assert experiment.optimizer.betas == (0.9, 0.98)  # type: ignore[attr-defined]
+    assert experiment.train.batch.examples == 48
+    assert any("cosine.alpha: not mapped: its `type` is polynomial" in each for each in read_config(GARDEN).left)
+
+
+SIZED = """\
+task:
+  model:
+    num_classes: 1
+    encoder: {type: bert, bert: {hidden_size: 64, num_layers: 2, num_attention_heads: 4, type_vocab_size: 2}}
+  train_data: {input_path: [a.csv, b.csv], global_batch_size: 8}
+trainer:
+  train_steps: 10
+  optimizer_config:
+    optimizer: {type: adamw, adamw: {exclude_from_weight_decay: [LayerNorm, bias, embeddings]}}
+    learning_rate: {type: exponential, exponential: {initial_learning_rate: 1e-3, decay_steps: 5, decay_rate: 0.9}}
+    ema: {average_decay: 0.99, start_step: 3, dynamic_decay: true}
+"""
+
+
+def test_sizes_of_an_encoder_without_a_checkpoint_are_read(tmp_path: Path) -> None:
+    experiment = written(tmp_path, SIZED)["experiment"]
+    assert isinstance(experiment, dict)
+    assert experiment["model"]["pretrained"] is False
+    assert experiment["model"]["size"] == {"hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    assert experiment["task"] == {"type": "text_classification", "kind": "regression"}
+    assert experiment["data"]["train"] == ["a.csv", "b.csv"]
+    assert experiment["optimizer"]["no_decay"] == ["embeddings"]
+    assert experiment["schedule"] == {"type": "exponential", "every": "5 steps", "rate": 0.9}
+    assert experiment["train"]["ema"] == {"decay": 0.99, "start_step": 3, "dynamic": True}
+
+
+def test_a_config_of_ludwig_needs_only_its_file(tmp_path: Path) -> None:
+    written(tmp_path, LUDWIG)
+    loaded = load(str(tmp_path / "out" / "experiment.yaml"), overrides=["data.train=rows.csv"]).experiment
+    assert type(loaded.task).__name__ == "TextAndColumns"
+    assert loaded.task.columns["stars"].kind == "number"  # type: ignore[attr-defined]
+    assert loaded.train.patience == 2
+    assert str(loaded.data.split.test) == "20%"  # type: ignore[attr-defined]
+
+
+LUDWIG_TREES = """\
+model_type: gbm
+input_features:
+  - {name: age, type: number}
+  - {name: photo, type: image}
+output_features: [{name: survived, type: binary}, {name: deck, type: category}]
+trainer: {learning_rate: 0.1, num_leaves: 16, boosting_type: gbdt}
+hyperopt:
+  parameters: {trainer.learning_rate: {space: uniform, lower: 0.01, upper: 0.3}}
+"""
+
+
+def test_trees_of_ludwig_are_trees_with_their_own_rate(tmp_path: Path) -> None:
+    files = written(tmp_path, LUDWIG_TREES)
+    experiment, left = files["experiment"], read_config(tmp_path / "theirs.yaml").left
+    assert isinstance(experiment, dict)
+    assert experiment["model"] == {"type": "gbdt", "learning_rate": 0.1, "leaves": 16}
+    assert experiment["task"]["columns"] == {"age": {"kind": "number"}}
+    assert files["space"]["tune"]["space"].keys() == {"model.learning_rate"}  # type: ignore[index]
+    for name in ("input_features.photo", "output_features.deck", "trainer.boosting_type"):
+        assert any(f" {name}: not mapped" in each for each in left), name
+
+
+@pytest.mark.parametrize(
+    ("features", "task"),
+    [
+        (
+            "input_features: [{name: a, type: text}]\noutput_features: [{name: y, type: category}]",
+            "text_classification",
+        ),
+        ("input_features: [{name: a, type: text}]\noutput_features: [{name: y, type: text}]", "seq2seq"),
+        ("input_features: [{name: a, type: number}]\noutput_features: [{name: y, type: number}]", "tabular"),
+    ],
+)
+def test_the_features_of_ludwig_decide_the_task(tmp_path: Path, features: str, task: str) -> None:
+    experiment = written(tmp_path, features)["experiment"]
+    assert experiment["task"]["type"] == task  # type: ignore[index]
+
+
+def test_the_task_of_determined_follows_from_options_that_only_one_has(tmp_path: Path) -> None:
+    text = "hyperparameters: {global_batch_size: 12}\ndata: {n_best_size: 20, max_seq_length: 384}\n"
+    experiment = written(tmp_path, text)["experiment"]
+    assert experiment["task"] == {"type": "question_answering", "n_best": 20, "max_length": 384}  # type: ignore[index]
+
+
+def test_batches_that_are_parts_of_a_step_are_counted_as_steps(tmp_path: Path) -> None:
+    text = (
+        "hyperparameters: {global_batch_size: 16}\nsearcher: {max_length: {batches: 16500}}\n"
+        "min_validation_period: {batches: 500}\noptimizations: {aggregation_frequency: 3}\n"
+    )
+    train = written(tmp_path, text)["experiment"]["train"]  # type: ignore[index]
+    assert train == {
+        "batch": {"examples": 48},
+        "length": "5500 steps",
+        "evaluate_every": "167 steps",
+        "accumulate": 3,
+    }
 
 
 def test_layers_of_a_foreign_config_know_its_lines(monkeypatch: pytest.MonkeyPatch) -> None:
