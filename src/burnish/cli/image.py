@@ -4,8 +4,10 @@ import shlex
 from pathlib import Path
 from typing import Annotated
 
+from burnish.cli.launch import freight_lines
 from burnish.cli.options import Asked, LaunchOption, argument, option
 from burnish.cli.verb import Lines, Reply, group, verb
+from burnish.cli.wrapping import say
 
 ImageName = Annotated[str, argument("NAME", "The image with its registry and tag, like REGISTRY/TEAM/burnish:1.")]
 Tool = Annotated[str | None, option("--tool NAME", "docker, podman or buildah; default: the first that is there.")]
@@ -25,15 +27,22 @@ def package(
     from burnish.commands.elsewhere.launching import make_job, read_order
     from burnish.launch.image import pack
     from burnish.launch.options import read_launcher, split_words
-    from burnish.launch.package import read_requirements
+    from burnish.launch.package import expand, read_requirements
 
     overrides, ours = split_words(asked.overrides or ())
     launcher = read_launcher("vertex", [*(launch_options or ()), *ours])
     layers = {"experiment": asked.experiment, "configs": asked.configs or (), "overrides": overrides}
     job = make_job(read_order("train", ["--dir", "outputs/run"], asked=layers), launcher)
     lines = "\n".join(read_requirements(requirements)) + "\n" if requirements else ""
-    written = pack(job, out, max_restarts=launcher.max_restarts, requirements=lines)
-    return Reply({"folder": out, "files": written}, [f"wrote {out}:", *(f"  {name}" for name in written)])
+    travelling = expand(job.files, inputs=job.inputs)
+    sizes = pack(job, travelling.files, out, max_restarts=launcher.max_restarts, requirements=lines)
+    document = {
+        "folder": out,
+        "files": [*sizes],
+        "bytes": sizes,
+        "left_behind": {each.path: each.why for each in travelling.left},
+    }
+    return Reply(document, [f"wrote {out}:", *freight_lines(sizes, travelling.left)])
 
 
 @verb("build")
@@ -58,10 +67,13 @@ def build(
     from burnish.commands.config import check
     from burnish.launch.image import TOOLS, build_command, find_tool, pack, run_tool
     from burnish.launch.options import read_launcher
-    from burnish.launch.package import find_extras
+    from burnish.launch.package import expand, find_extras
     from burnish.spec.launcher import JobSpec
 
-    copied = [*read_launcher("vertex", launch_options or ()).files, *(files or ())]
+    travelling = expand([*read_launcher("vertex", launch_options or ()).files, *(files or ())])
+    sizes = {name: path.stat().st_size for name, path in travelling.files.items()}
+    for line in freight_lines(sizes, travelling.left):
+        say(line)
     extras = find_extras(*(check(each).experiment for each in experiments or ()))
     if is_dry_run:
         command = build_command(tool or TOOLS[0], name, Path("CONTEXT"), base=base, extras=extras)
@@ -71,7 +83,7 @@ def build(
 
     with tempfile.TemporaryDirectory() as folder:
         context = Path(folder, "context")
-        pack(JobSpec("image", (), tuple(copied), extras=extras), context)
+        pack(JobSpec("image", (), extras=extras), travelling.files, context)
         run_tool(build_command(chosen, name, context, base=base, extras=extras))
     return [f"built {name}; `burnish image push {name}` sends it"]
 

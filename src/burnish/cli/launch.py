@@ -1,7 +1,7 @@
 """Runs a verb elsewhere: `--on`, for every verb that takes it."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -14,10 +14,12 @@ from burnish.storage.address import read_address
 
 if TYPE_CHECKING:
     from burnish.commands.elsewhere.launching import JobOutcome
+    from burnish.launch.left_behind import LeftBehind
     from burnish.launch.records import JobRecord
     from burnish.spec.launcher import JobSpec, Launcher
 
 INTERRUPTED = 130
+_MOST_LISTED = 20
 _RESOLVED = ("experiment", "configs", "overrides")
 """Words that are settled here, and travel as one file."""
 _OF_LAUNCHER = ("nodes", "rendezvous", "max_restarts")
@@ -30,6 +32,7 @@ def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
     """Print or send the request that runs a command elsewhere; follow the job unless it is detached."""
     from burnish.commands.elsewhere.launching import (
         fill_environment,
+        list_freight,
         make_job,
         note_extras,
         preview,
@@ -56,6 +59,9 @@ def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
     job = make_job(order, launcher)
     for note in [*launcher.notes, *note_extras(launcher, job)]:
         say(f"note: {note}")
+    freight = list_freight(launcher, job)
+    for line in freight_lines(freight.sizes, freight.left):
+        say(line)
     if given["is_dry_run"]:
         print_document(preview(launcher, job))
         return 0
@@ -83,6 +89,31 @@ def watch(record: "JobRecord", launcher: "Launcher") -> int:
         say(f"\n{name} goes on; {ways}")
         return INTERRUPTED
     return print_reply(Reply(outcome, outcome_lines(outcome), code=outcome.exit_code or 0), is_json=False)
+
+
+def freight_lines(sizes: Mapping[str, int], left: "Sequence[LeftBehind]") -> Iterator[str]:
+    """List what travels, the largest first, and what of the folders that were named stays here."""
+    count = "1 file" if len(sizes) == 1 else f"{len(sizes):,} files"
+    yield f"{count} with {readable_size(sum(sizes.values()))} to send:"
+    largest = sorted(sizes.items(), key=lambda each: (-each[1], each[0]))
+    for name, size in largest[:_MOST_LISTED]:
+        yield f"  {readable_size(size):>9}  {name}"
+    if len(largest) > _MOST_LISTED:
+        rest = largest[_MOST_LISTED:]
+        yield f"  {readable_size(sum(size for _, size in rest)):>9}  in {len(rest):,} smaller files"
+    if left:
+        yield "not sent, unless you name it:"
+    for each in left[:_MOST_LISTED]:
+        yield f"  {each.path} ({each.why})"
+    if len(left) > _MOST_LISTED:
+        yield f"  and {len(left) - _MOST_LISTED:,} more"
+
+
+def readable_size(num_bytes: int) -> str:
+    """Write a size in the unit that suits it."""
+    if num_bytes < 1_000:
+        return f"{num_bytes} bytes"
+    return f"{num_bytes / 1e3:,.1f} kB" if num_bytes < 1_000_000 else f"{num_bytes / 1e6:,.1f} MB"
 
 
 def tell(sentence: str) -> None:

@@ -2,12 +2,12 @@
 
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from burnish.durable import stage_folder
 from burnish.errors import LaunchError
-from burnish.launch.package import LOCK, burnish_wheel, expand, lock
+from burnish.launch.package import LOCK, burnish_wheel, lock
 from burnish.launch.plan import FILES, PLAN, JobPlan
 from burnish.spec.launcher import JobSpec
 
@@ -16,26 +16,28 @@ _DOCKERFILE = Path(__file__).with_name("Dockerfile")
 _ARGUMENT = "ARG EXTRAS="
 
 
-def pack(job: JobSpec, folder: Path, *, max_restarts: int = 0, requirements: str = "") -> list[str]:
-    """Write the wheel of Burnish, the versions, the files, the plan and a Dockerfile into a new folder; list them."""
+def pack(
+    job: JobSpec, files: Mapping[str, Path], folder: Path, *, max_restarts: int = 0, requirements: str = ""
+) -> dict[str, int]:
+    """Write the wheel of Burnish, the versions, the files, the plan and a Dockerfile into a new folder; give sizes."""
     if folder.exists():
         raise LaunchError(f"{folder} is there already; name a new folder with --out")
     name, wheel = burnish_wheel()
-    files = {each: path.read_bytes() for each, path in expand(job.files)}
+    copied = {each: path.read_bytes() for each, path in files.items()}
     texts = {each: text.encode() for each, text in job.texts.items()}
     contents = {
         name: wheel,
         LOCK: (requirements or lock()).encode(),
         _DOCKERFILE.name: write_dockerfile(job.extras).encode(),
     }
-    contents |= {f"{FILES}/{each}": content for each, content in {**files, **texts}.items()}
+    contents |= {f"{FILES}/{each}": content for each, content in {**copied, **texts}.items()}
     contents |= {PLAN: JobPlan(job.words, max_restarts=max_restarts).write()} if job.words else {}
     with stage_folder(folder) as building:
         for each, content in contents.items():
             place = building / each
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(content)
-    return sorted(contents)
+    return {each: len(content) for each, content in sorted(contents.items())}
 
 
 def write_dockerfile(extras: Iterable[str]) -> str:

@@ -5,18 +5,19 @@ import os
 import re
 import tarfile
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, distribution, distributions
 from pathlib import Path
 
 from burnish import __version__
 from burnish.errors import LaunchError
+from burnish.launch.left_behind import LeftBehind, TravelRules
 from burnish.spec.component import Component
 from burnish.storage.remote import EXTRAS as OF_ADDRESSES
 
 LOCK = "requirements.lock"
 _SOURCE = Path(__file__).parents[1]
-_SKIPPED = ("__pycache__", ".git", ".venv", "runs")
 _MOST_BYTES = 512 << 20
 _RECORDS = (".tfrecord", ".tfrecords", ".tf_record")
 _EXTRA = re.compile(r"(?: and|;) extra == ['\"]([\w-]+)['\"]")
@@ -93,10 +94,10 @@ def is_project(name: str) -> bool:
 
 def project_distribution(name: str) -> tuple[str, bytes]:
     """Pack a project of the user's as it lies there; pip builds it where it is installed, with what it requires."""
-    files, root, stream = list(expand([name])), Path(name).resolve(), io.BytesIO()
+    files, root, stream = expand([name]).files.values(), Path(name).resolve(), io.BytesIO()
     top = "-".join(root.relative_to(Path.cwd().resolve()).parts) or root.name
     with tarfile.open(fileobj=stream, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
-        for _, path in files:
+        for path in files:
             _add(archive, f"{top}/{path.relative_to(name).as_posix()}", path.read_bytes())
     return f"{top}.tar.gz", stream.getvalue()
 
@@ -119,18 +120,35 @@ def read_requirements(path: Path) -> list[str]:
     return [line for line in lines if line]
 
 
-def expand(names: Iterable[str]) -> list[tuple[str, Path]]:
-    """List each file below files and folders, by the place that it has below this folder; refuse all that has none."""
-    here, problems, found = Path.cwd(), [], dict[str, Path]()
+@dataclass(frozen=True)
+class Travelling:
+    """Files by the place that they have below this folder, there as here, and what of their folders stays."""
+
+    files: Mapping[str, Path]
+    left: tuple[LeftBehind, ...]
+
+    @property
+    def num_bytes(self) -> int:
+        """How much is sent."""
+        return sum(path.stat().st_size for path in self.files.values())
+
+
+def expand(names: Iterable[str], *, inputs: Collection[str] = ()) -> Travelling:
+    """List each file below files and folders; refuse all that has no place below this folder.
+
+    Of a folder, secrets and runs stay here, and what ignore files name unless the folder is among `inputs`: data and
+    models are often ignored. A file or a folder travels in any case if it is named itself.
+    """
+    here, problems, found, left = Path.cwd(), [], dict[str, Path](), dict[str, LeftBehind]()
     for name in names:
         if not Path(name).exists():
             problems.append(f"there is no {name}")
             continue
-        for each in _files(Path(name), top=here):
+        rules = TravelRules(Path(name), has_ignore_files=name not in inputs)
+        for each in _files(Path(name), top=here, rules=rules, left=left):
             real = _real(each)
             if real.is_relative_to(here):
-                named = Path(os.path.abspath(each))  # a link keeps its name: what the job reads is named by it
-                found[(named if named.is_relative_to(here) else real).relative_to(here).as_posix()] = each
+                found[_place(each, real, top=here)] = each
             else:
                 sentence = f"{each} is {real}, outside of {here}, and has no place on the job's machine"
                 problems.append(f"{sentence}; copy it here")
@@ -139,23 +157,40 @@ def expand(names: Iterable[str]) -> list[tuple[str, Path]]:
         problems.append(f"the files have {size >> 20:,} MB; put what is larger than {_MOST_BYTES >> 20} MB on a bucket")
     if problems:
         raise LaunchError("launch.files: " + "; ".join(problems))
-    return list(found.items())
+    stays = [each for place, each in sorted(left.items()) if not any(_is_below(file, place) for file in found)]
+    return Travelling(found, tuple(stays))
+
+
+def _is_below(file: str, folder: str) -> bool:
+    return file == folder or file.startswith(f"{folder}/")
+
+
+def _place(path: Path, real: Path, *, top: Path) -> str:
+    named = Path(os.path.abspath(path))  # a link keeps its name: what the job reads is named by it
+    return (named if named.is_relative_to(top) else real).relative_to(top).as_posix()
 
 
 def _own_files() -> Iterator[tuple[str, bytes]]:
-    for each in _files(_SOURCE, top=_real(_SOURCE)):
-        yield f"burnish/{each.relative_to(_SOURCE).as_posix()}", each.read_bytes()
+    for each in sorted(_SOURCE.rglob("*")):
+        if each.is_file() and "__pycache__" not in each.parts:
+            yield f"burnish/{each.relative_to(_SOURCE).as_posix()}", each.read_bytes()
 
 
-def _files(path: Path, *, top: Path, above: tuple[Path, ...] = ()) -> Iterator[Path]:
+def _files(
+    path: Path, *, top: Path, rules: TravelRules, left: dict[str, LeftBehind], above: tuple[Path, ...] = ()
+) -> Iterator[Path]:
     """Give a file, or those below a folder, also behind links; what lies outside of `top` is given and not entered."""
     real = _real(path)
     if path.is_file() or not real.is_relative_to(top):
         yield path
     elif path.is_dir() and real not in above:  # or a link to a folder that it lies in would have no end
         for each in sorted(path.iterdir()):
-            if each.name not in _SKIPPED:
-                yield from _files(each, top=top, above=(*above, real))
+            why = rules.why_left(each)
+            if why is None:
+                yield from _files(each, top=top, rules=rules, left=left, above=(*above, real))
+            else:
+                place = _place(each, _real(each), top=top) if _real(each).is_relative_to(top) else str(each)
+                left[place] = LeftBehind(place, why)
 
 
 def _real(path: Path) -> Path:

@@ -25,6 +25,8 @@ class JobSpec:
     """What its machine runs, after `burnish`."""
     files: tuple[str, ...] = ()
     """Files and folders below the folder that one stands in; they are at the same place there."""
+    inputs: tuple[str, ...] = ()
+    """Those of them that the command itself names, such as its data: they travel even where git ignores them."""
     texts: Mapping[str, str] = field(default_factory=dict)
     """Files that are made for the job, such as the resolved experiment: name → content."""
     packages: tuple[str, ...] = ()

@@ -407,16 +407,16 @@ def test_the_wheel_runs(tmp_path: Path) -> None:
 def test_a_packed_folder_holds_what_must_travel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text("x = 1\n")
-    written = pack(
-        JobSpec("a", ("train", "experiment.yaml"), ("mine.py",), texts={"experiment.yaml": "a: 1\n"}), Path("out")
-    )
+    job = JobSpec("a", ("train", "experiment.yaml"), texts={"experiment.yaml": "a: 1\n"})
+    written = pack(job, {"mine.py": Path("mine.py")}, Path("out"))
+    assert written["files/mine.py"] == len("x = 1\n")
     wheel = next(name for name in written if name.endswith(".whl"))
-    assert written == sorted(
+    assert [*written] == sorted(
         [wheel, *("Dockerfile", "files/experiment.yaml", "files/mine.py", "job.json", "requirements.lock")]
     )
     assert "pyyaml==" in Path("out/requirements.lock").read_text()
     with pytest.raises(LaunchError, match="is there already"):
-        pack(JobSpec("a", ()), Path("out"))
+        pack(JobSpec("a", ()), {}, Path("out"))
 
 
 def test_options_of_pip_are_refused_in_requirements(tmp_path: Path) -> None:

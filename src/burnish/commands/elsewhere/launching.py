@@ -22,6 +22,7 @@ from burnish.config.nodes import find, plain
 from burnish.config.render import document, leaves
 from burnish.errors import ConfigError, LaunchError, Problem, StorageError
 from burnish.launch.image import image_extras
+from burnish.launch.left_behind import LeftBehind
 from burnish.launch.package import (
     expand,
     find_extras,
@@ -132,7 +133,7 @@ def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = tim
         texts[SEARCH] = json.dumps({"tune": order.search}, indent=2)
         words[1:1] = ["-c", SEARCH]
     copied = [each for each in launcher.files if each not in _projects(launcher)]
-    files = [*copied, *_local_inputs(order), *_local_words(order)]
+    inputs = tuple(dict.fromkeys([*_local_inputs(order), *_local_words(order)]))
     extras = find_extras(_experiment_of(order), words, launcher.root(JobSpec(name, ())))
     if order.verb == "tune" and study is None:
         extras = tuple(sorted({*extras, "tune"}))
@@ -140,7 +141,8 @@ def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = tim
     return JobSpec(
         name,
         (*order.verb.split(), *words),
-        tuple(dict.fromkeys(files)),
+        tuple(dict.fromkeys([*copied, *inputs])),
+        inputs=inputs,
         texts=texts,
         packages=packages,
         study=study,
@@ -203,13 +205,34 @@ def fill_environment(launcher: Launcher, environment: Mapping[str, str] | None =
     return launcher.model_copy(update={"env": filled})
 
 
+@dataclass(frozen=True)
+class Freight:
+    """What is sent with a job, by its place in the job's folder with its size, and what of its folders stays here."""
+
+    sizes: Mapping[str, int]
+    left: Sequence[LeftBehind]
+
+
+def list_freight(launcher: Launcher, job: JobSpec) -> Freight:
+    """List what would be sent, before anything is."""
+    travelling = expand(job.files, inputs=job.inputs)
+    sizes = {f"{FILES}/{name}": len(text.encode()) for name, text in job.texts.items()}
+    sizes |= {f"{FILES}/{name}": path.stat().st_size for name, path in travelling.files.items()}
+    sizes |= {f"packages/{name}": len(content) for name, content in _make_packages(launcher, job.extras)}
+    left = [*travelling.left, *expand(_projects(launcher)).left]
+    return Freight(sizes, left)
+
+
 def preview(launcher: Launcher, job: JobSpec) -> dict[str, Any]:
     """Write what would be sent: the files, the plan and the request, with secrets masked."""
-    root = launcher.root(job)
-    sent = [f"{root}/{FILES}/{name}" for name in (*job.texts, *(name for name, _ in expand(job.files)))]
-    sent += [f"{root}/packages/{name}" for name in job.packages]
-    plan = {"address": f"{root}/{PLAN}", "words": job.words}
-    found = {"uploads": sent, "plan": plan, "request": launcher.render(job)}
+    root, freight = launcher.root(job), list_freight(launcher, job)
+    found = {
+        "uploads": [f"{root}/{place}" for place in freight.sizes],
+        "bytes": {f"{root}/{place}": size for place, size in freight.sizes.items()},
+        "left_behind": {each.path: each.why for each in freight.left},
+        "plan": {"address": f"{root}/{PLAN}", "words": job.words},
+        "request": launcher.render(job),
+    }
     left_out = launcher.left_out(job)
     return {**found, "left_out": left_out} if left_out else found
 
@@ -225,7 +248,7 @@ def refuse_unready(launcher: Launcher, job: JobSpec) -> None:
 
 def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], float] = time.time) -> JobRecord:
     """Fill the folder of a job, send its request, and remember it."""
-    root, files = launcher.root(job), expand(job.files)
+    root, files = launcher.root(job), expand(job.files, inputs=job.inputs).files
     plan = JobPlan(job.words, max_restarts=launcher.max_restarts).write()
     try:
         keep_trying(lambda: Folder(root).write(PLAN, plan, is_new=True))  # first: whose it is, has the folder
@@ -233,7 +256,7 @@ def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], fl
         raise LaunchError(f"{root} is there already; submit it again, under another name") from error
     for name, text in job.texts.items():
         write_remote(f"{root}/{FILES}/{name}", text.encode())
-    for name, path in files:
+    for name, path in files.items():
         upload(path, f"{root}/{FILES}/{name}")
     for name, content in _make_packages(launcher, job.extras):
         write_remote(f"{root}/packages/{name}", content)
