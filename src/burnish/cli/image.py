@@ -30,7 +30,7 @@ def package(
     from burnish.launch.package import expand, read_requirements
 
     overrides, ours = split_words(asked.overrides or ())
-    launcher = read_launcher("vertex", [*(launch_options or ()), *ours])
+    launcher = read_launcher(None, [*(launch_options or ()), *ours])
     layers = {"experiment": asked.experiment, "configs": asked.configs or (), "overrides": overrides}
     job = make_job(read_order("train", ["--dir", "outputs/run"], asked=layers), launcher)
     lines = "\n".join(read_requirements(requirements)) + "\n" if requirements else ""
@@ -70,7 +70,7 @@ def build(
     from burnish.launch.package import expand, find_extras
     from burnish.spec.launcher import JobSpec
 
-    travelling = expand([*read_launcher("vertex", launch_options or ()).files, *(files or ())])
+    travelling = expand([*read_launcher(None, launch_options or ()).files, *(files or ())])
     sizes = {name: path.stat().st_size for name, path in travelling.files.items()}
     for line in freight_lines(sizes, travelling.left):
         say(line)

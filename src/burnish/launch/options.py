@@ -19,6 +19,7 @@ from burnish.spec.launcher import Launcher
 
 PREFIX = "launch."
 _SECTION = "launch"
+_USUAL = "vertex"
 
 
 class LaunchOptions(Component):
@@ -27,8 +28,11 @@ class LaunchOptions(Component):
     launch: Annotated[SkipValidation[Launcher], Slot("launchers")]
 
 
-def read_launcher(where: str, given: Sequence[str]) -> Launcher:
-    """Read the launcher that is named and its options, from files and words in order; refuse with every problem."""
+def read_launcher(where: str | None, given: Sequence[str]) -> Launcher:
+    """Read the launcher that is named and its options, from files and words in order; refuse with every problem.
+
+    Without a name it is the one that the options are of, as when files are only packed.
+    """
     problems: list[Problem] = []
     layers: list[Branch] = []
     for each in given:
@@ -42,6 +46,9 @@ def read_launcher(where: str, given: Sequence[str]) -> Launcher:
             layers.append(Branch({name: _mask(node) for name, node in layer.nodes.items()}, layer.origin))
         except ConfigError as error:
             problems += error.problems
+    if where is None:
+        where = next(filter(None, map(_type_of, reversed(layers))), _USUAL)
+    problems += [_refuse_other(layer, where) for layer in layers if _type_of(layer) not in (None, where)]
     if problems:
         raise ConfigError(problems, subject="the launch")
     named = Origin(f"--on {where}", value=where)
@@ -54,6 +61,26 @@ def split_words(words: Sequence[str]) -> tuple[list[str], list[str]]:
     """Separate words of the experiment from launch options."""
     ours = [word for word in words if word.startswith(PREFIX)]
     return [word for word in words if word not in ours], ours
+
+
+def _type_of(layer: Branch) -> str | None:
+    """Name the launcher that a file or a word is of, if it says so."""
+    section = layer.nodes[_SECTION]
+    if isinstance(section, Branch):
+        section = section.nodes.get("type", section)
+    return section.value if isinstance(section, Leaf) else None
+
+
+def _refuse_other(layer: Branch, where: str) -> Problem:
+    """Say which options would be lost: those of one launcher mean nothing to another."""
+    section, other = layer.nodes[_SECTION], _type_of(layer)
+    names = [name for name in section.nodes if name != "type"] if isinstance(section, Branch) else []
+    lost = f" ({', '.join(names)})" if names else ""
+    return Problem(
+        f"these are options of {other}{lost}, and the job runs on {where}; "
+        f"run it with --on {other}, or take `type` out of options that both have",
+        (str(section.origin),),
+    )
 
 
 def _wrap(options: Branch) -> Branch:

@@ -1,4 +1,4 @@
-"""What is said of files that travel, before they do."""
+"""Launch options of another launcher than the one that runs the job: said, and never lost."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from burnish.cli.main import run
+from burnish.errors import ConfigError
+from burnish.launch.options import read_launcher
 
 
 @pytest.fixture(autouse=True)
@@ -15,6 +17,37 @@ def _project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("rides.csv").write_text("fare,tip\n1.5,yes\n2.5,no\n")
     Path("rides.yaml").write_text("task: {type: tabular, target: tip}\ndata: {train: rides.csv}\nmodel: linear\n")
     Path("launch.yaml").write_text("type: kubernetes\nfiles: [own.py]\nimage: team/mine:1\n")
+
+
+@pytest.mark.parametrize(
+    "written", ["type: kubernetes\nfiles: [own.py]\n", "launch: {type: kubernetes, files: [own.py]}\n"]
+)
+def test_options_of_another_launcher_are_refused_with_what_would_be_lost(written: str) -> None:
+    Path("launch.yaml").write_text(written)
+    with pytest.raises(ConfigError) as refused:
+        read_launcher("vertex", ["launch.yaml", "bucket=b"])
+    said = str(refused.value)
+    assert "launch.yaml" in said
+    assert "are options of kubernetes (files), and the job runs on vertex" in said
+
+
+def test_a_word_that_names_another_launcher_is_refused_too() -> None:
+    with pytest.raises(ConfigError, match="options of slurm"):
+        read_launcher("vertex", ["type=slurm"])
+
+
+def test_options_of_the_same_launcher_and_of_none_are_read() -> None:
+    Path("more.yaml").write_text("files: [own.py]\n")
+    assert read_launcher("kubernetes", ["launch.yaml", "image=other:2"]).files == ("own.py",)
+    assert read_launcher("slurm", ["more.yaml"]).files == ("own.py",)
+
+
+def test_a_package_takes_the_files_that_a_launch_file_of_any_type_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["package", "rides.yaml", "-l", "launch.yaml", "--out", "packed"]) == 0
+    assert Path("packed/files/own.py").exists()
+    capsys.readouterr()
+    assert run(["image", "build", "team/mine:1", "-l", "launch.yaml", "--dry-run"]) == 0
+    assert "own.py" in capsys.readouterr().err
 
 
 def test_what_travels_and_what_stays_is_listed_with_sizes_before_anything_is_sent(
