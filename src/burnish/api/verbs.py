@@ -44,7 +44,7 @@ def train(
     test: Any = None,
     dir: Place | None = None,
     replace: bool = False,
-    processes: int = 1,
+    processes: int | None = None,
     calibrate: bool = False,
     trust_code: bool = False,
     progress: bool = True,
@@ -133,7 +133,7 @@ def plan(
 def resume(
     run: Place | RunResult,
     *,
-    processes: int = 1,
+    processes: int | None = None,
     accept_changed_data: bool = False,
     trust_code: bool = False,
     progress: bool = True,

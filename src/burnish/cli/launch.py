@@ -22,7 +22,7 @@ INTERRUPTED = 130
 _MOST_LISTED = 20
 _RESOLVED = ("experiment", "configs", "overrides")
 """Words that are settled here, and travel as one file."""
-_OF_LAUNCHER = ("nodes", "rendezvous", "max_restarts")
+_OF_LAUNCHER = ("processes", "nodes", "rendezvous", "max_restarts")
 """Options of `train` that say where a job runs, and are those of its launcher."""
 _PATHS = ("FILE", "DIR")
 _HERE = (*Launching.__dataclass_fields__, *_OF_LAUNCHER, "context")
@@ -57,7 +57,10 @@ def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
         paths=_find_paths(given, leaves=leaves),
     )
     job = make_job(order, launcher)
-    for note in [*launcher.notes, *note_extras(launcher, job)]:
+    notes = [*launcher.notes, *note_extras(launcher, job)]
+    if launcher.processes == "auto" and "--processes" in job.words:
+        notes.append(f"{launcher.num_gpus} processes train on each machine, one for each GPU")
+    for note in notes:
         say(f"note: {note}")
     freight = list_freight(launcher, job)
     for line in freight_lines(freight.sizes, freight.left):

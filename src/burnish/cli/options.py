@@ -44,7 +44,9 @@ ParamsOverride = Annotated[
     list[str] | None,
     option("--params-override --params_override a=1,b.c=2", "Options in one word, as Model Garden's driver has them."),
 ]
-Processes = Annotated[int, option("--processes N", "How many local processes share each batch.", min=1)]
+Processes = Annotated[
+    int | None, option("--processes N", "How many local processes share each batch; default: one for each GPU.", min=1)
+]
 Json = Annotated[bool, option("--json", "Print machine-readable JSON.")]
 Quiet = Annotated[bool, option("--quiet -q", "Show no progress, only the outcome.")]
 Run = Annotated[str, argument("RUN", "A run directory, or its name under runs/.")]
@@ -69,7 +71,7 @@ Champions = Annotated[
 class Together:
     """The processes that train one run, here and on other machines."""
 
-    processes: Processes = 1
+    processes: Processes = None
     nodes: Annotated[
         str | None, option("--nodes N|MIN:MAX", "How many machines train together; start this command on each.")
     ] = None

@@ -105,7 +105,7 @@ def rerun(
     run: Run,
     *,
     directory: Annotated[Path | None, option("--dir DIR", "Where the new run goes; default: RUN-rerun.")] = None,
-    processes: Processes = 1,
+    processes: Processes = None,
     verify: Annotated[bool, option("--verify", "Compare weights, predictions and scores with those of RUN.")] = False,
     trust_code: TrustCode = False,
     is_json: Json = False,
@@ -135,7 +135,7 @@ def drill(
     directory: Annotated[
         Path | None, option("--dir DIR", "Which disk to rehearse on; default: the temporary folder.")
     ] = None,
-    processes: Processes = 1,
+    processes: Processes = None,
     minutes: Annotated[
         float | None,
         option("--minutes", "How long it may take; default: 1, more where starting takes long.", min=0.1),

@@ -83,7 +83,7 @@ def drill(
     configs: Sequence[Path] = (),
     overrides: Sequence[str] = (),
     directory: Path | None = None,
-    processes: int = 1,
+    processes: int | None = None,
     minutes: float = 1.0,
     limit_minutes: float | None = None,
     keep: bool = False,

@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnish.commands.config import check
+from burnish.commands.train import spread
 from burnish.commands.workers.talk import answer, ask, note
 from burnish.config import Given
 from burnish.config.nodes import Branch
 from burnish.errors import BurnishError, LaunchError
+from burnish.launch.group import Group
 from burnish.run.record.directory import RunDirectory, default_directory
 from burnish.run.record.plan import read_plan, settle_plan
 from burnish.spec.events import Event
+from burnish.spec.experiment import Experiment
 from burnish.spec.forecast import Footprint, Forecast, Timing
 
 if TYPE_CHECKING:
@@ -48,7 +51,14 @@ def plan(
         raise _explain_death(code)
     values = answers[-1]
     timing, footprint = Timing(**values["timing"]), Footprint(**values["footprint"])
-    return Forecast(**{**values, "timing": timing, "footprint": footprint})
+    facts = {**values["facts"], **_say_processes(resolved.experiment)}
+    return Forecast(**{**values, "facts": facts, "timing": timing, "footprint": footprint})
+
+
+def _say_processes(experiment: Experiment) -> dict[str, object]:
+    """Say how many processes would train where more than one would; the steps were timed in one."""
+    number = spread(Group.of(None), experiment).processes
+    return {"processes": f"{number}, one for each GPU; timed on one"} if number > 1 else {}
 
 
 def _explain_death(code: int) -> BurnishError:

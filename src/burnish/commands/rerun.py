@@ -35,7 +35,7 @@ def rerun(
     run: Path,
     *,
     directory: Path | None = None,
-    processes: int = 1,
+    processes: int | None = None,
     verify: bool = False,
     trust_code: bool = False,
     watch: Callable[[Event], None] = lambda event: None,

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from burnish.commands.config import check
 from burnish.commands.workers.talk import ask
 from burnish.config import Given, Resolved, fingerprint, trust
 from burnish.config.nodes import Branch
+from burnish.engine.device import list_gpus
 from burnish.engine.stop import REASON_OF_SIGNAL
 from burnish.errors import BurnishError, CheckpointError, ConfigError, DataError, LaunchError, Problem
 from burnish.launch.group import Group, run_workers
@@ -51,7 +53,7 @@ def train(
     overrides: Sequence[str | Branch] = (),
     directory: Path | str | None = None,
     replace: bool = False,
-    processes: int | Group = 1,
+    processes: int | Group | None = None,
     is_calibrated: bool = False,
     trust_code: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
@@ -62,6 +64,7 @@ def train(
     `replace` moves that aside. Without one, the run goes below `runs/`, to the first name that is free or holds the
     same experiment on the same data. A finished run is only read. With `is_calibrated`, what is left
     to the machine is measured first. A config of the user's own may name any code; another run's needs `trust_code`.
+    Without `processes`, one trains on each GPU.
     """
     _refuse_kind(experiment)
     if is_shared := bool(Group.of(processes).rendezvous):
@@ -160,7 +163,7 @@ def _is_of_another(run: RunDirectory, experiment: Experiment, *, sleep: Callable
 
 
 def _start(
-    run: RunDirectory, *, resolved: Resolved, processes: int | Group, watch: Callable[[Event], None], note: str = ""
+    run: RunDirectory, *, resolved: Resolved, processes: int | Group | None, watch: Callable[[Event], None], note: str = ""
 ) -> RunResult:
     is_shared = bool(Group.of(processes).rendezvous)
 
@@ -216,7 +219,7 @@ def _replace(run: RunDirectory, watch: Callable[[Event], None]) -> None:
 def resume(
     run: Path | str,
     *,
-    processes: int | Group = 1,
+    processes: int | Group | None = None,
     accept_changed_data: bool = False,
     trust_code: bool = False,
     watch: Callable[[Event], None] = lambda event: None,
@@ -254,7 +257,7 @@ def continue_run(
     run: RunDirectory,
     *,
     settle: Callable[[], object],
-    processes: int | Group,
+    processes: int | Group | None,
     watch: Callable[[Event], None],
     options: Sequence[str] = (),
 ) -> RunResult:
@@ -275,10 +278,18 @@ def continue_run(
 
 
 def work(
-    run: RunDirectory, *, processes: int | Group = 1, watch: Callable[[Event], None], options: Sequence[str] = ()
+    run: RunDirectory,
+    *,
+    processes: int | Group | None = 1,
+    watch: Callable[[Event], None],
+    options: Sequence[str] = (),
 ) -> RunResult:
     """Start a worker on a planned run, in one process or several, and stay with it to the end."""
-    group = Group.of(processes)
+    asked = Group.of(processes)
+    group = asked if asked == Group() else spread(asked, read_plan(run))
+    if asked.is_auto and group.processes > 1:
+        said = f"{group.processes} processes share each batch, one for each GPU; --processes 1 uses one"
+        watch(Noted(0, said))
     launch = run_worker if group.is_one_process else partial(run_workers, group=group)
     began, heard = time.time(), set[type[Event]]()
 
@@ -307,6 +318,21 @@ def work(
         _announce(run, error, began=began, watch=watch)
         raise error
     return read_result(run)
+
+
+def spread(group: Group, experiment: Experiment) -> Group:
+    """Settle how many processes train on this machine: where it is left to it, one for each GPU."""
+    is_for_one = experiment.model.is_grown or experiment.runtime.device not in ("auto", "cuda")
+    if is_for_one:
+        return replace(group, is_auto=False)
+    num_gpus = len(list_gpus())
+    if group.is_auto:
+        return replace(group, processes=max(1, num_gpus), is_auto=False)
+    if group.processes > num_gpus > 0:
+        machine = f"this machine has {num_gpus} GPU{'s' if num_gpus > 1 else ''}, and each process needs one of its own"
+        ways = "leave the option out, or set runtime.device=cpu"
+        raise ConfigError([Problem(f"--processes {group.processes}: {machine}; {ways}")], subject="the command line")
+    return group
 
 
 def _announce(run: RunDirectory, error: BurnishError, *, began: float, watch: Callable[[Event], None]) -> None:

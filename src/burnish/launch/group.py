@@ -30,11 +30,15 @@ class Group:
     rendezvous: str = ""
     """HOST:PORT where the machines meet; empty for a run on this machine alone."""
     max_restarts: int = 0
+    is_auto: bool = False
+    """Whether this machine shall have a process for each of its GPUs."""
 
     @classmethod
-    def of(cls, processes: "int | Group") -> "Group":
-        """Take a plain number for processes of this machine."""
-        return processes if isinstance(processes, Group) else cls(processes)
+    def of(cls, processes: "int | Group | None") -> "Group":
+        """Take a plain number for processes of this machine, and None for one on each GPU."""
+        if isinstance(processes, Group):
+            return processes
+        return cls(processes or 1, is_auto=processes is None)
 
     @property
     def is_one_process(self) -> bool:
@@ -52,7 +56,7 @@ class Group:
 
 
 def read_group(
-    processes: int, *, nodes: str | None = None, rendezvous: str | None = None, max_restarts: int | None = None
+    processes: int | None, *, nodes: str | None = None, rendezvous: str | None = None, max_restarts: int | None = None
 ) -> Group:
     """Read how a run is spread over machines; refuse with every problem."""
     least, most = read_nodes(nodes or "1")
@@ -69,7 +73,7 @@ def read_group(
     if problems:
         raise ConfigError(problems, subject="the command line")
     restarts = max_restarts if max_restarts is not None else RESTARTS_OF_NODES if rendezvous else 0
-    return Group(processes, least, most, rendezvous or "", restarts)
+    return Group(processes or 1, least, most, rendezvous or "", restarts, is_auto=processes is None)
 
 
 def is_place(rendezvous: str) -> bool:

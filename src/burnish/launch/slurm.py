@@ -111,6 +111,17 @@ class Slurm(Cluster):
         if self.partition:
             yield look("partition", self._find_partition)
 
+    @property
+    def num_gpus(self) -> int:
+        if not self.gres:
+            return self.gpus
+        kinds = [each.split(":") for each in self.gres.split(",")]
+        counts = [kind[-1] for kind in kinds if kind[0] == "gpu"]
+        return sum(int(count) if count.isdecimal() else 1 for count in counts)
+
+    def count_trials(self, parallel: int) -> int:
+        return 1 if self.array else parallel
+
     def submit(self, job: JobSpec) -> Submitted:
         request = reveal(self.render(job))
         script = "\n".join(request["script"]) + "\n"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from pydantic import SecretStr
+from pydantic import PositiveInt, SecretStr
 
 from burnish.spec.component import Component
 
@@ -92,6 +92,8 @@ class Launcher(Component):
     """Further files and folders that the job needs, such as modules of your own."""
     max_restarts: int = 3
     """How often a command that died, and was not refused, is started again."""
+    processes: Literal["auto"] | PositiveInt = "auto"
+    """How many train together on each machine; `auto` is one for each of its GPUs."""
 
     @abstractmethod
     def render(self, job: JobSpec) -> dict[str, Any]:
@@ -105,6 +107,15 @@ class Launcher(Component):
     def notes(self) -> list[str]:
         """What a user should know of how the options were read."""
         return []
+
+    @property
+    def num_gpus(self) -> int:
+        """How many GPUs the options ask for on each machine, or for each trial that has a place of its own."""
+        return 0
+
+    def count_trials(self, parallel: int) -> int:
+        """Tell how many of the trials that train at once share what is asked for."""
+        return parallel
 
     @abstractmethod
     def root(self, job: JobSpec) -> str:

@@ -14,10 +14,11 @@ import tempfile
 import threading
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NoReturn, Self
 
+from burnish.engine.device import list_gpus
 from burnish.errors import BurnishError
 from burnish.launch.local import start_worker
 from burnish.launch.module_path import find_modules_here
@@ -39,6 +40,8 @@ class TrialStarter:
 
     def __init__(self, model: str = "") -> None:
         self._turn = threading.Lock()
+        self._trials_on = dict.fromkeys(list_gpus(), 0)
+        """How many trials train on each GPU."""
         self._imported = _OF_MODELS.get(model, ())
 
     def __enter__(self) -> Self:
@@ -53,18 +56,34 @@ class TrialStarter:
 
     def start(self, run: Path, options: Sequence[str], *, cores: Sequence[int], log: Path) -> Iterator[str]:
         """Start a worker on a planned run, and give each line it prints until it has ended."""
-        ours, theirs = os.pipe()
-        asked = {"run": str(run), "options": [*options], "cores": [*cores], "log": str(log)}
+        with self._reserve_gpu() as gpu:
+            ours, theirs = os.pipe()
+            asked = {"run": str(run), "options": [*options], "cores": [*cores], "gpu": gpu, "log": str(log)}
+            with self._turn:
+                try:
+                    self._send(asked, theirs)
+                except OSError:  # somebody killed the process: another takes its place
+                    self._launch()
+                    self._send(asked, theirs)
+                finally:
+                    os.close(theirs)
+            with open(ours, encoding="utf-8", errors="replace") as lines:
+                yield from lines
+
+    @contextmanager
+    def _reserve_gpu(self) -> Iterator[str | None]:
+        """Choose the GPU on which the fewest trials train; None where there is no choice."""
+        if len(self._trials_on) < 2:
+            yield None
+            return
         with self._turn:
-            try:
-                self._send(asked, theirs)
-            except OSError:  # somebody killed the process: another takes its place
-                self._launch()
-                self._send(asked, theirs)
-            finally:
-                os.close(theirs)
-        with open(ours, encoding="utf-8", errors="replace") as lines:
-            yield from lines
+            gpu = min(self._trials_on, key=self._trials_on.__getitem__)
+            self._trials_on[gpu] += 1
+        try:
+            yield gpu
+        finally:
+            with self._turn:
+                self._trials_on[gpu] -= 1
 
     def _launch(self) -> None:
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -110,6 +129,8 @@ def _work(asked: Mapping[str, Any], output: int, learned: IO[str]) -> NoReturn:
         if asked["cores"] and hasattr(os, "sched_setaffinity"):
             os.sched_setaffinity(0, asked["cores"])
             os.environ["BURNISH_CORES"] = str(len(asked["cores"]))
+        if asked["gpu"]:
+            os.environ["CUDA_VISIBLE_DEVICES"] = asked["gpu"]  # CUDA has not been asked for anything in this process
         importlib.import_module("burnish.run.worker").main([asked["run"], *asked["options"]])
     except Exception as error:  # of the user's code, or a bug: the study goes on without this trial
         traceback.print_exc()

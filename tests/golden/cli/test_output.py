@@ -114,7 +114,7 @@ def test_the_summary_of_a_training(trained: list[dict[str, Any]], golden: Golden
             "overrides": ["train.batch=8", "train.length=1 epoch"],
             "directory": None,
             "replace": False,
-            "processes": Group(),
+            "processes": Group(is_auto=True),
             "is_calibrated": False,
             "trust_code": False,
         }

@@ -97,7 +97,7 @@ def train_observed(
     run: RunDirectory,
     attempt: ObservedWorker,
     *,
-    processes: int,
+    processes: int | None,
     watch: Watch,
     is_enough: Callable[[ObservedWorker], bool] = lambda attempt: False,
 ) -> int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from burnish.commands.elsewhere.launching import (
     JobOutcome,
     Patience,
+    change_processes,
     fill_environment,
     find_addresses,
     follow,
@@ -16,7 +17,7 @@ from burnish.commands.elsewhere.launching import (
 from burnish.commands.run_control import change_tags, turns
 from burnish.errors import BurnishError, LaunchError
 from burnish.launch.options import read_launcher
-from burnish.launch.plan import PAUSE, RESULT, STOP
+from burnish.launch.plan import PAUSE, PLAN, RESULT, STOP, JobPlan
 from burnish.launch.records import JobRecord, find_record, forget, read_records, save_record
 from burnish.launch.transfer import remove_remote, write_remote
 from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher
@@ -104,6 +105,9 @@ def resume(name: str, *, options: Sequence[str] = ()) -> tuple[JobRecord, Launch
     if options:
         given = read_launcher(record.where, options)
         launcher = recorded.model_copy(update={each: getattr(given, each) for each in given.model_fields_set})
+        record = replace(record, words=change_processes(record.words, launcher))
+        plan = JobPlan(record.words, max_restarts=launcher.max_restarts)
+        write_remote(f"{record.root}/{PLAN}", plan.write())
     launcher = fill_environment(launcher)
     left = [f"{record.root}/{name}" for name in (RESULT, STOP, PAUSE)]
     for each in (*left, *(f"{place}/{STOP}" for place in find_addresses(record))):

@@ -132,6 +132,10 @@ def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = tim
     if order.search is not None and study is None:
         texts[SEARCH] = json.dumps({"tune": order.search}, indent=2)
         words[1:1] = ["-c", SEARCH]
+    parallel = _count_parallel(order) if order.verb == "tune" else 1
+    _refuse_idle_gpus(order, launcher, parallel)
+    if order.verb == "train":
+        words += processes_words(launcher)
     copied = [each for each in launcher.files if each not in _projects(launcher)]
     inputs = tuple(dict.fromkeys([*_local_inputs(order), *_local_words(order)]))
     extras = find_extras(_experiment_of(order), words, launcher.root(JobSpec(name, ())))
@@ -146,7 +150,7 @@ def make_job(order: Order, launcher: Launcher, *, now: Callable[[], float] = tim
         texts=texts,
         packages=packages,
         study=study,
-        parallel=_count_parallel(order) if order.verb == "tune" else 1,
+        parallel=parallel,
         extras=extras,
     )
 
@@ -164,6 +168,60 @@ def note_extras(launcher: Launcher, job: JobSpec) -> list[str]:
 def _experiment_of(order: Order) -> Experiment | None:
     asked = order.experiment or _read_evaluated(order)
     return asked.experiment if asked else None
+
+
+def processes_words(launcher: Launcher) -> list[str]:
+    """Write how many processes train on each machine; nothing where that is left to the machine."""
+    number = max(1, launcher.num_gpus) if launcher.processes == "auto" else launcher.processes
+    return ["--processes", str(number)] if number > 1 or launcher.processes != "auto" else []
+
+
+def change_processes(words: Sequence[str], launcher: Launcher) -> tuple[str, ...]:
+    """Write the words of a job again for a launcher whose options have changed."""
+    kept = [*words]
+    if kept[0] != "train" or (launcher.processes == "auto" and "--processes" not in kept):
+        return tuple(kept)
+    if "--processes" in kept:
+        place = kept.index("--processes")
+        del kept[place : place + 2]
+    return (*kept, *processes_words(launcher))
+
+
+def _refuse_idle_gpus(order: Order, launcher: Launcher, parallel: int) -> None:
+    """Refuse GPUs that are paid for and that no process would use, and processes that would have none."""
+    gpus, asked = launcher.num_gpus, launcher.processes
+    experiment = order.experiment.experiment if order.experiment else None
+    problems = []
+    if order.verb == "train" and experiment is not None and experiment.model.is_grown:
+        used, because = 1, "this model is trained by one process"
+        if asked not in ("auto", 1):
+            problems.append(Problem(f"launch.processes is {asked}, and {because}; leave it at auto"))
+    elif order.verb == "train" and experiment is not None and experiment.runtime.device == "cpu":
+        used, because = 0, "runtime.device is cpu"
+    elif order.verb == "train" and asked != "auto":
+        used, because = asked, f"launch.processes is {asked}"
+        if gpus and asked > gpus:
+            machine = f"each machine has {gpus} GPUs, and each process needs one of its own"
+            problems.append(Problem(f"launch.processes is {asked}, but {machine}; leave it at auto"))
+    elif order.verb == "train":
+        used, because = gpus, ""
+    elif order.verb == "tune":
+        used = launcher.count_trials(parallel)
+        because = f"{used} trials are trained at once, each by one process"
+        if used == 1:
+            because = "each trial is trained by one process" + (", on a machine of its own" if parallel > 1 else "")
+    elif order.verb.startswith("prepare"):
+        used, because = 0, f"`{order.verb}` needs none"
+    else:
+        used, because = 1, f"`{order.verb}` runs in one process"
+    if gpus > used:
+        ways = f"ask for {used or 'none'}"
+        if order.verb == "train" and asked != "auto" and used == asked:
+            ways += " or leave launch.processes at auto"
+        idle = f"each machine has {gpus} GPU{'s' if gpus > 1 else ''} and {used or 'none'} of them would be used"
+        problems.append(Problem(f"{idle}: {because}; {ways}"))
+    if problems:
+        raise ConfigError(problems, subject="the launch")
 
 
 def _count_parallel(order: Order) -> int:

@@ -89,6 +89,10 @@ class Kubernetes(Launcher):
         """How many pods a job may have."""
         return read_nodes(self.nodes)[1]
 
+    @property
+    def num_gpus(self) -> int:
+        return self.gpus
+
     def root(self, job: JobSpec) -> str:
         return f"{self.folder or '<folder>'}/{job.name}"
 

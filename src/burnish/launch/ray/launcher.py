@@ -1,6 +1,7 @@
 """Ray as a place to run: its options, and a job as one of its submitted jobs."""
 
 import json
+import math
 import os
 import re
 import shlex
@@ -67,6 +68,13 @@ class Ray(Launcher):
 
     def root(self, job: JobSpec) -> str:
         return f"{self.folder or '<folder>'}/{job.name}"
+
+    @property
+    def num_gpus(self) -> int:
+        return math.ceil(self.gpus)
+
+    def count_trials(self, parallel: int) -> int:
+        return 1
 
     @property
     def bundle(self) -> dict[str, float]:

@@ -94,6 +94,10 @@ class Vertex(Launcher):
         return choose_machine(self.machine, self.accelerator, self.accelerators)
 
     @property
+    def num_gpus(self) -> int:
+        return self.hardware.accelerators
+
+    @property
     def notes(self) -> list[str]:
         found = self.hardware
         if self.machine is None or self.machine.lower() not in OLDER:
