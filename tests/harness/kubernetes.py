@@ -68,6 +68,9 @@ class LoopbackCluster:
     url: str = ""
     back_off_seconds: float = 0.5
     numbers: Iterator[int] = field(default_factory=count)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    refused: set[str] = field(default_factory=set)
+    """Jobs whose pods the cluster does not create, as pod security does."""
     hindrance: str = ""
     """While this is set, pods wait for it, such as for an image that cannot be fetched."""
 
@@ -90,7 +93,7 @@ class LoopbackCluster:
         """Do what the Job controller does for one index."""
         job = self.jobs[name]
         failures = 0
-        while self.hindrance and not job["spec"].get("suspend"):
+        while (self.hindrance or name in self.refused) and not job["spec"].get("suspend"):
             time.sleep(0.05)
         if job["spec"].get("suspend"):
             self._settle(job, "Suspended", "")
@@ -222,7 +225,14 @@ class _Handler(BaseHTTPRequestHandler):
         url, query = urlsplit(self.path), parse_qs(urlsplit(self.path).query)
         *_, kind, name = url.path.split("/")
         cluster = self.cluster
-        if name == "pods":
+        if name == "events":
+            kept = [
+                each
+                for each in cluster.events
+                if f"name={each['involvedObject']['name']}," in query["fieldSelector"][0]
+            ]
+            self._answer(200, {"kind": "EventList", "apiVersion": "v1", "items": kept})
+        elif name == "pods":
             job = query["labelSelector"][0].partition("=")[2]
             space = url.path.split("/")[4]
             items = [pod.document(space) for pod in list(cluster.pods) if pod.job == job]
@@ -254,7 +264,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_PATCH(self) -> None:
         name, body = self.path.partition("?")[0].split("/")[-1], self._body()
-        assert body == {"spec": {"suspend": True}}
+        assert body == {"metadata": {"annotations": {"burnish/stopped": "true"}}, "spec": {"suspend": True}}
+        self.cluster.jobs[name]["metadata"].setdefault("annotations", {}).update(body["metadata"]["annotations"])
         self.cluster.suspend(name)
         self._answer(200, self.cluster.jobs[name])
 

@@ -10,8 +10,9 @@ from pydantic import PositiveInt, SecretStr
 
 from burnish.spec.component import Component
 
-JobState = Literal["queued", "running", "finished", "failed", "stopped"]
-ENDED: tuple[JobState, ...] = ("finished", "failed", "stopped")
+JobState = Literal["queued", "running", "finished", "failed", "stopped", "gone"]
+"""A job that is `gone` is no longer known where it ran; its folder says how it ended."""
+ENDED: tuple[JobState, ...] = ("finished", "failed", "stopped", "gone")
 _UNSET = re.compile(r"<[a-z_]+>")
 
 

@@ -100,6 +100,68 @@ def test_a_job_whose_pods_wait_is_stopped(cluster: LoopbackCluster, capfd: pytes
     assert len(cluster.pods) == before, "nothing has started"
 
 
+def submit(name: str, capfd: pytest.CaptureFixture[str], *options: str) -> str:
+    assert run(["train", "rides.yaml", f"name={name}", *OPTIONS, *options, "--yes", "--detach"]) == 0
+    return capfd.readouterr().out.split()[-1]
+
+
+def test_a_refusal_by_pod_security_is_told_with_its_reason(
+    cluster: LoopbackCluster, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.hindrance = "held"
+    name = submit("forbidden", capfd)
+    cluster.refused.add(name)
+    cluster.hindrance = ""
+    reason = 'pods "x" is forbidden: violates PodSecurity "restricted:latest": hostPath volumes'
+    metadata = {"name": "e", "namespace": "default"}
+    involved = {"kind": "Job", "name": name}
+    cluster.events.append(
+        {
+            "metadata": metadata,
+            "involvedObject": involved,
+            "type": "Warning",
+            "reason": "FailedCreate",
+            "message": reason,
+        }
+    )
+    run(["jobs", "show", name])
+    assert f"queued: FailedCreate: {reason}" in " ".join(capfd.readouterr().out.split())
+    cluster.refused.clear()
+    assert run(["jobs", "wait", name]) == 0
+
+
+def test_a_job_that_a_queue_suspends_waits_and_is_not_stopped(
+    cluster: LoopbackCluster, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cluster.hindrance = "held"
+    name = submit("queued", capfd, "-l", "labels={kueue.x-k8s.io/queue-name: team}")
+    cluster.jobs[name]["spec"]["suspend"] = True
+    cluster.jobs[name]["status"]["conditions"] = [{"type": "Suspended", "status": "True", "message": ""}]
+    cluster.refused.add(name)
+    cluster.hindrance = ""
+    run(["jobs", "show", name])
+    assert f"{name}: queued: its queue has not admitted it" in " ".join(capfd.readouterr().out.split())
+    assert run(["jobs", "stop", name, "--now"]) == 0
+    run(["jobs", "show", name])
+    assert f"{name}: stopped" in capfd.readouterr().out
+    cluster.refused.clear()
+
+
+def test_a_job_that_the_cluster_has_deleted_is_told_by_its_folder(
+    cluster: LoopbackCluster, capfd: pytest.CaptureFixture[str]
+) -> None:
+    name = submit("deleted", capfd)
+    assert run(["jobs", "wait", name]) == 0
+    del cluster.jobs[name]
+    capfd.readouterr()
+    assert run(["jobs", "show", name]) == 0
+    assert f"{name}: finished" in capfd.readouterr().out
+    run(["jobs", "ls"])
+    (row,) = (line for line in capfd.readouterr().out.splitlines() if name[:20] in line)
+    assert "finished" in row
+    assert run(["jobs", "rm", name, "--yes"]) == 0
+
+
 def test_a_refused_command_fails_the_job_at_once(cluster: LoopbackCluster, capfd: pytest.CaptureFixture[str]) -> None:
     Path("broken.csv").write_text("fare,tip\n1,yes\n")
     before = len(cluster.pods)

@@ -141,6 +141,31 @@ def test_a_template_that_is_none_is_refused(content: str, said: str) -> None:
     assert said in str(refused.value)
 
 
+def test_pods_are_what_the_strictest_pod_security_takes() -> None:
+    (job,) = read_launcher("kubernetes", SET).render(JOB)["items"]
+    pod = job["spec"]["template"]["spec"]
+    assert pod["securityContext"]["runAsNonRoot"] is True
+    assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+    assert pod["securityContext"]["fsGroup"] == 1000
+    (container,) = pod["containers"]
+    assert container["securityContext"] == {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+
+
+def test_a_template_has_the_last_word_on_security() -> None:
+    Path("pods.yaml").write_text("spec: {securityContext: {runAsNonRoot: false, fsGroup: 7}}\n")
+    (job,) = read_launcher("kubernetes", [*SET, "pod_template=pods.yaml"]).render(JOB)["items"]
+    found = job["spec"]["template"]["spec"]["securityContext"]
+    assert (found["runAsNonRoot"], found["fsGroup"]) == (False, 7)
+
+
+@pytest.mark.parametrize(
+    ("options", "seconds"), [((), 604_800), (("kept_for=1 hour",), 3600), (("kept_for=null",), None)]
+)
+def test_jobs_leave_the_cluster_some_time_after_their_end(options: tuple[str, ...], seconds: int | None) -> None:
+    (job,) = read_launcher("kubernetes", [*SET, *options]).render(JOB)["items"]
+    assert job["spec"].get("ttlSecondsAfterFinished") == seconds
+
+
 def test_names_fit_the_host_names_of_pods_and_attempts_differ() -> None:
     name = f"prepare-{'x' * 40}-20261118-120000"
     found = [object_name(name, attempt=attempt) for attempt in (1, 2)]

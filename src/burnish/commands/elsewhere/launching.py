@@ -403,15 +403,18 @@ def read_outcome(record: JobRecord, status: JobStatus) -> JobOutcome:
 
 
 def settle_status(record: JobRecord, status: JobStatus) -> JobStatus:
-    """Take the word of the job's command over that of its service, to which every other end is a failure."""
-    if status.state != "failed":
+    """Take the word of the job's command over that of its service, which calls every other end a failure.
+
+    A job that its service has deleted is told by what its command left, too.
+    """
+    if status.state not in ("failed", "gone"):
         return status
     code = read_result(record.root)
     if code == 0:
         return JobStatus("finished", status.message)  # without a node that was lost on the way
     if code == os.EX_TEMPFAIL:
         return JobStatus("stopped", status.message)
-    return status
+    return JobStatus("failed", status.message)
 
 
 def find_addresses(record: JobRecord) -> list[str]:

@@ -26,6 +26,9 @@ _LATE_SECONDS = 60
 """Logs are asked for since a time of this machine, whose clock may be another's; and pods are read one by one."""
 _NO_TIME = "1970-01-01T00:00:00"
 _TAKEN, _GONE = 409, 404
+_STOPPED = "burnish/stopped"
+"""An annotation of Jobs that were stopped from here: a queue such as Kueue suspends Jobs too, which then wait."""
+_QUEUES = "kueue.x-k8s.io/"
 _FINAL = (400, 403, _GONE)
 """Answers that will not change by asking again."""
 
@@ -86,7 +89,12 @@ def read_status(launcher: "Kubernetes", id: str) -> JobStatus:
     kube, api = _connect(launcher)
     space, _, name = id.partition("/")
     with _explained(kube, f"job {id} could not be asked for"):
-        found = kube.client.BatchV1Api(api).read_namespaced_job(name, space, _request_timeout=_SECONDS)
+        try:
+            found = kube.client.BatchV1Api(api).read_namespaced_job(name, space, _request_timeout=_SECONDS)
+        except kube.client.ApiException as error:
+            if error.status != _GONE:
+                raise
+            return JobStatus("gone", f"{id} was deleted, as the cluster does some time after the end of a job")
         pods = _pods(kube, api, id)
     conditions = {each.type: each.message or "" for each in found.status.conditions or () if each.status == "True"}
     if "Complete" in conditions:
@@ -95,12 +103,36 @@ def read_status(launcher: "Kubernetes", id: str) -> JobStatus:
         is_over = any(each.reason == "DeadlineExceeded" for each in found.status.conditions)
         was_preempted = is_over or any(PREEMPTED in _exit_codes(pod) for pod in pods)
         return JobStatus("stopped" if was_preempted else "failed", conditions["Failed"])
+    if found.spec.suspend and _waits_in_queue(found):
+        return JobStatus("queued", "its queue has not admitted it, or has taken it back")
     if found.spec.suspend:  # its pods go when they have saved
         is_over = "Suspended" in conditions and not any(pod.status.phase == "Running" for pod in pods)
         return JobStatus("stopped") if is_over else JobStatus("running", "it is being stopped")
     if any(pod.status.phase != "Pending" for pod in pods):
         return JobStatus("running")
-    return JobStatus("queued", "; ".join(filter(None, map(_hindrance, pods))))
+    reasons = [*filter(None, map(_hindrance, pods))]
+    return JobStatus("queued", "; ".join(reasons) if pods else _last_warning(kube, api, id))
+
+
+def _waits_in_queue(job: Any) -> bool:
+    """Tell whether a queue suspended a job, and not someone who stopped it."""
+    is_queued = any(name.startswith(_QUEUES) for name in job.metadata.labels or ())
+    return is_queued and _STOPPED not in (job.metadata.annotations or {})
+
+
+def _last_warning(kube: Any, api: Any, id: str) -> str:
+    """Say why no pod could be made, such as a quota or the pod security of the namespace; it is in no pod."""
+    space, _, name = id.partition("/")
+    selector = f"involvedObject.kind=Job,involvedObject.name={name},type=Warning"
+    try:
+        found = kube.client.CoreV1Api(api).list_namespaced_event(
+            space, field_selector=selector, _request_timeout=_SECONDS
+        )
+    except kube.client.ApiException:
+        return ""  # not everyone may read events, and the state is known without
+    newest = sorted(found.items, key=lambda event: str(event.last_timestamp or event.event_time or ""))
+    said = [f"{each.reason}: {each.message}" for each in newest if each.message]
+    return said[-1] if said else ""
 
 
 def _exit_codes(pod: Any) -> list[int]:
@@ -157,10 +189,9 @@ def cancel(launcher: "Kubernetes", id: str) -> None:
     """Suspend a Job: its pods are told to end, and what it came to can still be asked for."""
     kube, api = _connect(launcher)
     space, _, name = id.partition("/")
+    change = {"metadata": {"annotations": {_STOPPED: "true"}}, "spec": {"suspend": True}}
     with _explained(kube, f"job {id} could not be stopped"):
-        kube.client.BatchV1Api(api).patch_namespaced_job(
-            name, space, {"spec": {"suspend": True}}, _request_timeout=_SECONDS
-        )
+        kube.client.BatchV1Api(api).patch_namespaced_job(name, space, change, _request_timeout=_SECONDS)
 
 
 def _pods(kube: Any, api: Any, id: str) -> list[Any]:
@@ -188,6 +219,7 @@ def _connect(launcher: "Kubernetes") -> tuple[Any, Any]:
         except kube.config.ConfigException:
             hint = "set KUBECONFIG or launch.context; `kubectl config get-contexts` lists what there is"
             raise LaunchError(f"no cluster is configured: {error}; {hint}") from error
+    found.retries = 0  # who waits for a cluster that is away asks again, and says so
     return kube, kube.client.ApiClient(found)
 
 

@@ -73,6 +73,8 @@ class Kubernetes(Launcher):
     image_pull_secrets: tuple[Name, ...] = ()
     labels: Mapping[str, str] = {}
     timeout: Timeout | None = None
+    kept_for: Timeout | None = "7 days"
+    """How long the cluster keeps a Job, its pods and their logs after its end; null: until somebody deletes it."""
     pod_template: str | None = None
     """A YAML file with `metadata` and `spec` of the pods, which is laid over ours; the container is `burnish`."""
 

@@ -23,6 +23,8 @@ _LONGEST_NAME = 54
 _STAMP = len("-20261118-120000-1a2b")
 _ENDED_BY_SIGNALS = [134, 135, 136, 137, 139, 143]
 _SECONDS_TO_SAVE = 600
+_GROUP = 1000
+"""The user and group of our image, which volumes are made writable for."""
 _INDEX = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 _TOLERATION = re.compile(r"([^=:]+)(?:=([^:]*))?(?::(NoSchedule|PreferNoSchedule|NoExecute))?")
 
@@ -93,6 +95,7 @@ def _job(launcher: "Kubernetes", job: JobSpec, metadata: Mapping[str, Any]) -> d
         "backoffLimitPerIndex": launcher.max_restarts,
         "podFailurePolicy": {"rules": rules},
         **({"activeDeadlineSeconds": timeout_seconds(launcher.timeout)} if launcher.timeout else {}),
+        **({"ttlSecondsAfterFinished": timeout_seconds(launcher.kept_for)} if launcher.kept_for else {}),
         "template": _lay_over(template, _read_template(launcher.pod_template)),
     }
 
@@ -115,6 +118,12 @@ def _pod(launcher: "Kubernetes", job: JobSpec, name: str) -> dict[str, Any]:
     return {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": _SECONDS_TO_SAVE,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "fsGroup": _GROUP,
+            "fsGroupChangePolicy": "OnRootMismatch",  # a large volume is not walked through at each start
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
         **{key: value for key, value in optional.items() if value},
         "containers": [_container(launcher, job, name, mounts)],
     }
@@ -134,6 +143,7 @@ def _container(launcher: "Kubernetes", job: JobSpec, name: str, mounts: list[dic
         "image": launcher.image or "<image>",
         "command": ["python", "-m", WORKER],
         "args": [f"{launcher.root(job)}/{PLAN}"],
+        "securityContext": {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}},
         **{key: value for key, value in optional.items() if value},
     }
 
