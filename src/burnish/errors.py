@@ -66,9 +66,12 @@ class LaunchError(BurnishError):
     exit_code = 6
     is_final = False
     """Whether to ask again would end the same: there is no such job, or no right to see it."""
+    is_refusal = True
+    """Whether nothing was started; False where the answer was lost, or came from a service in trouble."""
 
-    def __init__(self, message: str, *, is_final: bool = False) -> None:
+    def __init__(self, message: str, *, is_final: bool = False, is_refusal: bool = True) -> None:
         self.is_final = is_final
+        self.is_refusal = is_refusal
         super().__init__(message)
 
 

@@ -319,9 +319,10 @@ def _ask(*command: str, text: str | None = None, env: Mapping[str, str] | None =
             command, input=text, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise LaunchError(f"{command[0]} could not be asked: {error}") from error
+        is_refusal = isinstance(error, OSError)  # it did not even begin
+        raise LaunchError(f"{command[0]} could not be asked: {error}", is_refusal=is_refusal) from error
     if found.returncode:
         said = found.stderr.strip() or found.stdout.strip()
         kind = _Unknown if "Invalid job id" in said else LaunchError
-        raise kind(f"{shlex.join(command)} failed: {said}")
+        raise kind(f"{shlex.join(command)} failed: {said}", is_refusal="timed out" not in said.lower())
     return found.stdout

@@ -1,8 +1,10 @@
 """Small files and folders of a job at its address: read, written and fetched, with new tries while a bucket is away."""
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
+from burnish.storage.lease import PREFIX
 from burnish.storage.remote import Folder, keep_trying
 from burnish.storage.spool import fetch
 
@@ -40,10 +42,11 @@ def download(address: str, folder: Path) -> int:
 
 def remove_remote(address: str) -> None:
     """Delete the file at an address, or all below it; of a path, the folders as well."""
-    path = Path(address)
-    if "://" not in address and path.is_dir():
+    path = Path(address.removeprefix("file://"))
+    is_here = "://" not in str(address).removeprefix("file://")
+    if is_here and path.is_dir():
         shutil.rmtree(path, ignore_errors=True)
-    elif "://" not in address:
+    elif is_here:
         path.unlink(missing_ok=True)
     else:
         place = Folder(address)
@@ -51,6 +54,11 @@ def remove_remote(address: str) -> None:
 
 
 def try_folder(address: str) -> str:
-    """Write and remove a file where the folders of jobs go."""
+    """Write and remove a file where the folders of jobs go; folders that this makes on a disk are removed as well."""
+    made = [] if "://" in address else [Path(address, PREFIX), *Path(address, PREFIX).parents]
+    made = [folder for folder in made if not folder.exists()]
     keep_trying(Folder(address).probe)
+    for folder in made:
+        with suppress(OSError):  # somebody else has put something there
+            folder.rmdir()
     return f"{address} is there and can be written"

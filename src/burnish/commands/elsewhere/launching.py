@@ -6,7 +6,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from glob import glob
 from itertools import chain, pairwise, takewhile
@@ -20,7 +20,7 @@ from burnish.commands.tune import PreparedSearch, prepare_search
 from burnish.config import Resolved, load, render
 from burnish.config.nodes import find, plain
 from burnish.config.render import document, leaves
-from burnish.errors import ConfigError, LaunchError, Problem, StorageError
+from burnish.errors import BurnishError, ConfigError, LaunchError, Problem, StorageError
 from burnish.launch.image import image_extras
 from burnish.launch.left_behind import LeftBehind
 from burnish.launch.package import (
@@ -33,7 +33,7 @@ from burnish.launch.package import (
 )
 from burnish.launch.plan import FILES, OUTPUTS, PLAN, JobPlan
 from burnish.launch.records import JobRecord, save_record
-from burnish.launch.transfer import list_remote, upload, write_remote
+from burnish.launch.transfer import list_remote, remove_remote, upload, write_remote
 from burnish.launch.vertex.study import MOST_VALUES
 from burnish.launch.worker import read_result
 from burnish.registry import default_registry
@@ -312,13 +312,14 @@ def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], fl
         keep_trying(lambda: Folder(root).write(PLAN, plan, is_new=True))  # first: whose it is, has the folder
     except FileExistsError as error:
         raise LaunchError(f"{root} is there already; submit it again, under another name") from error
-    for name, text in job.texts.items():
-        write_remote(f"{root}/{FILES}/{name}", text.encode())
-    for name, path in files.items():
-        upload(path, f"{root}/{FILES}/{name}")
-    for name, content in _make_packages(launcher, job.extras):
-        write_remote(f"{root}/packages/{name}", content)
-    accepted = launcher.submit(job)
+    with _removed_unless_accepted(root):
+        for name, text in job.texts.items():
+            write_remote(f"{root}/{FILES}/{name}", text.encode())
+        for name, path in files.items():
+            upload(path, f"{root}/{FILES}/{name}")
+        for name, content in _make_packages(launcher, job.extras):
+            write_remote(f"{root}/packages/{name}", content)
+        accepted = launcher.submit(job)
     record = JobRecord(
         name=job.name,
         where=where,
@@ -334,6 +335,23 @@ def submit(launcher: Launcher, job: JobSpec, *, where: str, now: Callable[[], fl
     )
     save_record(record)
     return record
+
+
+@contextmanager
+def _removed_unless_accepted(root: str) -> Iterator[None]:
+    """Delete the folder of a job that was not started; where an answer was lost, it may have been, and keeps it."""
+    try:
+        yield
+    except LaunchError as error:
+        if not error.is_refusal:
+            raise LaunchError(f"{error}; {root} is kept, in case the job was started nevertheless") from error
+        with suppress(StorageError):
+            remove_remote(root)
+        raise
+    except (BurnishError, KeyboardInterrupt):
+        with suppress(StorageError):
+            remove_remote(root)
+        raise
 
 
 @dataclass

@@ -231,12 +231,14 @@ def _explained(kube: Any, what: str) -> Iterator[None]:
         yield
     except kube.client.ApiException as error:
         said = _message(error.body) or f"{error.status} {error.reason}"
-        raise LaunchError(f"{what}: {said}", is_final=error.status in _FINAL) from error
+        is_refusal = 400 <= (error.status or 500) < 500
+        raise LaunchError(f"{what}: {said}", is_final=error.status in _FINAL, is_refusal=is_refusal) from error
     except ValidationError as error:  # the client knows the schemas
         wrong = [f"{'.'.join(map(str, each['loc'][1:]))}: {each['msg']}" for each in error.errors()]
         raise LaunchError(f"{what}: {'; '.join(wrong)}") from error
     except (network.HTTPError, OSError) as error:
-        raise LaunchError(f"{what}: {str(error).partition(chr(10))[0] or type(error).__name__}") from error
+        said = str(error).partition("\n")[0] or type(error).__name__
+        raise LaunchError(f"{what}: {said}", is_refusal=False) from error
 
 
 def _message(body: str | bytes | None) -> str:

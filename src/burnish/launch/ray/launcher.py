@@ -174,7 +174,8 @@ def _explained(what: str, *, hint: str = "") -> Iterator[None]:
     try:
         yield
     except (RuntimeError, ConnectionError, OSError) as error:  # what the client and requests raise
-        raise LaunchError(f"{what}: {_first_words(error)}{hint}") from error
+        is_refusal = isinstance(error, RuntimeError)  # an answer of the server's; else it was lost
+        raise LaunchError(f"{what}: {_first_words(error)}{hint}", is_refusal=is_refusal) from error
 
 
 def _first_words(error: Exception) -> str:

@@ -100,13 +100,15 @@ def explained(what: str) -> Iterator[None]:
         yield
     except core.GoogleAPICallError as error:
         is_final = error.code in FINAL_CODES
-        raise LaunchError(f"{what}: {error.message or type(error).__name__}", is_final=is_final) from error
+        is_refusal = 400 <= int(error.code or 500) < 500
+        said = error.message or type(error).__name__
+        raise LaunchError(f"{what}: {said}", is_final=is_final, is_refusal=is_refusal) from error
     except auth.GoogleAuthError as error:
         first = str(error.args[0] if error.args else type(error).__name__).partition("\n")[0]
         raise LaunchError(f"{what}: {first}; `gcloud auth application-default login` logs in again") from error
     except (core.RetryError, OSError) as error:
         first = str(error).strip().partition("\n")[0]
-        raise LaunchError(f"{what}: {first or type(error).__name__}") from error
+        raise LaunchError(f"{what}: {first or type(error).__name__}", is_refusal=False) from error
 
 
 def _method_of(id: str) -> str:

@@ -11,7 +11,7 @@ from burnish.commands.elsewhere import jobs
 from burnish.commands.elsewhere.launching import Order, make_job, read_outcome, submit
 from burnish.errors import LaunchError
 from burnish.launch.records import JobRecord, find_record
-from burnish.launch.transfer import read_remote, write_remote
+from burnish.launch.transfer import read_remote, try_folder, write_remote
 from burnish.spec.launcher import JobSpec, JobStatus, Launcher, LogLine, Submitted
 
 
@@ -157,6 +157,40 @@ def test_a_job_whose_files_are_refused_sends_nothing(shelf: Shelf, tmp_path: Pat
     with pytest.raises(LaunchError, match="there is no missing"):
         submit(shelf, job, where="shelf")
     assert not (tmp_path / "jobs").exists()
+
+
+class Refusing(Shelf):
+    """Refuses every job, or loses the answer."""
+
+    is_refusal: bool = True
+
+    def submit(self, job: JobSpec) -> Submitted:
+        assert (Path(self.root(job).removeprefix("file://")) / "job.json").is_file()
+        raise LaunchError("no such partition", is_refusal=self.is_refusal)
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_job_that_was_refused_leaves_no_folder(shelf: Shelf, tmp_path: Path, scheme: str) -> None:
+    launcher = Refusing(folder=f"{scheme}{tmp_path}/jobs")
+    with pytest.raises(LaunchError, match=r"^no such partition$"):
+        submit(launcher, make_job(Order("predict", ["rides.csv"]), launcher), where="shelf")
+    assert list((tmp_path / "jobs").iterdir()) == []
+
+
+def test_a_job_whose_answer_was_lost_keeps_its_folder(shelf: Shelf, tmp_path: Path) -> None:
+    launcher = Refusing(folder=f"{tmp_path}/jobs", is_refusal=False)
+    with pytest.raises(LaunchError, match="is kept, in case the job was started"):
+        submit(launcher, make_job(Order("predict", ["rides.csv"]), launcher), where="shelf")
+    (folder,) = (tmp_path / "jobs").iterdir()
+    assert (folder / "files" / "rides.csv").is_file()
+
+
+def test_a_look_at_a_folder_leaves_no_folder(tmp_path: Path) -> None:
+    assert "can be written" in try_folder(f"{tmp_path}/deep/jobs")
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "jobs").mkdir()
+    try_folder(f"{tmp_path}/jobs")
+    assert list((tmp_path / "jobs").iterdir()) == []
 
 
 def test_a_stop_that_came_before_the_run_began_does_not_end_the_resumed_one(
