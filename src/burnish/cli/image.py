@@ -52,6 +52,10 @@ def build(
     base: Annotated[
         str | None, option("--base IMAGE", "What to build on, such as an image with CUDA and torch.")
     ] = None,
+    torch_index: Annotated[
+        str | None,
+        option("--torch-index URL", "Where pip finds torch, such as PyTorch's index of CPU wheels; default: PyPI."),
+    ] = None,
     files: Annotated[
         list[str] | None, option("--file FILE", "A file or folder to copy into the image; repeatable.")
     ] = None,
@@ -76,7 +80,9 @@ def build(
         say(line)
     extras = find_extras(*(check(each).experiment for each in experiments or ()))
     if is_dry_run:
-        command = build_command(tool or TOOLS[0], name, Path("CONTEXT"), base=base, extras=extras)
+        command = build_command(
+            tool or TOOLS[0], name, Path("CONTEXT"), base=base, torch_index=torch_index, extras=extras
+        )
         return [shlex.join(command)]
     chosen = find_tool(tool)
     import tempfile
@@ -84,7 +90,7 @@ def build(
     with tempfile.TemporaryDirectory() as folder:
         context = Path(folder, "context")
         pack(JobSpec("image", (), extras=extras), travelling.files, context)
-        run_tool(build_command(chosen, name, context, base=base, extras=extras))
+        run_tool(build_command(chosen, name, context, base=base, torch_index=torch_index, extras=extras))
     return [f"built {name}; `burnish image push {name}` sends it"]
 
 

@@ -56,11 +56,18 @@ def image_extras() -> list[str]:
     return next(line.removeprefix(_ARGUMENT).split(",") for line in lines if line.startswith(_ARGUMENT))
 
 
-def build_command(tool: str, name: str, context: Path, *, base: str | None, extras: Iterable[str] = ()) -> list[str]:
+def build_command(
+    tool: str,
+    name: str,
+    context: Path,
+    *,
+    base: str | None,
+    torch_index: str | None = None,
+    extras: Iterable[str] = (),
+) -> list[str]:
     """Write the command that builds an image of a packed folder."""
-    arguments = ["--build-arg", f"BASE={base}"] if base else []
-    if extras:
-        arguments += ["--build-arg", f"EXTRAS={_join_extras(extras)}"]
+    values = {"BASE": base, "TORCH_INDEX": torch_index, "EXTRAS": _join_extras(extras) if extras else None}
+    arguments = [word for key, value in values.items() if value for word in ("--build-arg", f"{key}={value}")]
     return [tool, "build", "--tag", name, *arguments, str(context)]
 
 

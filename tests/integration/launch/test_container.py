@@ -50,6 +50,13 @@ def test_the_image_of_the_repository_is_its_command_and_has_a_user(images: Image
     assert config["Cmd"] == ["--help"]
 
 
+def test_the_user_of_the_image_can_write_runs_and_the_health_check_runs(images: Images) -> None:
+    script = "touch /work/a && mkdir -p /work/runs ~/.local/state && python -m burnish.serve.healthcheck && echo whole"
+    images.buildah("build", "--tag", "localhost/burnish:root", "--build-arg", f"BASE={BASE}", str(ROOT))
+    command = images.command("localhost/burnish:root", ["sh", "-c", script], {})
+    assert subprocess.check_output(command, text=True) == "whole\n"
+
+
 def test_a_job_is_trained_and_served_in_the_image_that_the_command_builds(
     images: Images, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from burnish.commands.elsewhere.launching import Order, _make_packages, make_job, note_extras, preview
 from burnish.config import load
 from burnish.errors import LaunchError
-from burnish.launch.image import image_extras, pack, write_dockerfile
+from burnish.launch.image import build_command, image_extras, pack, write_dockerfile
 from burnish.launch.options import read_launcher
 from burnish.launch.package import burnish_wheel, find_extras, project_distribution, source_distribution
 from burnish.spec.launcher import JobSpec, Launcher
@@ -102,6 +102,14 @@ def make_packages(launcher: Launcher, job: JobSpec) -> str:
         setup = archive.extractfile(next(each for each in archive.getnames() if each.endswith("setup.py")))
         assert setup is not None
         return setup.read().decode()
+
+
+def test_what_an_image_is_built_of_stands_in_its_command() -> None:
+    command = build_command("docker", "a:1", Path("x"), base="b", torch_index="https://wheels/cpu", extras=["hub"])
+    assert command[:2] == ["docker", "build"]
+    for each in ("BASE=b", "TORCH_INDEX=https://wheels/cpu", "EXTRAS=gcp,hub,serve,tensorboard"):
+        assert command[command.index(each) - 1] == "--build-arg"
+    assert "--build-arg" not in build_command("docker", "a:1", Path("x"), base=None)
 
 
 def test_a_dockerfile_keeps_the_extras_of_every_image() -> None:
