@@ -183,6 +183,64 @@ def test_a_machine_starts_from_a_disk_that_it_has(machine: str, disk: str) -> No
     assert request["body"]["jobSpec"]["workerPoolSpecs"][0]["diskSpec"]["bootDiskType"] == disk
 
 
+OVERLAY = """\
+overlay:
+  encryptionSpec: {kmsKeyName: projects/p/locations/us-central1/keyRings/r/cryptoKeys/k}
+  labels: {team: search}
+  jobSpec:
+    enableWebAccess: true
+    scheduling: {strategy: FLEX_START, maxWaitDuration: 1800s}
+    workerPoolSpecs:
+      machineSpec:
+        reservationAffinity: {reservationAffinityType: ANY_RESERVATION}
+"""
+
+
+def test_an_overlay_is_laid_over_the_request_as_it_is_sent(tmp_path: Path) -> None:
+    api = pytest.importorskip("google.cloud.aiplatform_v1", reason="the extra `vertex` brings it")
+    (tmp_path / "launch.yaml").write_text(OVERLAY)
+    options = (*SET, "replicas=2", "shared=10.0.0.2:/share", "network=n", str(tmp_path / "launch.yaml"))
+    body = read_launcher("vertex", options).render(JOB)["body"]
+    job = api.CustomJob.from_json(json.dumps(body))
+    assert job.job_spec.scheduling.strategy.name == "FLEX_START"
+    assert job.job_spec.scheduling.max_wait_duration.total_seconds() == 1800
+    assert job.job_spec.scheduling.timeout.total_seconds() == 86_400, "what is not named stays"
+    assert job.job_spec.enable_web_access is True
+    assert job.encryption_spec.kms_key_name.endswith("/cryptoKeys/k")
+    assert dict(job.labels) == {"burnish": "job", "team": "search"}
+    kinds = [
+        pool.machine_spec.reservation_affinity.reservation_affinity_type.name for pool in job.job_spec.worker_pool_specs
+    ]
+    assert kinds == ["ANY_RESERVATION", "ANY_RESERVATION"]
+    assert job.job_spec.worker_pool_specs[0].machine_spec.machine_type == "n1-standard-4"
+
+
+def test_an_overlay_of_a_job_is_that_of_the_trials_of_a_search() -> None:
+    pytest.importorskip("google.cloud.aiplatform_v1", reason="the extra `vertex` brings it")
+    launcher = read_launcher("vertex", (*SET, "overlay.jobSpec.scheduling.strategy=FLEX_START"))
+    body = launcher.render(replace(JOB, study=TUNE))["body"]
+    assert body["trialJobSpec"]["scheduling"]["strategy"] == "FLEX_START"
+    assert "jobSpec" not in body
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("overlay.jobSpec.schedulin.strategy=SPOT", "did you mean `scheduling`?"),
+        ("overlay.jobSpec.scheduling.strategi=SPOT", "launch.overlay.jobSpec.scheduling.strategi"),
+        ("overlay.jobSpec.scheduling.strategy=FLEX_STRAT", "did you mean FLEX_START?"),
+        ("overlay.encryptionSpec.kmsKey=x", "did you mean `kmsKeyName`?"),
+        ("overlay.jobSpec.scheduling.maxWaitDuration=soon", "does not fit into the request"),
+        ("overlay.jobSpec.workerPoolSpecs=[{diskSpec: {bootDiskSizeGB: 5}}]", "did you mean `bootDiskSizeGb`?"),
+    ],
+)
+def test_an_overlay_that_the_service_would_not_know_is_refused(option: str, said: str) -> None:
+    pytest.importorskip("google.cloud.aiplatform_v1", reason="the extra `vertex` brings it")
+    with pytest.raises(ConfigError) as refused:
+        read_launcher("vertex", (*SET, option)).render(JOB)
+    assert said in str(refused.value)
+
+
 def test_all_problems_of_a_file_come_at_once_with_their_lines(tmp_path: Path) -> None:
     file = tmp_path / "launch.yaml"
     file.write_text("regiom: x\nspot: 7\nmachine: n1\n")

@@ -17,6 +17,7 @@ from burnish.launch.vertex.machines import (
     read_accelerator,
     read_machine,
 )
+from burnish.launch.vertex.overlay import apply_overlay
 from burnish.launch.vertex.study import study_request
 from burnish.spec.launcher import Check, JobSpec, JobStatus, Launcher, LogLine, Submitted
 
@@ -58,6 +59,8 @@ class Vertex(Launcher):
     tensorboard: str | None = None
     """The resource name of a TensorBoard, which needs a service account."""
     labels: Mapping[Label, Label] = {}
+    overlay: Mapping[str, Any] = {}
+    """Laid over the request as it is sent: `jobSpec: {scheduling: {strategy: FLEX_START}}`, reservations, keys."""
     study: str | None = None
     """A YAML file with a section `tune:`; the service searches that space and starts the trials."""
 
@@ -159,10 +162,11 @@ class Vertex(Launcher):
 
     def _request(self, kind: str, job: JobSpec, body: Mapping[str, Any]) -> dict[str, Any]:
         labels = {"burnish": "job", **self.labels}
+        whole = {"displayName": job.name, "labels": labels, **body}
         return {
             "method": "POST",
             "url": f"https://{self.region}-aiplatform.googleapis.com/v1/{self.parent}/{kind}",
-            "body": {"displayName": job.name, "labels": labels, **body},
+            "body": apply_overlay(kind, whole, self.overlay),
         }
 
     def _pool(self, job: JobSpec, *, replicas: int) -> dict[str, Any]:
