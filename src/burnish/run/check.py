@@ -1,6 +1,6 @@
 """Checks that need several parts of an experiment at once, before anything heavy is loaded."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from burnish.config import Origin, Resolved
 from burnish.config.nodes import Branch, Leaf, Node, write_path
@@ -45,7 +45,7 @@ def absent_inputs(resolved: Resolved) -> list[Problem]:
 
 
 def idle_options(resolved: Resolved) -> list[Problem]:
-    """Find options that the user set and that have no effect beside the others, each with where it came from."""
+    """Find options that the user set and that the others leave without effect, each with where it came from."""
     found: dict[str, Problem] = {}
     for path, origin in _set_options(resolved.tree):
         reason = explain_unused(resolved.experiment, path)
@@ -56,19 +56,20 @@ def idle_options(resolved: Resolved) -> list[Problem]:
 
 def unused_options(component: object, place: str = "") -> Iterator[tuple[str, str]]:
     """List what the components of an experiment say they do not read: paths of options or sections, and why."""
+    parts: Iterable[tuple[object, object]] = ()
     if isinstance(component, Component):
         yield from component.unused_options(place)
-        parts = {name: getattr(component, name) for name in type(component).model_fields}
+        parts = [(name, getattr(component, name)) for name in type(component).model_fields]
     elif isinstance(component, Mapping):
-        parts = dict(component)
-    else:
-        parts = dict(enumerate(component)) if isinstance(component, tuple) else {}
-    for name, part in parts.items():
+        parts = component.items()
+    elif isinstance(component, tuple):
+        parts = enumerate(component)
+    for name, part in parts:
         yield from unused_options(part, f"{place}.{name}".removeprefix("."))
 
 
 def explain_unused(experiment: Experiment, path: str) -> str | None:
-    """Say why an option has no effect beside the others; None for one that is read."""
+    """Say why an option has no effect next to the others; None for one that is read."""
     return next((why for unused, why in unused_options(experiment) if _is_within(path, unused)), None)
 
 

@@ -30,7 +30,7 @@ class Component(BaseModel):
     """Extras of Burnish that it cannot work without, or would leave something out."""
 
     def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
-        """List options that have no effect beside the others: the path of each, or of a whole section, and why.
+        """List options that the others leave without effect: the path of each, or of a whole section, and why.
 
         `place` is how the options of this component begin; a component may name those of other sections as well.
         """

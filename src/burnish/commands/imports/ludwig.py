@@ -80,7 +80,7 @@ def _read_features(config: Branch, draft: Draft) -> None:
     inputs, outputs = _features(config, _INPUTS), _features(config, _OUTPUTS)
     for name, _kind, node in outputs[1:]:
         draft.leave(
-            f"{_OUTPUTS}.{name}", node, "one output is learned from these rows; a run of its own learns another"
+            f"{_OUTPUTS}.{name}", node, "one output is learned from these rows; train a separate run for another"
         )
     texts = [feature for feature in inputs if feature[1] == _TEXT]
     columns = [feature for feature in inputs if feature[1] in _COLUMNS]
