@@ -161,3 +161,18 @@ def test_every_option_that_changes_nothing_is_named(model: str) -> None:
             continue
         has_effect = learned("table.yaml", *base, override) != before
         assert has_effect == (explain_unused(experiment, path) is None), path
+
+
+@pytest.mark.parametrize("truncation", ["tail", "windows", "random_spans", "{type: ht, head: 3, tail: 3}"])
+@pytest.mark.parametrize(("words", "is_noted"), [(4, True), (40, False)])
+def test_a_truncation_that_no_text_needs_is_noted(tiny_bert: Path, truncation: str, words: int, is_noted: bool) -> None:
+    rows = [f"{' '.join([word] * words)},{number % 2}" for number, word in enumerate(["good", "dull"] * 20)]
+    Path("texts.csv").write_text("\n".join(["text,label", *rows]))
+    Path("texts.yaml").write_text(
+        f"task: {{type: text_classification, max_length: 16, truncation: {truncation}}}\n"
+        f"data: {{train: texts.csv, split: {{validation: 8}}}}\nmodel: {tiny_bert}\n"
+    )
+    told: list[str] = []
+    prepare(load("texts.yaml").experiment, RunDirectory(Path("run")), tell=told.append)
+    sentence = "task.truncation has no effect: the longest text is of 4 tokens, and all of them fit"
+    assert (sentence in told) == is_noted

@@ -160,6 +160,12 @@ def refuse_length(
         raise ConfigError([Problem(f"task.{option} must be at most {most}, got {max_length}", (reason,))])
 
 
+def has_long_texts(features: pa.Table) -> bool:
+    """Tell whether any text did not fit: something of it was dropped, or it was cut into windows."""
+    rows = features["row"].to_numpy()
+    return bool(features["dropped"].to_numpy().any()) or len(np.unique(rows)) < len(rows)
+
+
 def drop_report(features: pa.Table) -> dict[str, float]:
     """Say how much text the policy dropped, and how long the texts are in tokens."""
     rows = features["row"].to_numpy()

@@ -14,7 +14,8 @@ from burnish.data.cache.features import Stored, open_cache
 from burnish.data.cache.spill import encode_parts, find_faults
 from burnish.data.inspection.faults import BadRow, BrokenRows, Policy, settle, settle_all
 from burnish.data.sources.address import is_url
-from burnish.data.tokens.text import drop_report
+from burnish.data.tokens.text import drop_report, has_long_texts
+from burnish.data.truncation import Head
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
 from burnish.run.machine import give_back_memory
 from burnish.run.preparation.inputs import NOTHING_KNOWN, TrainedOn, changed_files, digests_of, of_task
@@ -161,6 +162,7 @@ class Preparation:
             self.tell(note)
         stored = {split: self._features(task, split) for split in task.rows}
         features = {split: each.table for split, each in stored.items()}
+        self._tell_of_idle_truncation(features)
         give_back_memory()  # reading and encoding took what training will not need
         return replace(
             task,
@@ -168,6 +170,16 @@ class Preparation:
             facts={**task.facts, **_lengths(features["train"]), **_unseen(features)},
             releases={split: each.release for split, each in stored.items()},
         )
+
+    def _tell_of_idle_truncation(self, features: Mapping[str, pa.Table]) -> None:
+        """Say so where a policy was chosen for long texts, and no text is too long."""
+        policy = getattr(self.experiment.task, "truncation", None)
+        tables = [table for table in features.values() if "dropped" in table.column_names]
+        if policy is None or isinstance(policy, Head) or any(map(has_long_texts, tables)):
+            return
+        longest = max((int(drop_report(table)["longest_text"]) for table in tables), default=0)
+        place = f"task.tasks.{self.name}" if self.name else "task"
+        self.tell(f"{place}.truncation has no effect: the longest text is of {longest} tokens, and all of them fit")
 
     def key(self, task: PreparedTask, split: str) -> dict[str, object]:
         """Name all that shapes the features of a split: bytes, seed, tokenizer, policy and the code that encodes."""
