@@ -163,7 +163,12 @@ def _is_of_another(run: RunDirectory, experiment: Experiment, *, sleep: Callable
 
 
 def _start(
-    run: RunDirectory, *, resolved: Resolved, processes: int | Group | None, watch: Callable[[Event], None], note: str = ""
+    run: RunDirectory,
+    *,
+    resolved: Resolved,
+    processes: int | Group | None,
+    watch: Callable[[Event], None],
+    note: str = "",
 ) -> RunResult:
     is_shared = bool(Group.of(processes).rendezvous)
 

@@ -90,7 +90,7 @@ class Slurm(Cluster):
         if self.time and self.signal_seconds and 0 < read_seconds(self.time) < least:
             raise ValueError(
                 f"would ask the run to save as soon as it starts, again and again: `time` {self.time} is "
-                f"{read_seconds(self.time)} s, `signal_seconds` is {self.signal_seconds}, and Slurm may send the signal "
+                f"{read_seconds(self.time)} s, `signal_seconds` is {self.signal_seconds}, and Slurm may be "
                 f"{_EARLY_SECONDS} s early; set `time` to at least {math.ceil(least / 60)} minutes, or lower "
                 "`signal_seconds`"
             )
@@ -230,7 +230,7 @@ class Slurm(Cluster):
 
     def _run_step(self, before: str, command: list[str]) -> Iterator[str]:
         task = f"{before} {shlex.join(self._contain(command))}"
-        yield "cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none, and binds to one"
+        yield "cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none and takes one"
         yield '[ -n "$cores" ] || [ "$SLURM_CPUS_ON_NODE" = 1 ] || cores=--cpu-bind=none  # it has whole nodes'
         yield f"srun $cores {shlex.join(self._step())} bash -c {shlex.quote(task)} &"
         yield "step=$!"

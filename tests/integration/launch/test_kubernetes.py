@@ -180,7 +180,11 @@ def begin_long_job(cluster: LoopbackCluster, name: str) -> str:
 
 
 def wait_for_steps(cluster: LoopbackCluster, name: str) -> None:
-    while not any(map(last_step, cluster.folder.glob(f"pod-{len(cluster.pods) - 1}/outputs/run"))):
+    def has_steps() -> bool:
+        numbers = [number for number, pod in enumerate(cluster.pods) if pod.job == name]
+        return bool(numbers) and last_step(cluster.folder / f"pod-{numbers[-1]}" / "outputs" / "run") > 0
+
+    while not has_steps():
         assert "conditions" not in cluster.jobs[name]["status"], cluster.pods[-1].lines
         time.sleep(0.2)
 

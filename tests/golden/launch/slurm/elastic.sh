@@ -10,7 +10,7 @@ export BURNISH_NODES="1:4"
 export BURNISH_RENDEZVOUS="login:29500"
 rm -f /shared/jobs/train-reviews-20261118-120000/PAUSE /shared/jobs/train-reviews-20261118-120000/result.json
 trap 'touch /shared/jobs/train-reviews-20261118-120000/PAUSE' USR1  # time is nearly over: the run saves
-cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none, and binds to one
+cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none and takes one
 [ -n "$cores" ] || [ "$SLURM_CPUS_ON_NODE" = 1 ] || cores=--cpu-bind=none  # it has whole nodes
 srun $cores --no-kill --kill-on-bad-exit=0 bash -c 'BURNISH_NODE_RANK=$SLURM_NODEID exec /opt/burnish/bin/python -m burnish.launch.worker /shared/jobs/train-reviews-20261118-120000/job.json' &
 step=$!

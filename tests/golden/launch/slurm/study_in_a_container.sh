@@ -11,7 +11,7 @@ export BURNISH_RENDEZVOUS=""
 mkdir -p /shared/jobs/tune-reviews-20261118-120000/trials
 if [ "$SLURM_ARRAY_TASK_ID" != 0 ]; then  # trains what the first element asks for
 exec >> /shared/jobs/tune-reviews-20261118-120000/trials/"$SLURM_ARRAY_TASK_ID".txt 2>&1
-cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none, and binds to one
+cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none and takes one
 [ -n "$cores" ] || [ "$SLURM_CPUS_ON_NODE" = 1 ] || cores=--cpu-bind=none  # it has whole nodes
 srun $cores --kill-on-bad-exit=1 --container-image=registry/team/burnish:1 --container-mounts=/shared/jobs:/shared/jobs bash -c 'exec /opt/burnish/bin/python -m burnish.tuning.array_trials /shared/jobs/tune-reviews-20261118-120000' &
 step=$!
@@ -22,7 +22,7 @@ fi
 export BURNISH_ARRAY=/shared/jobs/tune-reviews-20261118-120000/trials:4
 rm -f /shared/jobs/tune-reviews-20261118-120000/PAUSE /shared/jobs/tune-reviews-20261118-120000/result.json
 trap 'touch /shared/jobs/tune-reviews-20261118-120000/PAUSE' USR1  # time is nearly over: the run saves
-cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none, and binds to one
+cores=${SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}  # srun inherits none and takes one
 [ -n "$cores" ] || [ "$SLURM_CPUS_ON_NODE" = 1 ] || cores=--cpu-bind=none  # it has whole nodes
 srun $cores --kill-on-bad-exit=1 --container-image=registry/team/burnish:1 --container-mounts=/shared/jobs:/shared/jobs bash -c 'BURNISH_NODE_RANK=$SLURM_NODEID exec /opt/burnish/bin/python -m burnish.launch.worker /shared/jobs/tune-reviews-20261118-120000/job.json' &
 step=$!
