@@ -86,7 +86,7 @@ def try_release(burnish: Path, folder: Path, *, version: str) -> None:
     _ask(burnish, "new", "shapes.csv", "--target", "large", cwd=folder)
     _ask(burnish, "train", "shapes.yaml", "train.length=2 epochs", "--quiet", cwd=folder)
     found = json.loads(_ask(burnish, "predict", "runs/shapes", "--row", json.dumps(ROW), "--json", cwd=folder))
-    assert found["predictions"][0]["label"] in ("yes", "no"), found
+    assert found["predictions"][0]["predicted"] in ("yes", "no"), found
     with serving(burnish, "runs/shapes", cwd=folder) as address:
         answer = ask_server(address)
         assert answer["predictions"], answer

@@ -136,7 +136,7 @@ def like(given: Any, answers: pa.Table) -> Any:
     if _comes_from(given, "pandas"):
         return flatten(answers).to_pandas().set_axis(given.index, axis="index")
     if _comes_from(given, "polars"):
-        return sys.modules["polars"].from_arrow(answers)
+        return sys.modules["polars"].from_arrow(flatten(answers))
     return answers
 
 

@@ -3,7 +3,7 @@
 import textwrap
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -53,17 +53,44 @@ _ROUNDED_TOLERANCE = 5e-3
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model says of one row."""
+    """What a model says of one row, under the names that files of predictions and replies over HTTP have."""
 
-    label: str | list[str] | None
-    """The class, the classes of a multi-label task, or None for a number."""
-    confidence: float | None
-    probabilities: Mapping[str, float]
-    value: float | None = None
+    predicted: str | list[str] | float
+    """The class, the classes of a multi-label task, a number, or the words of any other answer."""
+    confidence: float | None = None
+    probabilities: Mapping[str, float] = field(default_factory=dict)
     answer: Mapping[str, Any] | None = None
-    """What the task says of a row, where that is neither a class nor a number; `predicted` says it in words."""
-    name: str | list[str] | None = None
+    """All that the task says of a row, where that is neither a class nor a number."""
+    predicted_name: str | list[str] | None = None
     """The class, or the classes, as people should read them; None where `task.label_names` names none."""
+
+    @property
+    def label(self) -> str | list[str] | None:
+        """The class, or the classes; None for a number or another answer."""
+        return None if self.answer is not None or isinstance(self.predicted, float) else self.predicted
+
+    @property
+    def value(self) -> float | None:
+        """The number; None for anything else."""
+        return self.predicted if isinstance(self.predicted, float) else None
+
+    @property
+    def name(self) -> str | list[str] | None:
+        """The same as `predicted_name`."""
+        return self.predicted_name
+
+    def record(self) -> dict[str, Any]:
+        """Write it as a line of JSON has it, and a reply over HTTP: several classes are joined by a semicolon."""
+        if self.answer is not None:
+            return dict(self.answer)
+        record: dict[str, Any] = {"predicted": _joined(self.predicted)}
+        if self.predicted_name is not None:
+            record["predicted_name"] = _joined(self.predicted_name)
+        if self.confidence is not None:
+            record["confidence"] = self.confidence
+        if self.probabilities:
+            record["probabilities"] = dict(self.probabilities)
+        return record
 
 
 @dataclass(frozen=True)
@@ -295,19 +322,26 @@ def _number_as_text(value: float) -> str:
 def as_predictions(outcome: Outcome) -> list[Prediction]:
     """Put an outcome into words."""
     if outcome.answers is not None:
-        return [Prediction(None, None, {}, answer=each) for each in outcome.answers.to_pylist()]
+        return [Prediction(str(each.get("predicted", "")), answer=each) for each in outcome.answers.to_pylist()]
     if outcome.kind == "regression":
-        return [Prediction(None, None, {}, float(value)) for value in outcome.outputs]
+        return [Prediction(float(value)) for value in outcome.outputs]
     named = [dict(zip(outcome.labels, map(float, each), strict=True)) for each in outcome.outputs]
     list_chosen = chosen_names if outcome.kind == "multilabel" else words
     labels = list_chosen(outcome.decisions, outcome)
     names = list_chosen(outcome.decisions, show_names(outcome)) if outcome.names else [None] * len(labels)
     if outcome.kind == "multilabel":
-        return [Prediction(label, None, values, name=n) for label, values, n in zip(labels, named, names, strict=True)]
+        return [
+            Prediction(labels_of_row, None, values, predicted_name=name)
+            for labels_of_row, values, name in zip(labels, named, names, strict=True)
+        ]
     return [
-        Prediction(label, values[label], values, name=name)
+        Prediction(label, values[label], values, predicted_name=name)
         for label, values, name in zip(labels, named, names, strict=True)
     ]
+
+
+def _joined(classes: str | list[str] | float) -> str | float:
+    return ";".join(classes) if isinstance(classes, list) else classes
 
 
 def golden_of(table: pa.Table, outcome: Outcome, *, columns: Sequence[str]) -> dict[str, Any]:

@@ -107,8 +107,9 @@ class _Model:
         with waiting(f"loading {target}"):
             found = command(self.target, rows, **self.loading)
         cells = tuple((_write_row(row), *_write_answer(each)) for row, each in zip(rows, found, strict=True))
-        columns = ("text" if "text" in rows[0] else "row", "prediction", "confidence")
-        return Reply({"target": target, "predictions": found}, [TextTable(columns, cells, right=("confidence",))])
+        columns = ("text" if "text" in rows[0] else "row", "predicted", "confidence")
+        records = [each.record() for each in found]
+        return Reply({"target": target, "predictions": records}, [TextTable(columns, cells, right=("confidence",))])
 
     def predict_file(self, source: str, out: Path | None) -> Reply | None:
         """Put a file's predictions where they are asked for.
@@ -218,14 +219,15 @@ def _write_answer(prediction: "Prediction") -> tuple[str, str]:
     if prediction.answer is not None:
         confidence = prediction.answer.get("confidence")
         return str(prediction.answer["predicted"]), "" if confidence is None else figure(confidence)
-    labels, probabilities = prediction.label, prediction.probabilities
-    if labels is None:
-        return ("-" if prediction.value is None else figure(prediction.value)), ""
+    labels, probabilities = prediction.predicted, prediction.probabilities
+    if isinstance(labels, float):
+        return figure(labels), ""
+    names = prediction.predicted_name or labels
     if isinstance(labels, str):
-        return str(prediction.name or labels), "" if prediction.confidence is None else figure(prediction.confidence)
+        return str(names), "" if prediction.confidence is None else figure(prediction.confidence)
     if labels or not probabilities:
         sure = (figure(probabilities[label]) for label in labels if label in probabilities)
-        return ", ".join(prediction.name or labels) or "(none)", ", ".join(sure)
+        return ", ".join(names) or "(none)", ", ".join(sure)
     best = max(probabilities, key=lambda each: probabilities[each])
     return "(none)", f"{best} only {figure(probabilities[best])}"
 

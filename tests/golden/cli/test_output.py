@@ -209,7 +209,7 @@ def test_predicting(monkeypatch: pytest.MonkeyPatch, golden: Golden, capsys: Cap
         Prediction("pos", 0.987, {"neg": 0.013, "pos": 0.987}),
         Prediction(["a", "b"], None, {"a": 0.91, "b": 0.72, "c": 0.1}),
         Prediction([], None, {"a": 0.31, "b": 0.02, "c": 0.1}),
-        Prediction(None, None, {}, 3.25),
+        Prediction(3.25),
     ]
     fake = SimpleNamespace(predict=lambda target, rows, **_options: answers[: len(rows)])
     monkeypatch.setitem(sys.modules, "burnish.commands.predict", fake)

@@ -86,6 +86,7 @@ def test_rows_in_give_the_like_out(model: burnish.Model) -> None:
     assert [*found.columns] == ["predicted", "confidence", "probability_no", "probability_yes"]
     of_polars, of_arrow = model.predict(pl.from_pandas(named)), model.predict(pa.Table.from_pandas(named))
     assert isinstance(of_polars, pl.DataFrame)
+    assert of_polars.columns == [*found.columns]
     assert isinstance(of_arrow, pa.Table)
     assert of_polars["predicted"].to_list() == of_arrow["predicted"].to_pylist() == found["predicted"].to_list()
     rows = named.drop(columns="is_dear").astype({"sold": str}).replace({np.nan: None}).to_dict("records")

@@ -139,7 +139,7 @@ def test_what_a_job_left_is_deployed_asked_and_taken_down(cloud: Cloud, capfd: p
     asked = json.loads(capfd.readouterr().out)["predictions"]
     assert run(["predict", "fetched", "--row", json.dumps(ride), "--json"]) == 0
     here = json.loads(capfd.readouterr().out)
-    assert str(here["predictions"][0]["label"]) in json.dumps(asked)
+    assert str(here["predictions"][0]["predicted"]) in json.dumps(asked)
     assert run(["deploy", "down", endpoint, *options]) == 0
     assert not cloud.models
     assert not cloud.endpoints

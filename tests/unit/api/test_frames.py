@@ -134,7 +134,9 @@ def test_answers_become_what_the_rows_were() -> None:
     frame = like(pd.DataFrame({"a": [1, 2]}, index=["x", "y"]), answers)
     assert [*frame.index] == ["x", "y"]
     assert [*frame.columns] == ["predicted", "probability_no", "probability_yes"]
-    assert like(pl.DataFrame({"a": [1, 2]}), answers)["probabilities"].to_list()[0] == {"no": 0.2, "yes": 0.8}
+    of_polars = like(pl.DataFrame({"a": [1, 2]}), answers)
+    assert of_polars.columns == [*frame.columns]
+    assert of_polars.row(0) == ("yes", 0.2, 0.8)
     assert like(pa.table({"a": [1, 2]}), answers) is answers
 
 

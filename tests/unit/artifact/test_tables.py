@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from burnish.artifact.predictor import as_predictions
 from burnish.artifact.tables import prediction_columns, write_table
 from burnish.data.columns import parse_columns as cells
 from burnish.data.readers.read import read_file
@@ -85,3 +86,36 @@ def test_no_column_is_written_twice(tmp_path: Path) -> None:
     write_table(table, path, suffix=".csv")
     names = path.read_text().splitlines()[0].replace('"', "").split(",")
     assert names == ["probability_neg", "predicted", "confidence", "burnish_probability_neg", "probability_pos"]
+
+
+MATRIX = np.array([[0.2, 0.8], [0.7, 0.3]])
+OUTCOMES = {
+    "binary": Outcome("binary", np.arange(2), MATRIX, np.array([1, 0]), None, ("no", "yes")),
+    "named": Outcome("binary", np.arange(2), MATRIX, np.array([1, 0]), None, ("0", "1"), names=("No", "Yes")),
+    "multilabel": Outcome("multilabel", np.arange(2), MATRIX, np.array([[1, 1], [0, 0]]), None, ("a", "b")),
+    "regression": Outcome("regression", np.arange(2), np.array([1.5, 2.0]), np.array([1.5, 2.0]), None),
+    "answers": Outcome(
+        *("spans", np.arange(2), np.zeros(2), np.array(["x", "y"], object), None),
+        answers=pa.table({"predicted": ["x", "y"], "n_best": [["x"], ["y", "z"]]}),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", OUTCOMES)
+def test_a_prediction_has_the_same_names_in_python_json_and_files(kind: str) -> None:
+    outcome = OUTCOMES[kind]
+    rows = pa.table(prediction_columns(outcome)).to_pylist()
+    predictions = as_predictions(outcome)
+    assert [each.record() for each in predictions] == rows
+    for prediction, row in zip(predictions, rows, strict=True):
+        for name, value in row.items():
+            is_list = isinstance(getattr(prediction, name, None), list)
+            told = ";".join(getattr(prediction, name)) if is_list else getattr(prediction, name, value)
+            assert told == value
+
+
+def test_a_prediction_keeps_the_names_it_had_before() -> None:
+    binary, named, number = (as_predictions(OUTCOMES[kind])[0] for kind in ("binary", "named", "regression"))
+    assert (binary.label, binary.value, binary.name) == ("yes", None, None)
+    assert (named.label, named.name) == ("1", "Yes")
+    assert (number.label, number.value) == (None, 1.5)

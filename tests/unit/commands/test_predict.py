@@ -139,7 +139,7 @@ def test_without_a_place_json_holds_the_rows(model: Echo, capsys: pytest.Capture
 def test_choices_are_shown_whole(
     model: Echo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = Prediction(None, None, {}, answer={"predicted": "the last", "confidence": 0.5})
+    answer = Prediction("the last", answer={"predicted": "the last", "confidence": 0.5})
     monkeypatch.setattr(Echo, "predict", lambda _self, rows: [answer for _ in rows])
     row = {"article": "long " * 50, "question": "Which one?", "options": ["first choice", "second choice", "the last"]}
     assert run(["predict", "m", "--row", json.dumps(row)]) == 0
@@ -149,7 +149,7 @@ def test_choices_are_shown_whole(
 def test_an_embedding_is_one_line_of_json(
     model: Echo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answer = Prediction(None, None, {}, answer={"predicted": "3 numbers", "embedding": [0.5, -1e-07, 2.0]})
+    answer = Prediction("3 numbers", answer={"predicted": "3 numbers", "embedding": [0.5, -1e-07, 2.0]})
     monkeypatch.setattr(Echo, "predict", lambda _self, rows: [answer for _ in rows])
     assert run(["predict", "m", "--text", "[\n1\n]", "--json"]) == 0
     assert '"embedding": [0.5, -1e-07, 2.0]\n' in capsys.readouterr().out
