@@ -40,12 +40,14 @@ class ContentionWatch:
             self._is_over = True
             return
         if self._began is not None:
-            share = (waited - self._began[1]) / (moment - self._began[0])
-            if share > _WORTH_SAYING:
+            num_waiting = (waited - self._began[1]) / (moment - self._began[0])
+            if num_waiting > _WORTH_SAYING:
                 self._is_over = True
+                seconds = moment - self._began[0]
+                waiting = f"{num_waiting:.1f} threads of this run were waiting for a free core on average"
                 self._note(
-                    f"other programs are using the processor: in the last {moment - self._began[0]:.0f} s the threads "
-                    f"of this run waited {share:.0%} of the time for a free core, so it is slower than it could be"
+                    f"other programs are using the processor: in the last {seconds:.0f} s, {waiting}, "
+                    "so it is slower than it could be"
                 )
         self._began = (moment, waited)
 

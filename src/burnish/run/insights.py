@@ -25,6 +25,8 @@ _FEWEST_ROWS = 10
 _MOST_VALUES = 12
 _RESAMPLES = 200
 _NUM_RANGES = 4
+_OF_POSITIVES = ("f1", "recall", "acc_and_f1")
+"""Scores that would be 0 on a slice without rows of the positive class, however good the model is."""
 
 
 @dataclass(frozen=True)
@@ -97,14 +99,20 @@ class Inspection:
                 judged = Tally([self._metric], [part]).scored(resamples=_RESAMPLES)[self.headline]
                 scores = dict(_scores(part, self.metrics))
                 found = {"column": name, "value": value, "rows": int(inside.sum()), "scores": scores}
-                yield {**found, "interval": [judged.low, judged.high]}
+                is_defined = scores.get(self.headline, judged.value) is not None
+                yield {**found, "interval": [judged.low, judged.high] if is_defined else None}
 
 
 def _scores(outcome: Outcome, metrics: Sequence[Metric]) -> Iterator[tuple[str, float | None]]:
     for metric in metrics:
         name = metric.names()[0]
         value = float(metric.scores(outcome)[name][0])
-        yield name, value if np.isfinite(value) else None
+        is_defined = bool(np.isfinite(value)) and not (name in _OF_POSITIVES and _has_no_positives(outcome))
+        yield name, value if is_defined else None
+
+
+def _has_no_positives(outcome: Outcome) -> bool:
+    return outcome.kind == "binary" and outcome.truth is not None and not np.any(outcome.truth == 1)
 
 
 def slices_of(table: pa.Table, column: str, *, derived: Mapping[str, Derived]) -> Iterator[tuple[str, "Array"]]:

@@ -26,9 +26,15 @@ def notes_of(moments: list[float], waited: list[float | None]) -> list[str]:
 def test_a_long_wait_is_reported_once() -> None:
     notes = notes_of([0.0, 10.0, 40.0, 80.0, 120.0], [1.0, 21.0, 60.0])
     assert notes == [
-        "other programs are using the processor: in the last 40 s the threads of this run waited 50% of the time for "
-        "a free core, so it is slower than it could be"
+        "other programs are using the processor: in the last 40 s, 0.5 threads of this run were waiting for a free "
+        "core on average, so it is slower than it could be"
     ]
+
+
+def test_several_threads_that_wait_are_no_share_of_the_time() -> None:
+    (note,) = notes_of([0.0, 40.0], [0.0, 55.2])
+    assert "1.4 threads of this run were waiting" in note
+    assert "%" not in note
 
 
 def test_a_short_wait_is_not_worth_a_sentence() -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from burnish.errors import DataError
-from burnish.metrics.classification import Accuracy
+from burnish.metrics.classification import F1, Accuracy
 from burnish.run.insights import Inspection, slices_of
 from burnish.spec.values import Outcome
 from burnish.tasks.tabular.options import Derived
@@ -35,6 +35,20 @@ def test_a_derived_column_can_be_sliced_by_and_an_unknown_one_is_refused() -> No
     assert {value: int(mask.sum()) for value, mask in slices_of(table, "far", derived=far)}["1"] == 2
     with pytest.raises(DataError, match="there is no column `b`"):
         list(slices_of(table, "b", derived={}))
+
+
+def test_a_slice_without_positive_rows_has_no_f1() -> None:
+    lengths = np.repeat([3.0, 10.0, 20.0, 40.0, 80.0, 100.0], 20)
+    truth = ((np.arange(120) % 2) * (lengths > 30)).astype(np.int64)
+    said = np.ones(120, np.int64)
+    outcome = Outcome("binary", np.arange(120), np.eye(2)[said], said, truth, ("a", "b"))
+    table = pa.table({"text": ["x"] * 120})
+    metrics = (F1(), Accuracy())
+    inspection = Inspection(SimpleNamespace(task=None), table, outcome, metrics, "f1", lengths)  # type: ignore[arg-type]
+    slices = inspection.look(seed=0)["slices"]
+    assert [each["scores"]["f1"] is None for each in slices] == [True, True, False, False]
+    assert [each["interval"] is None for each in slices] == [True, True, False, False]
+    assert [each["scores"]["accuracy"] for each in slices] == [0.0, 0.0, 0.5, 0.5]
 
 
 def test_rows_of_unlike_lengths_are_scored_by_length() -> None:
