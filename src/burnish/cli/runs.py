@@ -207,7 +207,7 @@ def _evaluations_table(detail: "RunDetail") -> TextTable:
 
 def comparison_lines(comparison: "RunComparison") -> Lines:
     """Put runs side by side: options that differ, scores, and what the paired test says."""
-    differences = tuple((each.key, *each.values) for each in comparison.differences)
+    differences = tuple((each.key, *(value or "-" for value in each.values)) for each in comparison.differences)
     columns = ("option", *comparison.names)
     yield TextTable(columns, differences) if differences else "the same experiment in every run"
     scores = tuple(

@@ -69,7 +69,11 @@ def duration(seconds: float) -> str:
 
 
 def show_option(value: object) -> str:
-    """Write what an option was set to: a component by its name and its own options."""
+    """Write what an option was set to, in the words of YAML: a component by its name and its own options."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:.4g}"
     if isinstance(value, dict):

@@ -20,7 +20,8 @@ class ScoreDifference:
     """An option that is not the same in all runs; one value a run."""
 
     key: str
-    values: tuple[str, ...]
+    values: tuple[str | None, ...]
+    """None where the run has no such option."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ def _list_differences(directories: Sequence[RunDirectory], *, trust_code: bool) 
     for key in dict.fromkeys(key for change in changes for key in change):
         left = next(change[key].left for change in changes if key in change)
         rights = (change[key].right if key in change else left for change in changes)
-        yield ScoreDifference(key, (str(left), *map(str, rights)))
+        yield ScoreDifference(key, (left, *rights))
 
 
 def _list_scores(sheets: Sequence[Sequence[ScoreSheet | None]], splits: Sequence[str]) -> Iterator[ScoreLine]:
