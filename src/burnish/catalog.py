@@ -110,6 +110,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
         "pr_auc": Entry(f"{_METRICS}.classification:PrAuc"),
         "pearson": Entry(f"{_METRICS}.regression:Pearson"),
         "spearman": Entry(f"{_METRICS}.regression:Spearman"),
+        "pearson_and_spearman": Entry(f"{_METRICS}.regression:PearsonAndSpearman"),
         "mse": Entry(f"{_METRICS}.regression:Mse"),
         "rmse": Entry(f"{_METRICS}.regression:Rmse"),
         "mae": Entry(f"{_METRICS}.regression:Mae"),

@@ -24,6 +24,11 @@ def spearman(outcome: Outcome, weights: Array | None) -> Array:
     return over_set(outcome, weights, lambda part: _correlation(part, _ranks(values, part), _ranks(truth, part)))
 
 
+def pearson_and_spearman(outcome: Outcome, weights: Array | None) -> Array:
+    """Average the two correlations."""
+    return (pearson(outcome, weights) + spearman(outcome, weights)) / 2
+
+
 def mean_squared(outcome: Outcome, weights: Array | None) -> Array:
     """Average the squares of the errors."""
     return over_set(outcome, weights, lambda part: mean(part, _errors(outcome) ** 2))

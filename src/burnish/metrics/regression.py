@@ -33,6 +33,13 @@ class Spearman(_Correlation):
     compute = "deviations:spearman"
 
 
+class PearsonAndSpearman(_Correlation):
+    """Mean of Pearson and Spearman correlation, as STS-B is scored in GLUE."""
+
+    gives = ("pearson_and_spearman",)
+    compute = "deviations:pearson_and_spearman"
+
+
 class R2(_Correlation):
     """Coefficient of determination (R²): share of variance explained; 0 is no better than the mean."""
 

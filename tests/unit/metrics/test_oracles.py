@@ -21,7 +21,7 @@ from burnish.metrics.classification import (
     Recall,
     RocAuc,
 )
-from burnish.metrics.regression import R2, Mae, Mse, Pearson, Spearman
+from burnish.metrics.regression import R2, Mae, Mse, Pearson, PearsonAndSpearman, Spearman
 from burnish.spec.values import Outcome
 
 # scikit-learn takes milliseconds a call, and there are many scores to compare.
@@ -288,6 +288,15 @@ def scipy_correlation(function, outcome) -> float:
 @examples(with_counts(number_outcomes()))
 def test_pearson(sample) -> None:
     check(Pearson(), sample, lambda o: scipy_correlation(stats.pearsonr, o))
+
+
+@examples(with_counts(number_outcomes()))
+def test_pearson_and_spearman(sample) -> None:
+    check(
+        PearsonAndSpearman(),
+        sample,
+        lambda o: (scipy_correlation(stats.pearsonr, o) + scipy_correlation(stats.spearmanr, o)) / 2,
+    )
 
 
 @examples(with_counts(number_outcomes()))
