@@ -68,6 +68,7 @@ class LoopbackCluster:
     url: str = ""
     back_off_seconds: float = 0.5
     numbers: Iterator[int] = field(default_factory=count)
+    quotas: list[dict[str, Any]] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
     refused: set[str] = field(default_factory=set)
     """Jobs whose pods the cluster does not create, as pod security does."""
@@ -225,7 +226,9 @@ class _Handler(BaseHTTPRequestHandler):
         url, query = urlsplit(self.path), parse_qs(urlsplit(self.path).query)
         *_, kind, name = url.path.split("/")
         cluster = self.cluster
-        if name == "events":
+        if name == "resourcequotas":
+            self._answer(200, {"kind": "ResourceQuotaList", "apiVersion": "v1", "items": cluster.quotas})
+        elif name == "events":
             kept = [
                 each
                 for each in cluster.events

@@ -70,7 +70,7 @@ def launch(given: Mapping[str, Any], *, leaves: Mapping[str, str]) -> int:
         return 0
     launcher = fill_environment(launcher)
     refuse_unready(launcher, job)
-    _confirm(job, given["where"], is_sure=given["is_sure"] or not launcher.has_a_price)
+    _confirm(launcher, job, given["where"], is_sure=given["is_sure"] or not launcher.has_a_price)
     record = submit(launcher, job, where=given["where"])
     say(f"{record.name}: submitted as {record.id}\n{record.link}")
     if given["is_detached"]:
@@ -173,9 +173,11 @@ def _place(usual: str, asked: object) -> str:
     return f"outputs/{name}" if "." in usual and name else usual
 
 
-def _confirm(job: "JobSpec", where: str, *, is_sure: bool) -> None:
+def _confirm(launcher: "Launcher", job: "JobSpec", where: str, *, is_sure: bool) -> None:
     if is_sure:
         return
     if not sys.stdin.isatty():
         raise ConfigError([Problem(f"a job on {where} costs money; add --yes to start it")], subject="the launch")
+    for sentence in launcher.cost(job):
+        print(sentence, file=sys.stderr)
     typer.confirm(f"{job.name} runs on {where}, which costs money; start it?", abort=True)

@@ -100,6 +100,10 @@ class Launcher(Component):
     def render(self, job: JobSpec) -> dict[str, Any]:
         """Write the request that starts a job as JSON values; what is not set is `<name>`. Nothing is sent."""
 
+    def cost(self, job: JobSpec) -> Iterable[str]:
+        """Say what a job takes, and what its service tells of price and quota; asked before a job that has a price."""
+        return ()
+
     def left_out(self, job: JobSpec) -> list[str]:
         """Say what a rendered request leaves out because it is secret, and how it is added."""
         return []

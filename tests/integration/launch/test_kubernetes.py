@@ -13,6 +13,8 @@ pytest.importorskip("kubernetes", reason="the extra `kubernetes` brings it; `mak
 pytest.importorskip("kubernetes_validate", reason="the official schemas; `make clusters` installs them")
 
 from burnish.cli.main import run
+from burnish.launch.options import read_launcher
+from burnish.spec.launcher import JobSpec
 from tests.harness.kubernetes import LoopbackCluster, loopback_kubernetes
 from tests.harness.places import await_that, last_step, sizes_of
 from tests.harness.server import TABLE, write_rides
@@ -128,6 +130,15 @@ def test_a_refusal_by_pod_security_is_told_with_its_reason(
     assert f"queued: FailedCreate: {reason}" in " ".join(capfd.readouterr().out.split())
     cluster.refused.clear()
     assert run(["jobs", "wait", name]) == 0
+
+
+def test_the_quota_of_the_namespace_is_said_before_it_is_used(cluster: LoopbackCluster) -> None:
+    launcher = read_launcher("kubernetes", ["launch.yaml", "gpus=2", "memory=8Gi", "nodes=2"])
+    status = {"hard": {"requests.nvidia.com/gpu": "8"}, "used": {"requests.nvidia.com/gpu": "6"}}
+    cluster.quotas.append({"metadata": {"name": "team", "namespace": "default"}, "status": status})
+    taken, quota = launcher.cost(JobSpec("train", ("train",)))
+    assert "2 pods with 8Gi of memory, 2 nvidia.com/gpu" in taken
+    assert "quota team of namespace default: 6 of 8 requests.nvidia.com/gpu in use" in quota
 
 
 def test_a_job_that_a_queue_suspends_waits_and_is_not_stopped(

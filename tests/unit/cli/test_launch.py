@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import typer
 
 from burnish.cli.main import run
 
@@ -119,6 +120,39 @@ def test_a_study_travels_with_its_section_and_the_service_may_search_instead(
 def test_a_run_may_lie_at_another_address(capsys: pytest.CaptureFixture[str]) -> None:
     found = preview(capsys, "train", "rides.yaml", "--dir", "gs://b/runs/one")
     assert found["plan"]["words"] == ["train", "experiment.yaml", "--dir", "gs://b/runs/one"]
+
+
+def test_the_question_says_what_a_job_takes_and_a_no_starts_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("burnish.commands.elsewhere.launching.refuse_unready", lambda launcher, job: None)
+    monkeypatch.setattr("burnish.launch.vertex.cost.ask", lambda *_, **__: {})
+    asked: list[str] = []
+
+    def answer_no(question: str, *, abort: bool) -> None:
+        asked.append(question)
+        raise typer.Abort
+
+    monkeypatch.setattr(typer, "confirm", answer_no)
+    assert (
+        run(
+            [
+                "train",
+                "rides.yaml",
+                "--on",
+                "vertex",
+                "launch.project=p",
+                "launch.bucket=b",
+                "launch.image=team/burnish:1",
+            ]
+        )
+        != 0
+    )
+    assert len(asked) == 1
+    said = capsys.readouterr().err
+    assert "it takes 1 machine n1-standard-4 with 100 GB of disk in us-central1, each for 24 hours at most" in said
+    assert "https://cloud.google.com/vertex-ai/pricing" in said
 
 
 def test_jobs_that_are_not_there_are_refused(capsys: pytest.CaptureFixture[str]) -> None:

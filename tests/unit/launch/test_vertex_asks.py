@@ -127,6 +127,62 @@ def test_a_bucket_is_taken_whose_location_holds_the_region(
     assert found.is_met == is_near, found.sentence
 
 
+QUOTA = {
+    "consumerQuotaLimits": [
+        {
+            "quotaBuckets": [
+                {"effectiveLimit": "1", "defaultLimit": "1"},
+                {"effectiveLimit": "4", "dimensions": {"region": "us-central1"}},
+                {"effectiveLimit": "9", "dimensions": {"region": "europe-west4"}},
+            ]
+        }
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("region=us-central1",), "is 4 for all jobs together"),
+        (("region=us-east1",), "is 1 for all jobs together, and it wants 2: the service will refuse it"),
+        (("region=europe-west4", "spot=true"), "custom_model_training_preemptible_nvidia_t4_gpus in europe-west4 is 9"),
+    ],
+)
+def test_what_a_job_takes_and_its_quota_are_said_before_it_costs_money(
+    session: type[Session], monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], said: str
+) -> None:
+    monkeypatch.delenv("CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM", raising=False)
+    session.answer = QUOTA
+    launcher = read_launcher("vertex", ["project=p", "accelerator=t4", "accelerators=2", *options])
+    taken, quota, price = launcher.cost(JOB)
+    assert "n1-standard-4 with 2 NVIDIA_TESLA_T4 and 100 GB of disk" in taken
+    assert "24 hours at most" in taken
+    assert said in quota
+    assert "pricing" in price
+    ((method, url, credentials),) = session.asked
+    assert (method, credentials) == ("GET", "TOKEN")
+    assert "/v1beta1/projects/p/services/aiplatform.googleapis.com/consumerQuotaMetrics/aiplatform.goog" in url
+
+
+def test_a_quota_that_may_not_be_read_is_looked_up_elsewhere(
+    session: type[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM", raising=False)
+    session.code = 403
+    _, quota, _ = read_launcher("vertex", ["project=p"]).cost(JOB)
+    assert "Service Usage Viewer" in quota
+    assert "iam-admin/quotas?project=p" in quota
+
+
+def test_the_quota_of_an_emulated_service_is_not_asked_of_google(
+    session: type[Session], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLOUDSDK_API_ENDPOINT_OVERRIDES_AIPLATFORM", "http://127.0.0.1:1")
+    _, quota, _ = read_launcher("vertex", ["project=p"]).cost(JOB)
+    assert "was not asked for" in quota
+    assert session.asked == []
+
+
 def test_the_doctor_lists_everything_also_where_the_login_has_expired(
     session: type[Session], monkeypatch: pytest.MonkeyPatch
 ) -> None:

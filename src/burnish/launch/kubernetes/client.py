@@ -54,6 +54,29 @@ def _try_job(launcher: "Kubernetes", job: JobSpec) -> str:
     return f"{api.configuration.host} takes the job in namespace {launcher.namespace}"
 
 
+def describe_cost(launcher: "Kubernetes") -> Iterator[str]:
+    """Say what the pods ask for, and how much of its quota the namespace has used; a cluster knows no prices."""
+    gpus = f"{launcher.gpus} {launcher.gpu_resource}" if launcher.gpus else None
+    cpu, memory = launcher.cpu and f"{launcher.cpu} CPU", launcher.memory and f"{launcher.memory} of memory"
+    asked = ", ".join(filter(None, [cpu, memory, gpus])) or "what the namespace gives by default"
+    pods = f"{launcher.most_nodes} pods" if launcher.most_nodes > 1 else "1 pod"
+    limit = f" for {launcher.timeout} at most" if launcher.timeout else ", with no limit of time (launch.timeout)"
+    yield f"it takes {pods} with {asked}{limit}; the cluster knows no price"
+    kube, api = _connect(launcher)
+    try:
+        with _explained(kube, f"the quota of namespace {launcher.namespace} could not be read"):
+            found = kube.client.CoreV1Api(api).list_namespaced_resource_quota(
+                launcher.namespace, _request_timeout=_SECONDS
+            )
+    except LaunchError as error:
+        yield str(error)
+        return
+    for quota in found.items:
+        used, hard = quota.status.used or {}, quota.status.hard or {}
+        shares = [f"{used.get(name, '0')} of {most} {name}" for name, most in sorted(hard.items())]
+        yield f"quota {quota.metadata.name} of namespace {launcher.namespace}: {', '.join(shares)} in use"
+
+
 def submit(launcher: "Kubernetes", job: JobSpec) -> Submitted:
     """Create the Job, and what belongs to it; a later attempt is another Job."""
     kube, api = _connect(launcher)
@@ -125,10 +148,11 @@ def _last_warning(kube: Any, api: Any, id: str) -> str:
     space, _, name = id.partition("/")
     selector = f"involvedObject.kind=Job,involvedObject.name={name},type=Warning"
     try:
-        found = kube.client.CoreV1Api(api).list_namespaced_event(
-            space, field_selector=selector, _request_timeout=_SECONDS
-        )
-    except kube.client.ApiException:
+        with _explained(kube, f"the events of job {id} could not be read"):
+            found = kube.client.CoreV1Api(api).list_namespaced_event(
+                space, field_selector=selector, _request_timeout=_SECONDS
+            )
+    except LaunchError:
         return ""  # not everyone may read events, and the state is known without
     newest = sorted(found.items, key=lambda event: str(event.last_timestamp or event.event_time or ""))
     said = [f"{each.reason}: {each.message}" for each in newest if each.message]

@@ -116,6 +116,11 @@ class Kubernetes(Launcher):
 
         return check_job(self, job)
 
+    def cost(self, job: JobSpec) -> Iterable[str]:
+        from burnish.launch.kubernetes.client import describe_cost
+
+        return describe_cost(self)
+
     def submit(self, job: JobSpec) -> Submitted:
         from burnish.launch.kubernetes.client import submit
 

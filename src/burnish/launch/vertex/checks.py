@@ -79,7 +79,8 @@ def _refuse_other_region(bucket: str, region: str) -> None:
     if not location:
         return
     placement = found.get("customPlacementConfig") or {}
-    pair = [str(each).lower() for each in placement.get("dataLocations") or _DUAL_REGIONS.get(location, ())]
+    regions = placement.get("dataLocations") or _DUAL_REGIONS.get(location) or ()
+    pair = [str(each).lower() for each in regions]
     is_near = region in pair if pair else region.startswith(_MULTI_REGIONS.get(location, location))
     if not is_near:
         where = f"{location} ({' and '.join(pair)})" if pair else location

@@ -140,6 +140,11 @@ class Vertex(Launcher):
 
         return check_job(self, job)
 
+    def cost(self, job: JobSpec) -> Iterable[str]:
+        from burnish.launch.vertex.cost import describe_cost
+
+        return describe_cost(self, job)
+
     def submit(self, job: JobSpec) -> Submitted:
         from burnish.launch.vertex.client import submit
 
