@@ -38,11 +38,18 @@ class _Estimator(_base.BaseEstimator):  # type: ignore[misc]  # scikit-learn has
         self.dir = dir
         self.progress = progress
 
-    def _fit(self, X: Any, target: Array, *, kind: str) -> Self:  # noqa: N803  # as scikit-learn calls it
+    def _fit(self, X: Any, target: Array, sample_weight: Any, *, kind: str) -> Self:  # noqa: N803  # as scikit-learn calls it
         table = self._table(X, is_fit=True)
         label = free_name("target", table)
         rows = table.append_column(label, pa.array(target))
-        options = {"name": type(self).__name__, "task": self._task(table, label, kind), "data": {"train": rows}}
+        task = self._task(table, label, kind)
+        if sample_weight is not None:
+            if self._are_texts:
+                raise ValueError("sample_weight is for tables: a loss over texts has no weights of rows")
+            weights = _validation._check_sample_weight(sample_weight, target, ensure_non_negative=True)
+            task["weight"] = free_name("weight", rows)
+            rows = rows.append_column(task["weight"], pa.array(weights.astype(np.float64)))
+        options = {"name": type(self).__name__, "task": task, "data": {"train": rows}}
         options |= {} if self.model is None else {"model": self.model}
         options |= {} if self.random_state is None else {"runtime": {"seed": self._seed()}}
         self._folder = TemporaryDirectory(prefix="burnish-fit-") if self.dir is None else None
@@ -71,10 +78,15 @@ class _Estimator(_base.BaseEstimator):  # type: ignore[misc]  # scikit-learn has
             return pa.table({"text": pa.array([*X], pa.string())})
         if is_frame(X):
             _validation.validate_data(self, X, reset=is_fit, skip_check_array=True)
-            return table_of_frame(X)
-        least = {"ensure_min_samples": 1 + is_fit}  # one to learn from, and one to choose by
-        array = _validation.validate_data(self, X, reset=is_fit, dtype=None, ensure_all_finite="allow-nan", **least)
-        return pa.table({f"x{at}": pa.array(array[:, at], from_pandas=True) for at in range(array.shape[1])})
+            table = table_of_frame(X)
+        else:
+            least = {"ensure_min_samples": 1 + is_fit}  # one to learn from, and one to choose by
+            array = _validation.validate_data(self, X, reset=is_fit, dtype=None, ensure_all_finite="allow-nan", **least)
+            table = pa.table({f"x{at}": pa.array(array[:, at], from_pandas=True) for at in range(array.shape[1])})
+        if is_fit:
+            self._columns = table.column_names
+        # Fitted on a DataFrame, it may be asked with an array, and the other way round: columns then go by their place.
+        return table.rename_columns(self._columns)
 
     def __getstate__(self) -> dict[str, Any]:
         """Carry the files of the artifact instead of the loaded model, and leave the run where it is."""
@@ -109,14 +121,14 @@ class BurnishClassifier(_base.ClassifierMixin, _Estimator):  # type: ignore[misc
     runs go to a temporary folder, or below `dir`.
     """
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # as scikit-learn calls it
-        """Train on rows and their classes."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803  # as scikit-learn calls it
+        """Train on rows and their classes; a row of weight 2 counts as two, in the loss and in the scores."""
         y = _labels(X, y)
         _multiclass.check_classification_targets(y)
         self.classes_, numbers = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"y must hold two classes or more, and it has one class: {self.classes_[0]!r}")
-        return self._fit(X, numbers, kind="binary" if len(self.classes_) == 2 else "multiclass")
+        return self._fit(X, numbers, sample_weight, kind="binary" if len(self.classes_) == 2 else "multiclass")
 
     def predict(self, X: Any) -> Array:  # noqa: N803  # as above
         """Predict the class of each row."""
@@ -137,9 +149,9 @@ class BurnishClassifier(_base.ClassifierMixin, _Estimator):  # type: ignore[misc
 class BurnishRegressor(_base.RegressorMixin, _Estimator):  # type: ignore[misc]  # as above
     """Predict a number for rows of a table, or for texts; its parameters are those of `BurnishClassifier`."""
 
-    def fit(self, X: Any, y: Any) -> Self:  # noqa: N803  # as scikit-learn calls it
-        """Train on rows and their numbers."""
-        return self._fit(X, _labels(X, y).astype(np.float64), kind="regression")
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: N803  # as scikit-learn calls it
+        """Train on rows and their numbers; a row of weight 2 counts as two, in the loss and in the scores."""
+        return self._fit(X, _labels(X, y).astype(np.float64), sample_weight, kind="regression")
 
     def predict(self, X: Any) -> Array:  # noqa: N803  # as above
         """Predict a number for each row."""

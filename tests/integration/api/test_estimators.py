@@ -44,6 +44,27 @@ def test_a_frame_is_learned_with_its_own_labels(fitted: burnish.BurnishClassifie
         fitted.predict(frame.rename(columns={"city": "town"}))
 
 
+def test_an_array_of_the_same_columns_is_answered_alike(fitted: burnish.BurnishClassifier) -> None:
+    frame, _ = table()
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        found = fitted.predict_proba(frame.to_numpy())
+    assert np.array_equal(found, fitted.predict_proba(frame))
+
+
+def test_rows_of_no_weight_are_not_learned() -> None:
+    frame, labels = table()
+    wrong, weights = labels.to_numpy().copy(), np.ones(len(labels))
+    wrong[::2] = 10 - wrong[::2]  # the other class
+    weights[::2] = 0
+    estimator = burnish.BurnishClassifier(model="linear", options=FAST, random_state=3)
+    assert estimator.fit(frame, wrong, sample_weight=weights).score(frame, labels) > 0.8
+    assert estimator.model_.columns == ("area", "city")
+    with pytest.raises(ValueError, match="Negative values"):
+        estimator.fit(frame, labels, sample_weight=-weights)
+    with pytest.raises(ValueError, match="sample_weight is for tables"):
+        estimator.fit(["good", "bad", "good", "bad"], [0, 1, 0, 1], sample_weight=[1, 1, 1, 1])
+
+
 def test_parameters_are_those_of_the_constructor(fitted: burnish.BurnishClassifier) -> None:
     copy = clone(fitted)
     assert copy.get_params() == fitted.get_params()
