@@ -25,6 +25,8 @@ _ENCODERS = (
 _MOST_BYTES = 700_000_000
 """A larger model than the base size of BERT is proposed only where there is no smaller one."""
 _MOST_NAMED = 5
+_TRUE = ("1", "ON", "YES", "TRUE")
+"""How the library of the hub reads its variables."""
 
 
 @dataclass(frozen=True)
@@ -98,9 +100,8 @@ def has_weights(folder: Path) -> bool:
 
 def is_offline() -> bool:
     """Tell whether the user has said that the hub is not to be asked."""
-    from huggingface_hub import constants
-
-    return bool(constants.HF_HUB_OFFLINE)
+    stated = (os.environ.get(name, "").upper() for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"))
+    return any(value in _TRUE for value in stated)
 
 
 def _cache(stated: str | None) -> Path:

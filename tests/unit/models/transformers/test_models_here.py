@@ -111,7 +111,7 @@ def test_a_starter_says_that_its_model_will_be_fetched(cache: Path) -> None:
 
 @pytest.mark.parametrize("is_offline", [True, False])
 def test_a_check_finds_a_model_that_is_not_here(cache: Path, monkeypatch: pytest.MonkeyPatch, is_offline: bool) -> None:
-    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", is_offline)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1" if is_offline else "0")
     write_reviews()
     put_in_cache(cache, "org/small")
     Path("a.yaml").write_text("task: text_classification\ndata: {train: reviews.csv}\nmodel: org/other\n")
