@@ -133,14 +133,14 @@ class BurnishClassifier(_base.ClassifierMixin, _Estimator):  # type: ignore[misc
     def predict(self, X: Any) -> Array:  # noqa: N803  # as above
         """Predict the class of each row."""
         table = self._table(X)
-        chosen = self.model_.predict(table)["predicted"].cast(pa.int64())
+        chosen = self.model_.predict(table, allow_missing=True)["predicted"].cast(pa.int64())
         classes: Array = self.classes_[chosen.to_numpy()]
         return classes
 
     def predict_proba(self, X: Any) -> Array:  # noqa: N803  # as above
         """Give the probability of each of `classes_`; one that validation rows alone had is 0."""
         table = self._table(X)
-        found = self.model_.predict_proba(table)
+        found = self.model_.predict_proba(table, allow_missing=True)
         known = {int(name): found[name].to_numpy() for name in self.model_.classes}
         absent = np.zeros(table.num_rows)
         return np.column_stack([known.get(at, absent) for at in range(len(self.classes_))])
@@ -156,7 +156,7 @@ class BurnishRegressor(_base.RegressorMixin, _Estimator):  # type: ignore[misc] 
     def predict(self, X: Any) -> Array:  # noqa: N803  # as above
         """Predict a number for each row."""
         table = self._table(X)
-        numbers: Array = self.model_.predict(table)["predicted"].to_numpy()
+        numbers: Array = self.model_.predict(table, allow_missing=True)["predicted"].to_numpy()
         return numbers
 
 

@@ -13,7 +13,7 @@ from burnish.artifact.predictor import Predictor, as_predictions, table_of
 from burnish.artifact.tables import prediction_columns
 from burnish.cli.tables import TextTable
 from burnish.cli.verb import Lines
-from burnish.commands.predict import absent_columns, own_rows, predict_rows
+from burnish.commands.predict import absent_columns, find_missing, needed_columns, own_rows, predict_rows, warn
 from burnish.data.readers.read import read_table
 from burnish.errors import DataError
 from burnish.spec.values import Array, Outcome
@@ -36,36 +36,40 @@ class Model(Shown):
         """The columns that a prediction reads."""
         return self.predictor.input_columns
 
-    def predict(self, rows: Any) -> Any:
+    def predict(self, rows: Any, *, allow_missing: bool = False) -> Any:
         """Predict texts or rows: a list gives a list, a DataFrame or an Arrow table gives the like, row by row.
 
         A list holds texts, pairs of texts, or mappings from column to value. A DataFrame keeps its index.
+        Rows that lack a value which every training row had are refused; with `allow_missing`, a warning tells of it.
         """
         if not len(rows) and not is_frame(rows):
             return []
-        outcome = self._outcome(rows)
+        outcome = self._outcome(rows, allow_missing=allow_missing)
         is_table = is_frame(rows) or is_series(rows)
         return like(rows, pa.table(prediction_columns(outcome))) if is_table else as_predictions(outcome)
 
-    def predict_proba(self, rows: Any) -> Any:
+    def predict_proba(self, rows: Any, *, allow_missing: bool = False) -> Any:
         """Give the probability of each class: an array for a list, else a table with a column for each class."""
         if not self.classes:
             raise DataError(f"{self.path} predicts no classes, so there are no probabilities; use predict")
-        outputs: Array = self._outcome(rows).outputs
+        outputs: Array = self._outcome(rows, allow_missing=allow_missing).outputs
         if not is_frame(rows) and not is_series(rows):
             return outputs
         return like(rows, pa.table({name: outputs[:, at] for at, name in enumerate(self.classes)}))
 
-    def _outcome(self, rows: Any) -> Outcome:
+    def _outcome(self, rows: Any, *, allow_missing: bool) -> Outcome:
         if not is_frame(rows):
-            given = own_rows(self.predictor, _mappings(rows), target=str(self.path))
+            given = own_rows(self.predictor, _mappings(rows), target=str(self.path), allow_missing=allow_missing)
             return self.predictor.outcome(table_of(given, self.predictor.task, profile=self.predictor.profile))
         read = read_table(
             table_of_frame(rows),
             name=f"the {type(rows).__name__}",
             columns=self.columns,
             absent=absent_columns(self.predictor),
+            checked_later=() if allow_missing else needed_columns(self.predictor),
         )
+        for note in find_missing(self.predictor, read, allow_missing=allow_missing):
+            warn(note)
         return predict_rows(self.predictor, read)
 
     def _lines(self) -> Lines:

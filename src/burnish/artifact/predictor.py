@@ -17,7 +17,7 @@ from burnish.artifact.bundle import GOLDEN, MODEL, PROFILE, SIGNATURE, read_expe
 from burnish.artifact.foreign import encoding_code
 from burnish.artifact.locate import Engine, EngineChoice
 from burnish.artifact.onnx_graph import OnnxInference
-from burnish.artifact.signature import Signature, describe, read_signature
+from burnish.artifact.signature import Signature, describe, read_signature, require_inputs
 from burnish.artifact.tables import chosen_names, prediction_columns, show_names, words
 from burnish.artifact.variants import (
     ANSWER_IN_NUMBERS,
@@ -31,6 +31,7 @@ from burnish.artifact.variants import (
 from burnish.data.batching.batches import evaluation_plan, evaluation_size
 from burnish.data.batching.mixture import Grouped
 from burnish.data.cache.spill import encode_aside
+from burnish.data.codecs.columns import describe_columns
 from burnish.data.readers.read_json import build_column
 from burnish.data.tokens.tokens import DESCRIPTION, TextAssets
 from burnish.dist.world import World, available_cores
@@ -278,7 +279,8 @@ def _proven(predictor: Predictor, golden: Mapping[str, Any], path: Path, *, name
     described = read_signature(path / SIGNATURE, name)
     if described is None:
         described = describe(predictor.experiment, predictor.profile, golden=golden, outcome=outcome)
-    return replace(predictor, described=described)
+    columns = describe_columns(predictor.task, predictor.profile)
+    return replace(predictor, described=require_inputs(described, columns))
 
 
 def views(experiment: Experiment) -> list[RandomKey]:

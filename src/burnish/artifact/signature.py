@@ -69,7 +69,7 @@ class InputField(SignatureValue):
     name: str
     kind: InputKind
     is_required: bool
-    """Whether a row without it is refused."""
+    """Whether a row without it is refused; one that every training row had may be missing where that is allowed."""
     default: str | float | bool | None = None
     """What a missing value becomes, if that is a value and not a category for what is missing."""
     values: tuple[str, ...] = ()
@@ -191,6 +191,13 @@ def read_signature(path: Path, name: str) -> Signature | None:
     return Signature.model_validate(content["tasks"][name] if name else content)
 
 
+def require_inputs(signature: Signature, columns: Sequence[ColumnSpec]) -> Signature:
+    """Mark the inputs that are refused if they are missing, which versions before did not know of all."""
+    required = {spec.name for spec in columns if spec.must_be_given or spec.always_given}
+    inputs = [field.model_copy(update={"is_required": field.name in required}) for field in signature.inputs]
+    return signature.model_copy(update={"inputs": tuple(inputs)})
+
+
 def distribution(values: Array) -> Distribution | None:
     """Summarise numbers; None where there are none."""
     known = values[np.isfinite(values)]
@@ -209,7 +216,7 @@ def _input(spec: ColumnSpec, golden: Sequence[Mapping[str, Any]], training: Trai
     return InputField(
         name=spec.name,
         kind=kind,
-        is_required=spec.must_be_given,
+        is_required=spec.must_be_given or spec.always_given,
         default=default if spec.default is None else spec.default,
         values=spec.values[:_MOST_VALUES],
         num_values=len(spec.values) or None,

@@ -64,6 +64,9 @@ def predict(
     bad_rows: Annotated[
         Literal["error", "skip"], option("--bad-rows", "With --format: what to do about bad rows.")
     ] = "error",
+    allow_missing: Annotated[
+        bool, option("--allow-missing", "Predict rows that lack what every training row had.")
+    ] = False,
     task: OfSeveral = None,
     engine: UsedEngine = "torch",
     trust_code: TrustCode = False,
@@ -75,9 +78,10 @@ def predict(
         raise typer.BadParameter(f"'{shorten(file)}' looks like a text, and a file goes there; give texts with --text")
     if (texts or rows) and (format or source):
         raise typer.BadParameter("predict takes rows from one place: a file, --text or --row")
-    model = _Model(find_target(target), {"task": task, "trust_code": trust_code, "engine": engine}, is_json=is_json)
+    loading = {"task": task, "trust_code": trust_code, "engine": engine}
     if format == "glue":
-        return model.predict_glue(source, out)
+        return _Model(find_target(target), loading, is_json=is_json).predict_glue(source, out)
+    model = _Model(find_target(target), {**loading, "allow_missing": allow_missing}, is_json=is_json)
     if format is not None:
         return model.predict_payload(source, out, format=format, bad_rows=bad_rows)
     if bad_rows != "error":
@@ -104,12 +108,14 @@ class _Model:
     def predict_rows(self, rows: list[dict[str, Any]], target: str) -> Reply:
         from burnish.commands.predict import predict as command
 
+        notes: list[str] = []
         with waiting(f"loading {target}"):
-            found = command(self.target, rows, **self.loading)
+            found = command(self.target, rows, **self.loading, tell=notes.append)
         cells = tuple((_write_row(row), *_write_answer(each)) for row, each in zip(rows, found, strict=True))
         columns = ("text" if "text" in rows[0] else "row", "predicted", "confidence")
         records = [each.record() for each in found]
-        return Reply({"target": target, "predictions": records}, [TextTable(columns, cells, right=("confidence",))])
+        table = TextTable(columns, cells, right=("confidence",))
+        return Reply({"target": target, "predictions": records}, [table], notes=notes)
 
     def predict_file(self, source: str, out: Path | None) -> Reply | None:
         """Put a file's predictions where they are asked for.
@@ -154,6 +160,8 @@ class _Model:
             answered = command(self.target, payload, **options, progress=progress)
         if answered.unused:
             say(f"ignored, because the model has no such column: {', '.join(answered.unused)}")
+        for note in answered.notes:
+            say(note)
         for error in answered.errors:
             say(f"skipped {error}")
         if place is None:

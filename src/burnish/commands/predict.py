@@ -1,5 +1,6 @@
 """`burnish predict`: rows in, predictions out."""
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
     from burnish.artifact.predictor import Prediction, Predictor
 
 MAX_PAYLOAD_BYTES = 1 << 30
+
+
+def warn(note: str) -> None:
+    """Tell a program what to know of its predictions."""
+    warnings.warn(note, RuntimeWarning, stacklevel=3)
+
+
 FORMATS = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
 
 
@@ -31,8 +39,12 @@ def predict(
     task: str | None = None,
     trust_code: bool = False,
     engine: EngineChoice = "torch",
+    allow_missing: bool = False,
+    tell: Callable[[str], None] = warn,
 ) -> "list[Prediction]":
     """Predict rows given as mappings from column to value; `text` and `pair` may stand for the model's own columns.
+
+    A row without a value that every training row had is refused; with `allow_missing`, `tell` gets a note of it.
 
     A model that learned several tasks is asked for one of them, `task`. Code that it names must be trusted.
     """
@@ -44,11 +56,31 @@ def predict(
             'of a DataFrame, give df.to_dict("records")'
         )
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code, engine=engine)
-    return predictor.predict(own_rows(predictor, rows, target=target))
+    return predictor.predict(own_rows(predictor, rows, target=target, allow_missing=allow_missing, tell=tell))
 
 
-def own_rows(predictor: "Predictor", rows: Sequence[Mapping[str, Any]], *, target: str) -> Sequence[Mapping[str, Any]]:
-    """Give rows the columns of a model, which messages call `target`, where `text` and `pair` stand for them."""
+def own_rows(
+    predictor: "Predictor",
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    target: str,
+    allow_missing: bool = False,
+    tell: Callable[[str], None] = warn,
+) -> Sequence[Mapping[str, Any]]:
+    """Give rows the columns of a model, which messages call `target`, where `text` and `pair` stand for them.
+
+    Rows that lack what every training row had are refused, or noted where that is allowed.
+    """
+    from burnish.artifact.missing import count_missing_in_rows, note_missing, refuse_missing
+    from burnish.data.codecs.columns import describe_columns
+
+    specs = describe_columns(predictor.task, predictor.profile)
+    counts = count_missing_in_rows(rows, specs)
+    given = dict.fromkeys(str(name) for row in rows if isinstance(row, Mapping) for name in row)
+    if not allow_missing and set(given) & set(predictor.input_columns):  # else it is refused for having no such names
+        refuse_missing(counts, num_rows=len(rows), given=given, columns=predictor.input_columns)
+    for note in note_missing(counts, specs, num_rows=len(rows)):
+        tell(note)
     if predictor.task.reads_rows:
         return rows
     _refuse_wrong_number(rows, predictor.input_columns, target=target)
@@ -74,11 +106,13 @@ def predict_file(
     task: str | None = None,
     trust_code: bool = False,
     engine: EngineChoice = "torch",
+    allow_missing: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> PredictedFile:
     """Predict every row of a file; with `out`, also write it there with the predictions next to its own columns."""
     if read_address(out) is not None and out is not None:
         options: dict[str, Any] = {"task": task, "trust_code": trust_code, "engine": engine, "progress": progress}
+        options["allow_missing"] = allow_missing
         with writing_at(out) as path:
             return predict_file(target, source=source, out=path, **options)
     if out is not None:
@@ -90,12 +124,19 @@ def predict_file(
 
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code, engine=engine)
     rows = read_file(
-        source, columns=predictor.input_columns, like=predictor.experiment.data, absent=absent_columns(predictor)
+        source,
+        columns=predictor.input_columns,
+        like=predictor.experiment.data,
+        absent=absent_columns(predictor),
+        checked_later=() if allow_missing else needed_columns(predictor),
     )
     if out is not None and out.suffix == ".tsv":
         refuse_breaks(rows.table)  # now, not after an hour of predicting
+    notes = find_missing(predictor, rows, allow_missing=allow_missing, are_columns_noted=False)
     outcome = predict_rows(predictor, rows, progress=progress)
-    notes = predictor.encoder.notes(rows)
+    notes += predictor.encoder.notes(rows)
+    if filter_of(predictor.experiment.data):
+        notes.append(f"data.filter is for rows with a target: all {len(rows):,} rows of {source} are predicted")
     table = _append_predictions(rows.table, outcome)
     if out is not None:
         with writing_to(out):
@@ -109,6 +150,33 @@ def absent_columns(predictor: "Predictor") -> Literal["error", "default"]:
 
     is_needed = any(spec.must_be_given for spec in describe_columns(predictor.task, predictor.profile))
     return "error" if is_needed else "default"
+
+
+def needed_columns(predictor: "Predictor") -> list[str]:
+    """Name the columns of which every training row had a value."""
+    from burnish.data.codecs.columns import describe_columns
+
+    return [spec.name for spec in describe_columns(predictor.task, predictor.profile) if spec.always_given]
+
+
+def find_missing(
+    predictor: "Predictor", rows: Rows, *, allow_missing: bool, are_columns_noted: bool = True
+) -> list[str]:
+    """Refuse rows that lack what every training row had, or give a note of each such column where that is allowed.
+
+    Without `are_columns_noted`, columns that are not there at all are left to the notes of the encoder.
+    """
+    from burnish.artifact.missing import count_missing, note_missing, refuse_missing
+    from burnish.data.codecs.columns import describe_columns
+
+    specs = describe_columns(predictor.task, predictor.profile)
+    counts = count_missing(rows.table, specs)
+    there = rows.table.column_names
+    if not allow_missing:
+        refuse_missing(counts, num_rows=len(rows), given=there, columns=predictor.input_columns)
+    if not are_columns_noted:
+        counts = {name: count for name, count in counts.items() if name in there}
+    return note_missing(counts, specs, num_rows=len(rows))
 
 
 def predict_rows(
@@ -129,6 +197,7 @@ def predict_payload(
     task: str | None = None,
     trust_code: bool = False,
     engine: EngineChoice = "torch",
+    allow_missing: bool = False,
     progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> "Answered":
     """Answer rows in a serving format as a server would; with `out`, also write the answer there."""
@@ -138,13 +207,15 @@ def predict_payload(
 
     if read_address(out) is not None and out is not None:
         options: dict[str, Any] = {"task": task, "trust_code": trust_code, "engine": engine, "progress": progress}
+        options["allow_missing"] = allow_missing
         with writing_at(out) as path:
             return predict_payload(target, payload, format=format, bad_rows=bad_rows, out=path, **options)
     if out is not None:
         _refuse_place(out)
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code, engine=engine)
     limits = Limits(payload_bytes=MAX_PAYLOAD_BYTES, rows=MAX_PAYLOAD_BYTES)
-    answered = answer(predictor, payload, format=format, bad_rows=bad_rows, limits=limits, progress=progress)
+    how: dict[str, Any] = {"bad_rows": bad_rows, "allow_missing": allow_missing}
+    answered = answer(predictor, payload, format=format, **how, limits=limits, progress=progress)
     if out is not None:
         for name, body in {**answered.beside, out.name: answered.body}.items():
             with writing_to(out.with_name(name)):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
+from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -94,12 +95,16 @@ class Api:
 
     async def _predict(self, scope: Any, receive: Any) -> tuple[HttpReply, bytes]:
         waiter = asyncio.get_running_loop().create_future()
-        is_partial = b"partial=true" in scope["query_string"].lower()
+        asked = parse_qs(scope["query_string"].decode("latin-1").lower())
+        missing = asked.get("missing", ["refuse"])[-1]
         try:
             body = await read_body(scope, receive, self._settings)
         except BodyRefused as refused:
             return refused.reply, b""
-        refusal = self.ask(scope["path"], scope["headers"], body, waiter=waiter, is_partial=is_partial)
+        if missing not in ("refuse", "allow"):
+            return problem(400, f"?missing is {missing!r}; expected refuse or allow"), body
+        options = {"is_partial": asked.get("partial") == ["true"], "allows_missing": missing == "allow"}
+        refusal = self.ask(scope["path"], scope["headers"], body, waiter=waiter, **options)
         return refusal or await waiter, body
 
     def direct_path(self, method: bytes, url: bytes, headers: list[tuple[bytes, bytes]]) -> str | None:
@@ -110,7 +115,14 @@ class Api:
         return path
 
     def ask(
-        self, path: str, headers: list[tuple[bytes, bytes]], body: bytes, *, waiter: Any, is_partial: bool = False
+        self,
+        path: str,
+        headers: list[tuple[bytes, bytes]],
+        body: bytes,
+        *,
+        waiter: Any,
+        is_partial: bool = False,
+        allows_missing: bool = False,
     ) -> HttpReply | None:
         """Let a request wait for its answer, which `waiter` will get; or give its refusal."""
         model, is_torchserve = self._asked[path]
@@ -127,6 +139,7 @@ class Api:
             deadline=now + self._settings.deadline_seconds,
             waiter=waiter,
             is_partial=is_partial,
+            allows_missing=allows_missing,
         )
         if is_torchserve:
             read_torchserve(job, model.pipeline.columns)

@@ -1,7 +1,9 @@
 """A request that waits for its answer, the parts of it that are computed one by one, and what is sent back."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from textwrap import shorten
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +16,10 @@ from burnish.spec.values import Array
 
 JSON = b"application/json"
 _LISTED = 100
+NOTES = b"burnish-notes"
+"""The header with a JSON list of notes on the answers, in ASCII."""
+_NOTES, _NOTE_CHARACTERS = 20, 200
+ALLOW_MISSING = "?missing=allow to predict without what is missing"
 Style = Literal["full", "names", "name"]
 """Whole answers in the form that goes with the rows; or only what is predicted: of all rows, or of the only one."""
 
@@ -27,12 +33,16 @@ class HttpReply:
     content_type: bytes = JSON
     retry_after: int | None = None
     """Seconds after which a refused request may be sent again."""
+    notes: tuple[str, ...] = ()
+    """What to know of the answers; in a header, so that every format of answers stays what it is."""
 
     def headers(self, *, is_last: bool = False) -> list[tuple[bytes, bytes]]:
         """Give the headers that go before the body; the last answer of a connection says so."""
         headers = [(b"content-type", self.content_type), (b"content-length", b"%d" % len(self.body))]
         if self.retry_after is not None:
             headers.append((b"retry-after", b"%d" % self.retry_after))
+        if self.notes:
+            headers.append((NOTES, json.dumps([shorten(note, _NOTE_CHARACTERS) for note in self.notes]).encode()))
         if self.status == 401:
             headers.append((b"www-authenticate", b"Bearer"))
         # A client opens its next connection elsewhere, or the rest of its body would be taken for a request.
@@ -55,6 +65,10 @@ class Job:
     waiter: Any
     """The future that the connection waits for."""
     is_partial: bool = False
+    allows_missing: bool = False
+    """Whether rows may lack what every training row had."""
+    notes: tuple[str, ...] = ()
+    """What to know of its answers."""
     style: Style = "full"
     source: DecodedRows | None = None
     """Its rows, among those of other requests that were read with it."""
@@ -91,7 +105,13 @@ class Job:
         summary = explain_errors(errors, num_rows=count).split("\n", 1)[0]
         shown = [row_problem(error) for error in errors[:_LISTED]]
         more = {"more": len(errors) - _LISTED} if len(errors) > _LISTED else {}
-        self.refuse(422, f"{summary}; add ?partial=true to predict the others", rows=shown, **more)
+        allow = f", or {ALLOW_MISSING}" if self.rows.lacks_given else ""
+        self.refuse(422, f"{summary}; add ?partial=true to predict the others{allow}", rows=shown, **more)
+
+    def add_notes(self, notes: Sequence[str]) -> None:
+        """Note what was missing, as far as a header should be long."""
+        rest = len(notes) - _NOTES
+        self.notes = (*notes[:_NOTES], *([f"… and {rest:,} more"] if rest > 0 else []))
 
 
 @dataclass(slots=True, eq=False)

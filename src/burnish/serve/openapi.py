@@ -37,6 +37,16 @@ _ERROR = {
         },
     },
 }
+_MISSING = {
+    "name": "missing",
+    "in": "query",
+    "description": "Whether rows may lack inputs that every training row had; the answer then has `Burnish-Notes`.",
+    "schema": {"type": "string", "enum": ["refuse", "allow"], "default": "refuse"},
+}
+_NOTES = {
+    "description": "With `missing=allow`, what was missing and what took its place: a JSON list of sentences.",
+    "schema": {"type": "string"},
+}
 _REFUSALS = {
     400: "The body cannot be read.",
     401: "The key is missing or wrong.",
@@ -81,7 +91,7 @@ def _predict(path: str, model: ServedModel, is_torchserve: bool) -> dict[str, An
     return {
         "operationId": path.strip("/").replace("/", "_").replace(":", "_"),
         "summary": f"Predict rows with {model.name}" + (", as TorchServe does" if is_torchserve else ""),
-        "parameters": [partial],
+        "parameters": [partial, _MISSING],
         "requestBody": {
             "required": True,
             "content": {"application/json": {"schema": body, "example": example}, **plain},
@@ -132,7 +142,11 @@ def _answers(signature: Signature, *, is_torchserve: bool) -> dict[str, Any]:
     items = {"anyOf": [name, answer]} if is_torchserve else answer
     schema = {"type": "object", "properties": {"predictions": {"type": "array", "items": items}}}
     others = {kind: {"schema": {"type": "string"}} for kind in ("application/jsonl", "text/csv", "text/plain")}
-    return {"description": "An answer for each row.", "content": {"application/json": {"schema": schema}, **others}}
+    return {
+        "description": "An answer for each row.",
+        "headers": {"Burnish-Notes": _NOTES},
+        "content": {"application/json": {"schema": schema}, **others},
+    }
 
 
 def _refusals(statuses: Mapping[int, str]) -> dict[str, Any]:

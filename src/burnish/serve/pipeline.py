@@ -9,17 +9,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from burnish.artifact.missing import count_missing, note_missing
 from burnish.artifact.predictor import Predictor, views
 from burnish.artifact.tables import prediction_columns
 from burnish.data.batching.batches import evaluation_plan
 from burnish.data.codecs.answers import dump_json
-from burnish.data.codecs.columns import ColumnSpec, describe_columns
+from burnish.data.codecs.columns import ColumnSpec, allow_missing, describe_columns
 from burnish.data.codecs.convert import MAY_BE_LISTS
-from burnish.data.codecs.decoded import Limits
+from burnish.data.codecs.decoded import Limits, MissingColumns
 from burnish.data.codecs.json_rows import Json
 from burnish.engine.evaluate import infer_piece, join_pieces
 from burnish.errors import DataError, MissingExtra
-from burnish.serve.jobs import Chunk, HttpReply, Job
+from burnish.serve.jobs import ALLOW_MISSING, Chunk, HttpReply, Job
 from burnish.serve.metrics import ModelMetrics
 from burnish.spec.values import Array
 
@@ -36,6 +37,7 @@ class Pipeline:
         self._metrics = metrics
         self.predictor = predictor
         self.columns: Sequence[ColumnSpec] = describe_columns(predictor.task, predictor.profile)
+        self._lenient_columns = allow_missing(self.columns)
         self._limits = limits
         self._budget = budget
         self._batch_seconds = batch_seconds
@@ -45,12 +47,22 @@ class Pipeline:
     def prepare(self, jobs: Sequence[Job]) -> list[Chunk]:
         """Read and encode requests; those that cannot be used, or have no rows, get their reply here."""
         began = perf_counter()
-        read_jobs(jobs, self.columns, self._limits)
+        read_jobs([job for job in jobs if not job.allows_missing], self.columns, self._limits)
+        self._read_lenient([job for job in jobs if job.allows_missing])
         read = perf_counter()
         chunks = [chunk for group in _alike(_usable(jobs)) for chunk in self._encoded(group)]
         self._metrics.observe_stage("read", read - began)
         self._metrics.observe_stage("encode", perf_counter() - read)
         return chunks
+
+    def _read_lenient(self, jobs: Sequence[Job]) -> None:
+        """Read requests that may lack what every training row had, and note what they lack."""
+        read_jobs(jobs, self._lenient_columns, self._limits)
+        for job in jobs:
+            if job.reply is None:
+                table = job.rows.table
+                counts = count_missing(table, self.columns)
+                job.add_notes(note_missing(counts, self.columns, num_rows=len(table)))
 
     def compute(self, chunks: Sequence[Chunk]) -> list[Job]:
         """Run the network over one batch; give the requests that are complete with it."""
@@ -150,6 +162,8 @@ def read_jobs(jobs: Sequence[Job], columns: Sequence[ColumnSpec], limits: Limits
                 job.read_from(job.codec.decode(job.payload, columns, limits=limits))
         except MissingExtra as error:
             job.refuse(415, str(error))
+        except MissingColumns as error:
+            job.refuse(422, f"{error}\nadd {ALLOW_MISSING}" if error.may_be_allowed else str(error))
         except DataError as error:
             job.refuse(413 if "only" in str(error) and "read at once" in str(error) else 400, str(error))
     for group in _by_form(parsed, columns):
@@ -279,13 +293,13 @@ def _schema(job: Job) -> pa.Schema:
 
 def _reply(job: Job, answers: pa.Table, rows: list[dict[str, Any]]) -> HttpReply:
     if job.style == "name" and rows:  # the only one may be bad
-        return HttpReply(200, str(_name(rows[0])).encode(), b"text/plain; charset=utf-8")
+        return HttpReply(200, str(_name(rows[0])).encode(), b"text/plain; charset=utf-8", notes=job.notes)
     has_errors = job.source is not None and bool(job.source.errors)
     if job.style == "names" and not has_errors:
         rows = [_name(row) for row in rows]
     if type(job.codec) is Json and not has_errors:
-        return HttpReply(200, (dump_json({"predictions": rows}) + "\n").encode())
-    return HttpReply(200, job.codec.encode(job.rows, answers), job.content_type)
+        return HttpReply(200, (dump_json({"predictions": rows}) + "\n").encode(), notes=job.notes)
+    return HttpReply(200, job.codec.encode(job.rows, answers), job.content_type, notes=job.notes)
 
 
 def _name(answer: dict[str, Any]) -> Any:

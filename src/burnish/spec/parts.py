@@ -60,6 +60,7 @@ class _Facts(Statistics, total=False):
     label_weights: dict[str, float]
     notes: list[str]
     order: list[str]
+    always_given: list[str]
     fitted: _Fitted
 
 

@@ -101,7 +101,7 @@ def test_probabilities_come_in_the_order_of_the_classes(model: burnish.Model) ->
     assert [*found.columns] == ["no", "yes"]
     assert np.allclose(found.sum(axis="columns"), 1)
     assert found.index.equals(frame.index)
-    of_list = model.predict_proba([{"area": 150.0, "city": "a"}])
+    of_list = model.predict_proba(houses().head(1).to_dict("records"))
     assert of_list.shape == (1, 2)
 
 
@@ -135,7 +135,7 @@ def test_a_run_may_be_planned(run: burnish.Run) -> None:
         (np.zeros((2, 3)), r"got a ndarray of shape \(2, 3\)"),
         (["a text"], "none of the model's columns is given"),
         (houses().head(0), "the DataFrame holds no rows"),
-        (houses().drop(columns=["city"]).assign(citty="a"), r"Did you mean `citty`\?"),
+        (houses().drop(columns=["city"]).assign(citty="a"), r"city: in all .* rows\. Was it given as `citty`\?"),
     ],
 )
 def test_rows_that_cannot_be_predicted_are_refused(model: burnish.Model, rows: object, sentence: str) -> None:

@@ -1,7 +1,7 @@
 """What rows are made of: the formats they come in, and the name, kind and default of each column."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from burnish.errors import DataError
@@ -41,6 +41,8 @@ class ColumnSpec:
     is_required: bool = True
     """Whether a row without a value is refused if there is no default; else the value stays missing."""
 
+    always_given: bool = False
+    """Whether every training row had a value: then a row without one is refused, unless missing values are allowed."""
     is_read: bool = True
     """False for a column that only holds its place in rows without names."""
     is_placed: bool = True
@@ -56,6 +58,11 @@ class ColumnSpec:
     def must_be_given(self) -> bool:
         """Tell whether a row without a value is refused."""
         return self.is_read and self.is_required and self.default is None
+
+
+def allow_missing(columns: Iterable[ColumnSpec]) -> tuple[ColumnSpec, ...]:
+    """Let rows lack what every training row had; what no prediction can do without must still be given."""
+    return tuple(replace(spec, always_given=False) for spec in columns)
 
 
 def read_columns(columns: Iterable[ColumnSpec]) -> list[ColumnSpec]:

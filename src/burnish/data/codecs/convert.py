@@ -65,6 +65,7 @@ class Converted:
 
 
 IS_MISSING = "is missing"
+IS_NEVER_MISSING = f"{IS_MISSING} and every training row had it"
 
 
 class Unfit(ValueError):
@@ -119,15 +120,26 @@ def _check(converted: Converted, spec: ColumnSpec) -> Converted:
 def settle_missing(converted: Converted, spec: ColumnSpec) -> Converted:
     """Put the default in the place of missing values, or refuse them if there must be one."""
     array, faults = converted.array, converted.faults
-    if not array.null_count:
-        return converted
     if spec.default is not None:
-        return Converted(pc.fill_null(array, _default(spec)), faults)  # faulty rows are dropped, whatever they hold
-    if not spec.must_be_given:
+        filled = pc.fill_null(array, _default(spec)) if array.null_count else array
+        return Converted(filled, faults)  # faulty rows are dropped, whatever they hold
+    if spec.must_be_given:
+        missing, what = array.is_null(), f"{IS_MISSING} and has no default"
+    elif spec.always_given:
+        missing, what = is_missing(array), IS_NEVER_MISSING
+    else:
         return converted
-    missing = pc.indices_nonzero(array.is_null()).to_pylist()
-    sentence = f"{IS_MISSING} and has no default; {_RIGHT[spec.kind]}"
-    return Converted(array, {**{at: sentence for at in missing if at not in faults}, **faults})
+    rows = pc.indices_nonzero(missing).to_pylist()
+    sentence = f"{what}; {_RIGHT[spec.kind]}"
+    return Converted(array, {**{at: sentence for at in rows if at not in faults}, **faults})
+
+
+def is_missing(array: pa.Array) -> pa.Array:
+    """Tell where there is no value: nothing at all, or a text that stands for none."""
+    if not pa.types.is_string(array.type):
+        return array.is_null(nan_is_null=True)
+    words = pc.is_in(pc.utf8_lower(pc.utf8_trim_whitespace(array)), value_set=pa.array(MISSING))
+    return pc.or_(array.is_null(), words)
 
 
 def describe(value: object) -> str:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from burnish.data.codecs.answers import as_csv
 from burnish.data.codecs.columns import ColumnSpec, cell_names, read_columns
 from burnish.data.codecs.convert import TYPES, Converted, from_cells
-from burnish.data.codecs.decoded import DEFAULT_LIMITS, NAME, DecodedRows, Limits, RowSource, assemble
+from burnish.data.codecs.decoded import DEFAULT_LIMITS, NAME, DecodedRows, Limits, MissingColumns, RowSource, assemble
 from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.open_file import text_body
 from burnish.data.readers.read_delimited import read_delimited
@@ -59,7 +59,7 @@ def _check_header(text: str, columns: Sequence[ColumnSpec]) -> None:
     if twins:
         named = ", ".join(f"`{twin}`" for twin in twins)
         raise DataError(f"the header names {named} more than once; each column needs its own name")
-    missing = [spec for spec in columns if spec.must_be_given and spec.name not in found]
+    missing = [spec for spec in columns if (spec.must_be_given or spec.always_given) and spec.name not in found]
     if found and not set(found) & {spec.name for spec in read_columns(columns)}:
         right = ", ".join(spec.name for spec in columns)
         raise DataError(
@@ -70,7 +70,10 @@ def _check_header(text: str, columns: Sequence[ColumnSpec]) -> None:
         near = {spec.name: nearest(spec.name, found) for spec in missing}
         there = f"; it has {_show(found)}"
         hints = {name: f". Did you mean `{close}`?" if close else there for name, close in near.items()}
-        raise DataError("\n".join(f"the header has no `{name}`{hint}" for name, hint in hints.items()))
+        raise MissingColumns(
+            "\n".join(f"the header has no `{name}`{hint}" for name, hint in hints.items()),
+            may_be_allowed=not any(spec.must_be_given for spec in missing),
+        )
 
 
 def _show(names: Sequence[str]) -> str:

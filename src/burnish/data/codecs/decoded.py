@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from burnish.data.codecs.columns import ColumnSpec, read_columns
-from burnish.data.codecs.convert import IS_MISSING, Converted, Unfit, from_values, settle_missing
+from burnish.data.codecs.convert import IS_MISSING, IS_NEVER_MISSING, Converted, Unfit, from_values, settle_missing
 from burnish.data.readers.open_file import text_body
 from burnish.data.readers.scan import decode_lossy, lost_byte
 from burnish.errors import DataError
@@ -22,6 +22,15 @@ Fault = tuple[int, str | None, str]
 """Where a row stands in the payload, from 0; the column, if it is one; what is wrong."""
 Row = TypeVar("Row")
 NAME = "the payload"
+
+
+class MissingColumns(DataError):
+    """Refuse a payload of which no row has a value in some columns."""
+
+    def __init__(self, sentence: str, *, may_be_allowed: bool) -> None:
+        super().__init__(sentence)
+        self.may_be_allowed = may_be_allowed
+        """Whether a prediction can do without all of them."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +63,10 @@ class DecodedRows:
     unused: tuple[str, ...] = ()
     """Names in the payload that no column has, at most twenty."""
 
-    def refuse_errors(self) -> None:
-        """Raise DataError with every bad row, if there is any."""
-        if self.errors:
-            raise DataError(explain_errors(self.errors, num_rows=self.num_rows))
+    @property
+    def lacks_given(self) -> bool:
+        """Tell whether a row was refused for a value that it lacks and every training row had."""
+        return any(error.what.startswith(IS_NEVER_MISSING) for error in self.errors)
 
     def split(self, counts: Sequence[int]) -> "list[DecodedRows]":
         """Cut rows of several payloads apart, by the number of rows of each; errors count from 1 in their own."""
@@ -102,6 +111,7 @@ def assemble(
     """Put converted columns together, those that are read, and leave out every row in which something is wrong."""
     arrays, faults, named = [], list(origin.broken), tuple(sorted(unused)[:_UNUSED_LISTED])
     columns = read_columns(columns)
+    _refuse_absent(columns, converted, names=named)
     is_good = np.ones(len(origin.positions), dtype=bool)
     for spec, each in zip(columns, converted, strict=True):
         final = settle_missing(each, spec)
@@ -115,6 +125,23 @@ def assemble(
     table = pa.table(arrays, names=[spec.name for spec in columns]).filter(pa.array(is_good))
     errors = tuple(_error(fault, origin.lines) for fault in sorted(faults, key=lambda fault: fault[0]))
     return DecodedRows(table, origin.positions[is_good] + 1, origin.num_rows, errors, named)
+
+
+def _refuse_absent(columns: Sequence[ColumnSpec], converted: Sequence[Converted], *, names: Sequence[str]) -> None:
+    """Name the columns that no row has, where a sentence for each row and column would be too many to name them all."""
+    num_rows = len(converted[0].array) if converted else 0
+    absent = [
+        spec
+        for spec, each in zip(columns, converted, strict=True)
+        if (spec.must_be_given or spec.always_given) and each.array.null_count == num_rows and not each.faults
+    ]
+    if len(absent) * num_rows <= MAX_ERRORS or not any(spec.always_given for spec in absent):
+        return
+    lines = [f"none of the {num_rows:,} rows has a value in {len(absent)} of the columns that are needed"]
+    for spec in absent:
+        meant = nearest(spec.name, names)
+        lines.append(f"  {spec.name}" + (f". Was it sent as `{meant}`?" if meant else ""))
+    raise MissingColumns("\n".join(lines), may_be_allowed=not any(spec.must_be_given for spec in absent))
 
 
 def explain_errors(errors: Sequence[RowError], *, num_rows: int) -> str:

@@ -12,7 +12,7 @@ from burnish.data.codecs.answers import order_answers
 from burnish.data.codecs.columns import ColumnSpec, FormatName
 from burnish.data.codecs.convert import Unfit, from_base64
 from burnish.data.codecs.csv_rows import Csv
-from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, explain_errors
+from burnish.data.codecs.decoded import DEFAULT_LIMITS, DecodedRows, Limits, MissingColumns, explain_errors
 from burnish.data.codecs.example import Examples, WireError, parse_example
 from burnish.data.codecs.json_rows import Json, JsonLines, Squad
 from burnish.data.codecs.tfrecord import is_tfrecord
@@ -91,9 +91,13 @@ def decode(
     limits.check(payload)
     try:
         rows = find_codec(format).decode(payload, columns, limits=limits)
+    except MissingColumns:
+        raise
     except DataError as error:
         hint = _hint(payload, format)
         raise (DataError(f"{error}{hint}") if hint else error) from error
+    if rows.lacks_given:
+        return rows  # its names were read, so this is the format
     if rows.errors and not len(rows.table) and (hint := _hint(payload, format)):
         raise DataError(f"{explain_errors(rows.errors, num_rows=rows.num_rows)}{hint}")
     return rows

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -157,12 +157,18 @@ def _folder_digest(folder: Path) -> str:
 
 
 def read_file(
-    name: str, *, columns: Sequence[str], like: object = None, absent: Literal["error", "default"] = "error"
+    name: str,
+    *,
+    columns: Sequence[str],
+    like: object = None,
+    absent: Literal["error", "default"] = "error",
+    checked_later: Collection[str] = (),
 ) -> Rows:
     """Read a file (or glob, `package:` address or URL) with these columns.
 
     A file that does not name them is read as the files of `like` were: without a header, with their columns. With
-    `absent="default"` a file may lack some of them, but not all, and none whose name it has nearly.
+    `absent="default"` a file may lack some of them, but not all, and none whose name it has nearly, but for those
+    that are checked later.
     """
     found = find(name, base=None, option="the input")
     refusals: list[DataError] = []
@@ -170,7 +176,7 @@ def read_file(
         try:
             readings: list[ReadFile] = [read(file, options) for file in found]
             bad = [row for reading in readings for row in reading.bad]
-            rows = _check_columns(join_readings(readings), columns=columns, absent=absent)
+            rows = _check_columns(join_readings(readings), columns=columns, absent=absent, checked_later=checked_later)
             judge(bad, total=len(rows) + len(bad), policy="error", share=0.0, quarantine=None, split=options.train[0])
             return rows
         except DataError as error:
@@ -179,11 +185,18 @@ def read_file(
 
 
 def read_table(
-    table: pa.Table, *, name: str, columns: Sequence[str], absent: Literal["error", "default"] = "error"
+    table: pa.Table,
+    *,
+    name: str,
+    columns: Sequence[str],
+    absent: Literal["error", "default"] = "error",
+    checked_later: Collection[str] = (),
 ) -> Rows:
     """Do as `read_file` with a table in memory, which messages call by `name`."""
     refuse_twins(table.column_names, name=name)
-    return _check_columns(from_file(table, name=name, first_line=0), columns=columns, absent=absent)
+    return _check_columns(
+        from_file(table, name=name, first_line=0), columns=columns, absent=absent, checked_later=checked_later
+    )
 
 
 def _ways(name: str, like: object) -> Iterator[Files]:
@@ -220,15 +233,20 @@ def _has_own_columns(options: Files) -> bool:
     return options.header is False or bool(options.columns) or options.layout is not None
 
 
-def _check_columns(rows: Rows, *, columns: Sequence[str], absent: str) -> Rows:
-    needed = columns if absent == "error" else _needed(columns, rows.table.column_names)
+def _check_columns(rows: Rows, *, columns: Sequence[str], absent: str, checked_later: Collection[str]) -> Rows:
+    there = rows.table.column_names
+    needed = columns if absent == "error" else _needed(columns, there, checked_later=checked_later)
     demand(rows, needed, why="the model", has_options=False)
     return rows
 
 
-def _needed(columns: Sequence[str], there: Sequence[str]) -> Sequence[str]:
+def _needed(columns: Sequence[str], there: Sequence[str], *, checked_later: Collection[str]) -> Sequence[str]:
     """Name the columns that no default stands in for: all if there is none of them, else those misspelt."""
     if not set(columns) & set(there):
         return columns
     others = [name for name in there if name not in columns]
-    return [name for name in columns if name in there or nearest(name, others, likeness=0.85)]
+    return [
+        name
+        for name in columns
+        if name in there or (name not in checked_later and nearest(name, others, likeness=0.85))
+    ]

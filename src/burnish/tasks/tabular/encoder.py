@@ -161,7 +161,7 @@ def refuse_faults(faults: Sequence[RowFault]) -> None:
         shown = "\n".join(f"  row {fault.row + 1}, {fault.what}" for fault in faults[:_FAULTS_SHOWN])
         more = f"\n  … and {len(faults) - _FAULTS_SHOWN:,} more" if len(faults) > _FAULTS_SHOWN else ""
         cells = "a value" if len(faults) == 1 else f"{len(faults):,} values"
-        raise DataError(f"{cells} cannot be read\n{shown}{more}\nan empty cell or null takes the column's default")
+        raise DataError(f"{cells} cannot be read\n{shown}{more}\nan empty cell or null is a missing value")
 
 
 def _digest(how: Derived) -> str:

@@ -45,7 +45,9 @@ def profile(task: "Tabular", rows: Rows) -> Profile:
     answers = set(task.bases(task.target)).difference(inputs)
     order = [name for name in table.column_names if name not in answers]
     notes = [*notes_of(plan), *_notes_of_strays(rows, frame, plan), *_notes_of_dates(frame)]
-    learned = {"table": plan.to_json(), "notes": notes, "order": order}
+    planned = {column.name for column in plan.columns}
+    always_given = [name for name in inputs if name not in planned and (frame.words(name).codes >= 0).all()]
+    learned = {"table": plan.to_json(), "notes": notes, "order": order, "always_given": always_given}
     return Profile(kind, labels, {**facts, **learned}, tuple(inputs))
 
 

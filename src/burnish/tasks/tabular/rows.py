@@ -46,11 +46,21 @@ def column_specs(
             name,
             is_required=name in texts,
             is_read=name in inputs,
+            always_given=name not in texts and _is_always_given(name, plans.get(name), profile),
             is_placed=order is not None,
             **(_known_of(plans[name]) if name in plans else {}),
         )
         for name in order or inputs
     )
+
+
+def _is_always_given(name: str, column: ColumnPlan | None, profile: Profile) -> bool:
+    """Tell whether every training row had a value; of a column without a plan, other columns are derived."""
+    if column is None:
+        return name in profile.facts.get("always_given", ())
+    facts = column.facts
+    has_gaps = any(facts.get(fact) for fact in ("missing", "unreadable", "infinite"))
+    return column.default is None and "missing" in facts and not has_gaps
 
 
 def _known_of(column: ColumnPlan) -> dict[str, Any]:

@@ -193,7 +193,7 @@ def test_wrong_cells_are_named_by_row_and_column() -> None:
         task.table([{"miles": 1}, {"pay": "Cash"}, {"miles": "abc", "night": "perhaps"}], profile)
     assert "row 3, column miles: 'abc' is no number" in str(refusal.value)
     assert "row 3, column night: 'perhaps' is neither yes nor no" in str(refusal.value)
-    assert "takes the column's default" in str(refusal.value)
+    assert "an empty cell or null is a missing value" in str(refusal.value)
 
 
 @pytest.mark.parametrize(
