@@ -120,6 +120,7 @@ def predict_file(
     find(source, option="the input")  # refuses a file that is not there before the model is loaded
     from burnish.artifact.predictor import Predictor
     from burnish.artifact.tables import refuse_breaks, write_table
+    from burnish.data.options import filter_of
     from burnish.data.readers.read import read_file
 
     predictor = Predictor.load(find_artifact(target), task=task, trust_code=trust_code, engine=engine)

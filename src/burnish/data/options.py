@@ -96,6 +96,11 @@ def filter_columns(wanted: Filter) -> tuple[str, ...]:
     return parse(wanted).columns
 
 
+def filter_of(data: object) -> Filter:
+    """Give the filter of a source of data, which may stand inside of another; an empty one if it has none."""
+    return getattr(getattr(data, "of", data), "filter", {})
+
+
 """One value or several, as text."""
 FURTHER = AfterValidator(_further)
 """Checks the names of sets to score besides validation and test."""

@@ -75,6 +75,19 @@ def keep_matching(rows: Rows, wanted: Filter, *, option: str = "data.filter") ->
     return keep(rows, mask)
 
 
+def filter_rows(rows: Rows, wanted: Filter, *, where: str) -> Rows:
+    """Keep the rows that `data.filter` asks for; refuse a set in which there is none."""
+    if not wanted:
+        return rows
+    kept = keep_matching(rows, wanted)
+    if len(kept):
+        return kept
+    if isinstance(wanted, str):
+        raise DataError(f"data.filter: of none of the {len(rows):,} rows of {where} is {wanted} true")
+    asked = " and ".join(f"{' or '.join(values)} in {column}" for column, values in wanted.items())
+    raise DataError(f"data.filter: none of the {len(rows):,} rows of {where} holds {asked}")
+
+
 def demand(rows: Rows, columns: Sequence[str], *, why: str, has_options: bool = True) -> None:
     """Refuse a table that lacks any of these columns, with the nearest name, all that are there, and what may help."""
     files = rows.places.files

@@ -11,7 +11,7 @@ from burnish.data.inspection.faults import BadRow, BrokenRows, judge, settle_all
 from burnish.data.options import NAMES
 from burnish.data.readers.encoding import NotUtf8
 from burnish.data.readers.read import ReadFile, digest_file, find_format, join_readings, read
-from burnish.data.rows import keep_matching
+from burnish.data.rows import filter_rows
 from burnish.data.sources.address import DataFile, find, find_shared, is_url, join_address
 from burnish.data.splits.arrange import arrange, finish
 from burnish.errors import DataError
@@ -79,7 +79,7 @@ class _Found:
 
     def arranged(self, parts: Mapping[str, Rows], options: Files, request: DataRequest) -> Splits:
         """Filter and split the rows."""
-        kept = {split: _filter(rows, options, split=split) for split, rows in parts.items()}
+        kept = {split: filter_rows(rows, options.filter, where=split) for split, rows in parts.items()}
         arranged = arrange(kept, plan=options.split, limit=options.limit, request=request)
         facts = {
             "files": {name: [file.name for file in found] for name, found in self.files.items()},
@@ -133,18 +133,6 @@ def _distinct(files: Sequence[DataFile]) -> list[DataFile]:
     for file in files:
         first.setdefault(file.identity, file)
     return list(first.values())
-
-
-def _filter(rows: Rows, options: Files, *, split: str) -> Rows:
-    if not options.filter:
-        return rows
-    kept = keep_matching(rows, options.filter)
-    if len(kept) == 0:
-        if isinstance(options.filter, str):
-            raise DataError(f"data.filter: of none of the {len(rows):,} rows of {split} is {options.filter} true")
-        asked = " and ".join(f"{' or '.join(values)} in {column}" for column, values in options.filter.items())
-        raise DataError(f"data.filter: none of the {len(rows):,} rows of {split} holds {asked}")
-    return kept
 
 
 def _judge(rows: Rows, broken: Sequence[BadRow], *, options: Files, split: str, request: DataRequest) -> Rows:

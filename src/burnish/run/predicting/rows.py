@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from burnish.artifact.predictor import Predictor
 from burnish.data.cache.spill import find_faults
-from burnish.data.options import NAMES
+from burnish.data.options import NAMES, filter_columns, filter_of
+from burnish.data.rows import filter_rows
 from burnish.errors import CheckpointError, DataError
 from burnish.run.preparation.inputs import changed_files, digests_of, of_task
 from burnish.run.preparation.prepare import Preparation, named_splits, settle_rows
@@ -28,9 +29,12 @@ def rows_to_score(
 ) -> RowsToScore:
     """Read the rows of each task and refuse those that cannot be scored; `trained_on` has the digest of each file."""
     if data is not None:
-        rows = {name: _sound(each, _from_file(each, data), data) for name, each in predictors.items()}
-        told = [note for name, each in predictors.items() for note in each.encoder.notes(rows[name])]
-        return RowsToScore(None, rows, tuple(told))
+        rows, notes = {}, []
+        for name, predictor in predictors.items():
+            filtered, told = _filter(predictor, _from_file(predictor, data), data)
+            rows[name] = _sound(predictor, filtered, data)
+            notes += [*told, *predictor.encoder.notes(rows[name])]
+        return RowsToScore(None, rows, tuple(notes))
     loaded = {name: Preparation(each.experiment).read() for name, each in predictors.items()}
     there = {name: named_splits(each) for name, each in loaded.items()}
     chosen = split or [name for name in NAMES if all(name in each for each in there.values())][-1]
@@ -69,3 +73,18 @@ def _from_file(predictor: Predictor, data: str) -> Rows:
 
     columns = dict.fromkeys((*predictor.input_columns, *predictor.task.training_columns))
     return read_file(data, columns=tuple(columns), like=predictor.experiment.data)
+
+
+def _filter(predictor: Predictor, rows: Rows, data: str) -> tuple[Rows, list[str]]:
+    """Keep the rows that the model was trained for, as in its own splits; say what the filter did."""
+    wanted = filter_of(predictor.experiment.data)
+    absent = [name for name in filter_columns(wanted) if name not in rows.table.column_names]
+    if absent:
+        columns = ", ".join(f"`{name}`" for name in absent)
+        return rows, [
+            f"data.filter is not applied to {data}, which has no {columns}: all {len(rows):,} rows are scored"
+        ]
+    kept = filter_rows(rows, wanted, where=data)
+    if len(kept) == len(rows):
+        return rows, []
+    return kept, [f"data.filter keeps {len(kept):,} of the {len(rows):,} rows of {data}"]
