@@ -162,7 +162,7 @@ def test_hostile_bodies_get_a_reason(server: RunningServer) -> None:
 
 def test_slow_and_half_closed_clients_harm_nobody(server: RunningServer) -> None:
     body = json.dumps({"instances": ["a good film"]}).encode()
-    head = f"POST /v1/models/texts:predict HTTP/1.1\r\nhost: x\r\ncontent-length: {len(body)}\r\n".encode()
+    head = f"POST /v1/models/texts:predict HTTP/1.1\r\nhost: localhost\r\ncontent-length: {len(body)}\r\n".encode()
     open_ones, half_closed, kept = [], [], []
     for number in range(SLOW):
         client = socket.create_connection(("127.0.0.1", server.port), 30)
