@@ -159,7 +159,7 @@ def test_the_readme_lists_every_extra() -> None:
 
 
 def test_the_command_is_installed() -> None:
-    assert PROJECT["scripts"] == {"burnish": "burnish.cli.main:main"}
+    assert PROJECT["scripts"] == {"burnish": "burnish.__main__:main"}
 
 
 def test_no_file_of_the_build_names_a_host() -> None:

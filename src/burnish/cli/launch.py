@@ -9,6 +9,7 @@ import typer
 from burnish.cli.options import LAUNCH, Launching, find_target
 from burnish.cli.verb import Lines, Reply, print_document, print_lines, print_reply
 from burnish.cli.wrapping import Verbatim, say
+from burnish.early_signals import INTERRUPTED
 from burnish.errors import ConfigError, Problem
 from burnish.storage.address import read_address
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from burnish.launch.records import JobRecord
     from burnish.spec.launcher import JobSpec, Launcher
 
-INTERRUPTED = 130
 _MOST_LISTED = 20
 _RESOLVED = ("experiment", "configs", "overrides")
 """Words that are settled here, and travel as one file."""

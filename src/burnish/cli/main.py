@@ -33,6 +33,7 @@ from burnish.cli import (
 from burnish.cli.flags import explain_flags, take_mode, take_trial_arguments
 from burnish.cli.verb import add, without_others
 from burnish.cli.wrapping import say
+from burnish.early_signals import INTERRUPTED
 from burnish.errors import BurnishError, ConfigError, Problem
 from burnish.launch.module_path import find_modules_here
 from burnish.launch.openmp import openmp_settings
@@ -40,7 +41,6 @@ from burnish.launch.variables import mask_words
 from burnish.run.record.provenance import COMMAND
 
 _PACKAGE = Path(__file__).parents[1]
-INTERRUPTED = 130
 BUG = 70
 
 _Refusal: type[Any] = typer.BadParameter.__mro__[2]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
+from burnish.early_signals import end_at_once
 from burnish.launch.module_path import module_path
 from burnish.launch.openmp import openmp_settings
 
@@ -67,7 +68,7 @@ def _forwarding() -> Iterator[Callable[[subprocess.Popen[str]], None]]:
         if not started:
             early.append(number)
         asked = before[signal.Signals(number)]
-        if callable(asked) and asked is not signal.default_int_handler:
+        if callable(asked) and asked not in (signal.default_int_handler, end_at_once):
             asked(number, frame)  # whoever listens here besides, such as a drill of several workers
 
     def forward_to(process: subprocess.Popen[str]) -> None:

@@ -34,7 +34,7 @@ def burnish_wheel() -> tuple[str, bytes]:
         f"Metadata-Version: 2.1\nName: burnish\nVersion: {__version__}\nRequires-Python: >=3.11\n{needed}".encode()
     )
     files[f"{folder}/WHEEL"] = b"Wheel-Version: 1.0\nGenerator: burnish\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    files[f"{folder}/entry_points.txt"] = b"[console_scripts]\nburnish = burnish.cli.main:main\n"
+    files[f"{folder}/entry_points.txt"] = b"[console_scripts]\nburnish = burnish.__main__:main\n"
     record = "".join(f"{name},,\n" for name in (*files, f"{folder}/RECORD"))
     files[f"{folder}/RECORD"] = record.encode()
     stream = io.BytesIO()
@@ -78,7 +78,7 @@ def source_distribution(requirements: Iterable[str], *, extras: Iterable[str] = 
     needed = [*_requires(*extras), *requirements]
     setup = f"from setuptools import setup, find_packages\n\nsetup(name='burnish', version={__version__!r}, \
 python_requires='>=3.11', packages=find_packages(), include_package_data=True, package_data={{'': ['*', '**/*']}}, \
-install_requires={needed!r}, entry_points={{'console_scripts': ['burnish = burnish.cli.main:main']}})\n"
+install_requires={needed!r}, entry_points={{'console_scripts': ['burnish = burnish.__main__:main']}})\n"
     with tarfile.open(fileobj=stream, mode="w:gz", format=tarfile.PAX_FORMAT) as archive:
         _add(archive, f"{top}/setup.py", setup.encode())
         _add(archive, f"{top}/PKG-INFO", f"Metadata-Version: 2.1\nName: burnish\nVersion: {__version__}\n".encode())

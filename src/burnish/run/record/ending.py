@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from burnish import errors
+from burnish.early_signals import STOPPED
 from burnish.errors import BurnishError
 from burnish.run.record.directory import RunDirectory, write_json
 
-PREEMPTED = 75
+PREEMPTED = STOPPED
 """The exit code of a run that was asked to stop and can be resumed."""
 COMPLETE = ("finished", "early_stopping")
 _ENDED_AT_ONCE = (128 + signal.SIGINT, 128 + signal.SIGTERM)
