@@ -26,11 +26,8 @@ def find_doubts(
 ) -> Iterator[ColumnDoubt]:
     """Doubt columns that leak the target, and those that are stated although they number the rows or hold one value."""
     if profile.kind in ("binary", "multiclass", "regression"):
-        num_rows = min(len(frame), _MOST_ROWS, _MOST_CELLS // max(1, len(profile.labels)))
-        places = np.linspace(0, len(frame) - 1, num_rows).astype(np.int64)
-        some = ColumnFrame(frame.table.take(pa.array(places)), frame.derived)
         names = [column.name for column in plan.columns]
-        for name, score in giveaways(some, names, target=target, kind=profile.kind).items():
+        for name, score in giveaways(frame, names, target=target, kind=profile.kind).items():
             yield ColumnDoubt(
                 f"`{name}` almost determines `{target.names[0]}` by itself (it scores {score:.3f}), which can make "
                 f"scores too good: if it is known only afterwards, set task.columns.{name}: drop",
@@ -47,7 +44,12 @@ def find_doubts(
 
 def giveaways(frame: ColumnFrame, names: Sequence[str], *, target: LabelColumns, kind: str) -> dict[str, float]:
     """Give the columns that alone score nearly all there is, on rows they did not learn from, each with that score."""
-    if len(frame) < _FEWEST_ROWS:
+    _, labels = _truth(frame, target, kind)
+    num_rows = min(len(frame), _MOST_ROWS, _MOST_CELLS // max(1, len(labels)))
+    if num_rows < len(frame):
+        places = np.linspace(0, len(frame) - 1, num_rows).astype(np.int64)
+        frame = ColumnFrame(frame.table.take(pa.array(places)), frame.derived)
+    if num_rows < _FEWEST_ROWS:
         return {}
     truth, labels = _truth(frame, target, kind)
     found = {name: _score(_codes(frame, name), truth, kind=kind, labels=labels) for name in names}
