@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import typer
 from typer.core import TyperGroup
 
 from burnish.cli.console import counting
@@ -40,8 +41,18 @@ def new(
     from burnish.commands.new import new as command
 
     written = command(data, out=out, text=text, label=label, encoding=encoding, force=force)
+    if written.rivals and _is_asked():
+        listed = ", ".join([str(written.target), *written.rivals])
+        chosen = typer.prompt(f"which column is to be predicted: {listed}?", default=written.target)
+        if chosen != written.target:
+            written = command(data, out=out, label=chosen, encoding=encoding, force=True)
     notes = [f"note: {note}" for note in written.notes]
     return [*notes, f"wrote {written.path}; look through it, then\n  burnish train {shlex.quote(str(written.path))}"]
+
+
+def _is_asked() -> bool:
+    """Tell whether somebody sits at a terminal and can answer."""
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 @verb("features", short_help="Write encoded features (the default).", leaves={"--out": "outputs/prepared"})

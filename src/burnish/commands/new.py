@@ -26,6 +26,10 @@ class NewConfig:
     text: str
     path: Path
     notes: tuple[str, ...]
+    target: str | None = None
+    """The column to predict, of a table."""
+    rivals: tuple[str, ...] = ()
+    """Columns that may be meant as well as the target that was guessed."""
 
 
 def new(
@@ -69,18 +73,22 @@ def draft(
     data = DataFiles(facts, files)
     if shape is not None:
         needed, start = {*shape.columns}, partial(start_shape, shape=shape)
-    elif text is None and not has_text(facts):
-        chosen = choose_target(facts, label=label).name
-        needed, start = {chosen}, partial(start_table, chosen=chosen, is_guess=label is None)
+    elif text is None and not has_text(facts, label=label):
+        chosen, others = choose_target(facts, label=label)
+        rivals = tuple(column.name for column in others)
+        needed = {chosen.name}
+        start = partial(start_table, chosen=chosen.name, is_guess=label is None, rivals=rivals)
     else:
         proposal = propose(facts, text=text, label=label)
         needed = {column.name for column in (*proposal.texts, proposal.pair, *proposal.labels) if column}
+        needed |= {*proposal.columns}
         start = partial(start_texts, proposal=proposal)
     data, notes = _leave_out(data, needed, encoding=encoding)
     starter = start(data)
     model, about = _choose_model(starter.task)
+    told = (*starter.notes, *about, *notes, *describe_dialect(facts))
     text_of = render(starter, data, target, model=model)
-    return NewConfig(text_of, target, (*starter.notes, *about, *notes, *describe_dialect(facts)))
+    return NewConfig(text_of, target, told, starter.target, starter.rivals)
 
 
 def _choose_model(task: str) -> tuple[str | None, list[str]]:

@@ -490,7 +490,7 @@ def test_a_guessed_target_says_how_to_choose_another() -> None:
 
 def test_a_table_is_about_its_last_column_unless_that_is_a_year_a_place_or_a_remark() -> None:
     birds = [{"island": f"i{n % 3}", "mass": n * 1.5, "sex": "fm"[n % 2], "year": 2007 + n % 3} for n in range(60)]
-    assert "the target is `sex`" in new(write_csv("birds.csv", birds)).notes[0]
+    assert "the target is `mass`" in new(write_csv("birds.csv", birds)).notes[0], "nor what a bird is born with"
     places = [{"depth": n * 0.5, "Latitude": n / 7, "Last remarks": f"r{n % 4}"} for n in range(60)]
     assert "the target is `depth`" in new(write_csv("places.csv", places)).notes[0]
     assert "the target is `year`" in new(write_csv("years.csv", [{"id": n, "year": n % 9} for n in range(60)])).notes[0]

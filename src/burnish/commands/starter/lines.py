@@ -61,6 +61,9 @@ class Starter:
     notes: Sequence[str]
     names: Mapping[str, str] = field(default_factory=dict)
     """What columns are called that the file does not name; shown at the top."""
+    target: str | None = None
+    """The column to predict, of a table."""
+    rivals: tuple[str, ...] = ()
     split_by: str | None = None
     group: str | None = None
 

@@ -1,6 +1,7 @@
 """The starters of a table, each column with the kind it seems to be, and of a file of tags, questions or choices."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from burnish.commands.starter.lines import DataFiles, Starter, line, scalar, scalars
@@ -11,6 +12,8 @@ if TYPE_CHECKING:
     from burnish.tasks.tabular.guess import Guess
 
 _MOST_SHOWN = 60
+_ROWS_LOOKED_AT = 20_000
+"""What columns are is told by as many rows, evenly spaced; training looks at all."""
 _CAREFUL = "; careful: it almost determines the target by itself"
 _CALLED = {
     "token_classification": "a tag for every word",
@@ -30,12 +33,21 @@ def start_shape(data: DataFiles, *, shape: "TaskShape") -> Starter:
     return Starter(shape.task, lines, [f"this is {shape.task}: {called}; {', '.join(columns)}"])
 
 
-def start_table(data: DataFiles, *, chosen: str, is_guess: bool) -> Starter:
+def start_table(data: DataFiles, *, chosen: str, is_guess: bool, rivals: Sequence[str] = ()) -> Starter:
     """Learn the chosen column from all others."""
     guesses, kind, telling, num_bad = _look_at(data, chosen)
-    notes = [f"no column looks like text, so this is a table; the target is `{chosen}`: {kind}"]
+    prose = [column.name for column in data.facts.columns if column.is_prose and column.name != chosen]
+    if prose:
+        left_out = ", ".join(f"`{name}`" for name in prose)
+        notes = [f"this is a table, and {left_out} is left out: few rows have a text; the target is `{chosen}`: {kind}"]
+    else:
+        notes = [f"no column looks like text, so this is a table; the target is `{chosen}`: {kind}"]
     if is_guess:
         notes.append("the target is a guess; --target COLUMN chooses another")
+    if rivals:
+        path = shlex.quote(data.files["train"])
+        commands = "; ".join(f"burnish new {path} --target {shlex.quote(name)} --force" for name in rivals)
+        notes.append(f"{_listed(rivals)} may be meant as well: {commands}")
     if num_bad:
         rows = f"{num_bad:,} row{'s' * (num_bad != 1)}"
         notes.append(f"`{chosen}` holds no number in {rows}; data.bad_rows: skip trains without them")
@@ -46,11 +58,20 @@ def start_table(data: DataFiles, *, chosen: str, is_guess: bool) -> Starter:
         "state it as `drop` under task.columns"
         for name, score in telling.items()
     ]
-    return Starter("tabular", _write_table(chosen, kind, guesses, telling), notes)
+    lines = _write_table(chosen, kind, guesses, telling)
+    return Starter("tabular", lines, notes, target=chosen, rivals=tuple(rivals))
+
+
+def _listed(names: Sequence[str]) -> str:
+    *most, last = (f"`{name}`" for name in names)
+    return f"{', '.join(most)} or {last}" if most else last
 
 
 def _look_at(data: DataFiles, target: str) -> "tuple[dict[str, Guess], str, dict[str, float], int]":
     """Guess what the columns are and the kind of the target; find what gives it away, and how many hold no number."""
+    import numpy as np
+    import pyarrow as pa
+
     from burnish.data.readers.read import read
     from burnish.data.sources.address import find
     from burnish.tasks.labels import LabelColumns
@@ -59,6 +80,8 @@ def _look_at(data: DataFiles, target: str) -> "tuple[dict[str, Guess], str, dict
     from burnish.tasks.tabular.leakage import giveaways
 
     table = read(find(data.files["train"], option="the data file")[0], data.facts.options).rows.table
+    if len(table) > _ROWS_LOOKED_AT:
+        table = table.take(pa.array(np.linspace(0, len(table) - 1, _ROWS_LOOKED_AT).astype(np.int64)))
     frame, labels = ColumnFrame(table), LabelColumns((target,))
     kind = labels.guess_kind(table)
     if kind == "multilabel":

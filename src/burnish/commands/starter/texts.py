@@ -16,7 +16,7 @@ def start_texts(data: DataFiles, *, proposal: "Proposal") -> Starter:
     """Classify the texts that the columns suggest."""
     names = _name_columns(data, proposal)
     return Starter(
-        "text_classification",
+        "text_and_columns" if proposal.columns else "text_classification",
         [*_write_task(proposal, names)],
         [*_describe(data, proposal, names)],
         names=names,
@@ -41,7 +41,7 @@ def _name_columns(data: DataFiles, proposal: "Proposal") -> dict[str, str]:
 def _write_task(proposal: "Proposal", names: Mapping[str, str]) -> Iterator[str]:
     are_compared = proposal.pair is not None and proposal.kind == "regression"
     other = "or, without `kind`, similarity: an embedding of each text by itself" if are_compared else ""
-    yield line("  type", "text_classification", other)
+    yield line("  type", "text_and_columns" if proposal.columns else "text_classification", other)
     about = f"about {sum(column.mean_words for column in proposal.texts):.0f} words each"
     is_joined = len(proposal.texts) > 1
     texts = scalars([names[column.name] for column in proposal.texts])
@@ -49,6 +49,9 @@ def _write_task(proposal: "Proposal", names: Mapping[str, str]) -> Iterator[str]
     if proposal.pair:
         about = f"the second text, about {proposal.pair.mean_words:.0f} words each"
         yield line("  pair", scalar(names[proposal.pair.name]), about)
+    if proposal.columns:
+        listed = ", ".join(scalar(names[name]) for name in proposal.columns)
+        yield line("  columns", f"[{listed}]", "read together with the text; their kinds are detected")
     yield line("  label", scalars([names[column.name] for column in proposal.labels]), _describe_labels(proposal))
     yield line("  kind", proposal.kind, "binary, multiclass, multilabel or regression; auto: detect from the data")
     if proposal.label.separator:
@@ -63,6 +66,9 @@ def _describe(data: DataFiles, proposal: "Proposal", names: Mapping[str, str]) -
     pair = f" with `{names[proposal.pair.name]}`" if proposal.pair else ""
     texts = _join(names[column.name] for column in proposal.texts)
     yield f"text is {texts}{pair}{', read as one' * (len(proposal.texts) > 1)}"
+    if proposal.columns:
+        columns = _join(names[name] for name in proposal.columns)
+        yield f"read together with the text: {columns}; --text {texts.split('`')[1]} proposes the text alone"
     labels = ", ".join(f"`{names[column.name]}`" for column in proposal.labels)
     yield f"label is {labels}: {proposal.kind}, {_describe_labels(proposal)}"
     if proposal.unread:

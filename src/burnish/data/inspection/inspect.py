@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from burnish.data.columns.parse_columns import comma_to_point, find_decimal, parse_numbers
+from burnish.data.columns.parse_columns import comma_to_point, find_decimal, parse_numbers, parse_times
 from burnish.data.files import SUFFIXES, Files
 from burnish.data.inspection.faults import BadRow
 from burnish.data.readers.encoding import NotUtf8, as_utf8, find_encoding
@@ -35,6 +35,19 @@ _DELIMITED = ("csv", "tsv")
 _MOST_TAGS = 200
 _PROSE_WORDS = 6
 _MOST_REPEATING = 0.9
+_FEWEST_ROWS, _MOST_UNIQUE, _RUN = 20, 0.95, 1.05
+_ID_NAME = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|no|nr|rownames?|row_?(number|num|names?|id))$", re.IGNORECASE)
+_TIMES_READ, _PROSE_READ = 1000, 1000
+_SENTENCE_WORDS, _LONG_PROSE = 5.5, 10.0
+_LEAST_DISTINCT_PROSE, _LEAST_SPELT, _LEAST_JOINED, _MOST_CAPITALS = 0.5, 0.7, 0.3, 0.6
+_MARKS = ".,;:!?\"'()[]"
+_JOINING = {
+    *("the", "a", "an", "of", "to", "and", "is", "in", "it", "for", "on", "with", "this", "that", "i", "you", "my"),
+    *("was", "not", "are", "be", "but", "have", "der", "die", "das", "und", "ist", "nicht", "ein", "ich", "mit"),
+    *("le", "la", "les", "et", "est", "des", "un", "une", "pas", "el", "los", "que", "en", "il", "di", "che", "non"),
+    *("het", "een", "van"),
+}
+"""Words that join others to a sentence, of several languages."""
 _UNKNOWN = "unknown"
 _NEW_DOCUMENT = "-DOCSTART-"
 _TAG_OF_NAME = re.compile(r"O|[BIESLU]-\S+")
@@ -63,6 +76,13 @@ class ColumnFacts:
     """What joins several tags in one cell, if that is what it looks like."""
     values: tuple[str, ...]
     """The distinct values, most frequent first, as far as sampled."""
+    share_filled: float = 1.0
+    is_time: bool = False
+    """Whether its words are dates or times."""
+    is_prose: bool = False
+    """Whether its cells are texts to be read: sentences, or many words, that hardly come back."""
+    is_row_number: bool = False
+    """Whether it numbers the rows, or is an id of each."""
 
     @property
     def numbers(self) -> list[float]:
@@ -222,6 +242,10 @@ def _facts(name: str, cells: Sequence[object], *, num_distinct: int, num_rows: i
     is_number = not is_list and bool(is_known.any()) and read.fits()
     filled = [text for text, known in zip(filled, is_known, strict=True) if known] if is_number else filled
     words = np.array([len(text.split()) for text in filled] or [0])
+    is_whole = is_number and bool(np.all(np.mod(read.values[is_known], 1) == 0))
+    is_words = not is_number and not is_list
+    separator = _separator(filled) if is_words else None
+    is_time = is_words and _are_times(filled)
     return ColumnFacts(
         name=name,
         num_distinct=num_distinct,
@@ -229,11 +253,46 @@ def _facts(name: str, cells: Sequence[object], *, num_distinct: int, num_rows: i
         mean_words=float(words.mean()),
         long_words=int(np.quantile(words, 0.95)),
         is_number=is_number,
-        is_whole=is_number and bool(np.all(np.mod(read.values[is_known], 1) == 0)),
+        is_whole=is_whole,
         is_list=is_list,
-        separator=None if is_number or is_list else _separator(filled),
+        separator=separator,
         values=tuple(value for value, _ in Counter(filled).most_common(1000)),
+        share_filled=len(filled) / max(1, len(cells)),
+        is_time=is_time,
+        is_prose=is_words and not is_time and separator is None and _is_prose(filled),
+        is_row_number=is_whole
+        and num_rows >= _FEWEST_ROWS
+        and num_distinct >= _MOST_UNIQUE * num_rows
+        and (_ID_NAME.search(name) is not None or bool(np.ptp(read.values[is_known]) <= _RUN * num_rows)),
     )
+
+
+def _are_times(cells: Sequence[str]) -> bool:
+    """Tell whether cells are dates or times, in either order of day and month."""
+    distinct = pa.array(list(dict.fromkeys(cells))[:_TIMES_READ], pa.string())
+    return len(distinct) > 0 and any(parse_times(distinct, day_first=first).fits() for first in (False, True))
+
+
+def _is_prose(cells: Sequence[str]) -> bool:
+    """Tell sentences from names, titles, places and codes: many words, most of them spelt in letters, hardly repeated.
+
+    Cells of fewer words must have those that join a sentence.
+    """
+    some = cells[:_PROSE_READ]
+    if not some or len(set(some)) < _LEAST_DISTINCT_PROSE * len(some):
+        return False
+    words = [[word.strip(_MARKS).lower() for word in cell.split()] for cell in some]
+    mean_words = sum(map(len, words)) / len(words)
+    if mean_words < _SENTENCE_WORDS:
+        return False
+    every = [word for cell in words for word in cell]
+    if sum(word.replace("'", "").replace("-", "").isalpha() for word in every) < _LEAST_SPELT * len(every):
+        return False
+    written = [word for cell in some for word in cell.split()]
+    if sum(word[:1].isupper() and not word.isupper() for word in written) > _MOST_CAPITALS * len(written):
+        return False  # titles and names
+    num_joined = sum(not _JOINING.isdisjoint(cell) for cell in words)
+    return mean_words >= _LONG_PROSE or num_joined >= _LEAST_JOINED * len(words)
 
 
 def _text(cell: object) -> str:

@@ -2,28 +2,25 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from burnish.data.inspection.inspect import ColumnFacts, FileFacts
+from burnish.data.inspection.targets import close_rivals, names_rows, rank_targets, split_words
 from burnish.data.splits.arrange import SPELLINGS
 from burnish.errors import DataError
 from burnish.nearest import nearest
 
-_TEXT_NAMES = {
+_PROSE_NAMES = {
     *("text", "sentence", "review", "body", "content", "comment", "message", "tweet", "document", "abstract", "string"),
-    *("description", "question", "headline", "summary", "utterance", "query", "title", "premise", "passage", "subject"),
+    *("question", "summary", "utterance", "query", "premise", "passage"),
 }
+_TITLE_NAMES = {"title", "subject", "headline", "description"}
+"""What may be a text that stands alone or before another, or the name of a film or of a product."""
 _LABEL_NAMES = (
     *("label", "labels", "target", "targets", "class", "classes", "gold_label", "category", "categories", "sentiment"),
     *("polarity", "intent", "topic", "topics", "tags", "genres", "is_duplicate", "score", "rating", "stars"),
     *("similarity", "quality", "y"),
 )
-_TARGET_NAMES = ("outcome", "income", "survived", "default", "churn", "species", "diagnosis")
-_SELDOM_A_TARGET = re.compile(
-    r"(^|[_\W])(year|month|day|date|time|comments?|notes?|remarks?|lat|lon|lng|latitude|longitude|id)$", re.IGNORECASE
-)
-"""What stands last in many files without being what they are about."""
-_PRICE_NAMES = ("price", "sale_price", "saleprice", "fare_amount")
 _GROUP_NAME = re.compile(
     r"(^|_)(user|author|patient|customer|session|conversation|thread|group|document|doc|article|film|movie|source)(_?id)?$"
 )
@@ -41,8 +38,10 @@ _FIRST = re.compile(r"1|(?<![a-z])(?:a|one)(?![a-z])")
 _SECOND = {"1": "2", "a": "b", "one": "two"}
 _MOST_CLASSES = 1000
 _FEW = 20
-_MOST_DISTINCT = 0.9
-_FEWEST_ROWS = 20
+_LEAST_FILLED = 0.5
+"""Of a text with fewer cells, a table that has more to learn from is not about."""
+_MOST_CATEGORIES = 0.5
+"""The share of distinct values up to which words are categories of a table."""
 _READ_TOO = 0.3
 """The share of distinct values from which on a further column of text is read: with fewer it may be a label."""
 _LENGTHS = (32, 64, 128, 256, 512)
@@ -77,6 +76,8 @@ class Proposal:
     """Whether many texts are longer than the longest input."""
     unread: tuple[str, ...]
     """Further columns that look like text."""
+    columns: tuple[str, ...] = ()
+    """Numbers and categories that are learned from together with the text."""
 
     @property
     def label(self) -> ColumnFacts:
@@ -92,9 +93,11 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
     split = next((column.name for column in facts.columns if _names_splits(column)), None)
     taken = {*(column.name for column in texts), pair.name if pair else "", split or ""}
     rest = [column for column in facts.columns if column.name not in taken]
-    targets = (given,) if given else _labels(rest, facts, text=texts[0])
+    is_mixed = text is None and pair is None and facts.has_header  # where names tell nothing, the text alone is safe
+    targets = (given,) if given else _labels(rest, facts, text=texts[0], is_mixed=is_mixed)
     rest = [column for column in rest if column not in targets]
     groups = tuple(column.name for column in rest if _is_group(column))
+    columns_too = [column.name for column in rest if is_mixed and _is_useful(column, facts)]
     length, is_long = choose_length([*texts, pair] if pair else texts)
     return Proposal(
         texts=texts,
@@ -105,7 +108,8 @@ def propose(facts: FileFacts, *, text: str | None = None, label: str | None = No
         groups=groups,
         max_length=length,
         is_long=is_long,
-        unread=tuple(column.name for column in rest if _is_text(column) and column.name not in groups),
+        unread=tuple(column.name for column in rest if _is_text(column) and column.name not in (*groups, *columns_too)),
+        columns=tuple(columns_too),
     )
 
 
@@ -115,45 +119,30 @@ def choose_length(texts: Sequence[ColumnFacts]) -> tuple[int, bool]:
     return next((length for length in _LENGTHS if tokens <= length), _LENGTHS[-1]), tokens > _LENGTHS[-1]
 
 
-def has_text(facts: FileFacts) -> bool:
-    """Tell whether any column looks like text to be read; if none does, the file is a table."""
-    return any(_is_text(column) for column in facts.columns)
+def has_text(facts: FileFacts, *, label: str | None = None) -> bool:
+    """Tell whether the file is about text to be read; if not, it is a table."""
+    return bool(_find_texts(facts, label=label))
 
 
-def choose_target(facts: FileFacts, *, label: str | None = None) -> ColumnFacts:
-    """Choose the column that a table is about: the given one, one called like a label, a price, or the last.
-
-    A last column of few values wins over prices, unless those come first; years, places and remarks only if all are.
-    """
+def choose_target(facts: FileFacts, *, label: str | None = None) -> tuple[ColumnFacts, list[ColumnFacts]]:
+    """Choose the column that a table is about: the given one, or the likeliest; and others that may be meant."""
     given = _find_label(label, {column.name: column for column in facts.columns}, facts)
     if given is not None:
-        return given
-    several = [column for column in facts.columns if column.num_distinct > 1 and not _names_rows(column, facts)]
-    if not several:
+        return given, []
+    ranked = rank_targets(facts)
+    if not ranked:
         raise DataError(f"no column of {facts.options.train[0]} can be a target: {_describe(facts.columns)}")
-    by_name = {column.name.lower(): column for column in several}
-    named = [by_name[name] for name in (*_LABEL_NAMES, *_TARGET_NAMES) if name in by_name]
-    prices = [by_name[name] for name in _PRICE_NAMES if name in by_name]
-    last = next((each for each in reversed(several) if not _SELDOM_A_TARGET.search(each.name)), several[-1])
-    if not named and prices and last.num_distinct <= _FEW and prices[0] != facts.columns[0]:
-        return last
-    return next(iter([*named, *prices]), last)
+    return ranked[0].column, close_rivals(ranked)
 
 
 def _find_label(label: str | None, columns: dict[str, ColumnFacts], facts: FileFacts) -> ColumnFacts | None:
     given = _find_column(label, columns, role="label")
-    if given is not None and _names_rows(given, facts):
+    if given is not None and names_rows(given, facts):
         raise DataError(
             f"`{given.name}` has {given.num_distinct:,} different values in {facts.num_rows:,} rows, like "
             f"{min(given.values)!r}: they are neither classes nor numbers; choose another column with --label"
         )
     return given
-
-
-def _names_rows(column: ColumnFacts, facts: FileFacts) -> bool:
-    """Tell whether nearly every row has its own value, and these are no numbers: nothing to learn."""
-    is_plain = not (column.is_number or column.is_list or column.separator)
-    return is_plain and facts.num_rows >= _FEWEST_ROWS and column.share_distinct > _MOST_DISTINCT
 
 
 def _find_column(name: str | None, columns: dict[str, ColumnFacts], *, role: str) -> ColumnFacts | None:
@@ -167,7 +156,8 @@ def _find_column(name: str | None, columns: dict[str, ColumnFacts], *, role: str
 def _texts(
     facts: FileFacts, given: ColumnFacts | None, *, label: ColumnFacts | None
 ) -> tuple[tuple[ColumnFacts, ...], ColumnFacts | None]:
-    texts = [column for column in facts.columns if _is_text(column) and column != label]
+    named = label.name if label else None
+    texts = _find_texts(facts, label=named) or [each for each in facts.columns if _is_text(each) and each != label]
     pair = _pair(texts, given)
     if pair is not None:
         return pair[:1], pair[1]
@@ -179,11 +169,15 @@ def _texts(
             f"if one of these is text, name it"
         )
     longest = max(texts, key=lambda column: column.mean_words)
-    return tuple(column for column in texts if column == longest or _is_read_too(column)), None
+    has_prose = any(map(_is_prose, texts))
+    return tuple(each for each in texts if each == longest or _is_read_too(each, has_prose=has_prose)), None
 
 
-def _is_read_too(column: ColumnFacts) -> bool:
-    return column.name.lower() not in _LABEL_NAMES and (_has_name_of_text(column) or column.share_distinct >= _READ_TOO)
+def _is_read_too(column: ColumnFacts, *, has_prose: bool) -> bool:
+    if column.name.lower() in _LABEL_NAMES:
+        return False
+    is_distinct = column.share_distinct >= _READ_TOO and (_is_prose(column) or not has_prose)
+    return is_distinct or _has_name(column, _PROSE_NAMES | _TITLE_NAMES)
 
 
 def _describe(columns: Sequence[ColumnFacts]) -> str:
@@ -196,16 +190,46 @@ def _content(column: ColumnFacts) -> str:
     return "numbers" if column.is_number else f"{column.num_distinct:,} distinct values"
 
 
+def _find_texts(facts: FileFacts, *, label: str | None) -> list[ColumnFacts]:
+    """Find the columns to be read: prose, with titles before it; titles and names only where nothing else is told.
+
+    Beside several numbers or categories, a name is not what a table is about, nor a remark that most rows lack.
+    """
+    columns = [column for column in facts.columns if column.name != label]
+    texts = [column for column in columns if _is_text(column)]
+    num_useful = sum(column not in texts and _is_useful(column, facts) for column in columns)
+    is_table = num_useful > (0 if label else 1)
+    if is_table and not any(_is_prose(text) and text.share_filled >= _LEAST_FILLED for text in texts):
+        return []
+    return texts
+
+
 def _is_text(column: ColumnFacts) -> bool:
-    if column.is_number or column.is_list:
+    """Tell whether a column could be read, if the table has nothing better to learn from."""
+    if column.is_number or column.is_list or column.is_time:
         return False
-    if _has_name_of_text(column):
-        return column.mean_words > 1.2
+    if _is_prose(column) or (_has_name(column, _TITLE_NAMES) and column.mean_words > 1.2):
+        return True
     return column.mean_words >= 3 and column.share_distinct >= 0.1 and not column.separator
 
 
-def _has_name_of_text(column: ColumnFacts) -> bool:
-    return not _TEXT_NAMES.isdisjoint(re.split(r"[_\W\d]+", column.name.lower()))
+def _is_prose(column: ColumnFacts) -> bool:
+    """Tell whether a column holds texts by what its cells are, or by its name."""
+    is_words = not (column.is_number or column.is_list or column.is_time)
+    return column.is_prose or (is_words and _has_name(column, _PROSE_NAMES) and column.mean_words > 1.2)
+
+
+def _is_useful(column: ColumnFacts, facts: FileFacts) -> bool:
+    """Tell whether a table could learn from a column: numbers or categories, but no ids, groups, times and splits."""
+    if column.num_distinct < 2 or column.is_row_number or column.is_list or column.is_time:
+        return False
+    if _is_group(column) or _names_splits(column) or names_rows(column, facts):
+        return False
+    return column.is_number or (column.share_distinct <= _MOST_CATEGORIES and not _is_text(column))
+
+
+def _has_name(column: ColumnFacts, names: set[str]) -> bool:
+    return not names.isdisjoint(split_words(column.name))
 
 
 def _pair(texts: Sequence[ColumnFacts], given: ColumnFacts | None) -> tuple[ColumnFacts, ColumnFacts] | None:
@@ -230,15 +254,19 @@ def _names_splits(column: ColumnFacts) -> bool:
     return column.num_distinct <= 5 and "train" in named and None not in named
 
 
-def _labels(columns: Sequence[ColumnFacts], facts: FileFacts, *, text: ColumnFacts) -> tuple[ColumnFacts, ...]:
-    """Choose a column by its name, else those of yes and no, else the one with the fewest values."""
+def _labels(
+    columns: Sequence[ColumnFacts], facts: FileFacts, *, text: ColumnFacts, is_mixed: bool
+) -> tuple[ColumnFacts, ...]:
+    """Choose a column by its name, else those of yes and no, else as in a table, or the one with the fewest values."""
     by_name = {column.name.lower(): column for column in columns}
     for name in _LABEL_NAMES:
-        if name in by_name and by_name[name].num_distinct > 1 and not _names_rows(by_name[name], facts):
+        if name in by_name and by_name[name].num_distinct > 1 and not names_rows(by_name[name], facts):
             return (by_name[name],)
     flags = tuple(column for column in columns if column.is_yes_no)
     if len(flags) > 1:
         return flags
+    if is_mixed and sum(_is_useful(column, facts) for column in columns) > 1:
+        return (rank_targets(replace(facts, columns=tuple(columns)))[0].column,)
     limit = max(2, min(50, facts.num_rows // 2))
     few = [column for column in columns if 2 <= column.num_distinct <= limit or column.separator or column.is_list]
     if not few:

@@ -81,7 +81,8 @@ def _label(facts: FileFacts) -> str | None:
     """Choose the column that looks like the label; None if none does, or several together do."""
     try:
         if not has_text(facts):
-            return choose_target(facts).name
+            target, _ = choose_target(facts)
+            return target.name
         labels = propose(facts).labels
     except DataError:
         return None  # rows without a label can be divided all the same

@@ -12,7 +12,7 @@ from burnish.data.columns.parse_columns import EXACT, is_opaque, parse_flags
 from burnish.spec.values import Array
 from burnish.tasks.tabular.frame import ColumnFrame
 
-_ID = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownum|row_number)$|^unnamed|^column1$", re.IGNORECASE)
+_ID = re.compile(r"(^|[_\W])(id|uuid|guid|key|index|rownum|row_number|row_?names?)$|^unnamed|^column1$", re.IGNORECASE)
 _CODE = re.compile(r"(_id|area|tract|zip|zip_?code|post_?code|code|number_type)$", re.IGNORECASE)
 _TIME = re.compile(r"(timestamp|datetime|epoch|_at|_time)$", re.IGNORECASE)
 _DATE = re.compile(r"(date|day|month|period|yyyymm|timestamp|datetime|_at|_time)", re.IGNORECASE)
