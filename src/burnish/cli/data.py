@@ -1,6 +1,7 @@
 """`burnish new`, `burnish prepare` and `burnish tokenizer`: from files to what an experiment trains on."""
 
 import shlex
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal

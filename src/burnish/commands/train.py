@@ -334,7 +334,7 @@ def spread(group: Group, experiment: Experiment) -> Group:
     if group.is_auto:
         return replace(group, processes=max(1, num_gpus), is_auto=False)
     if group.processes > num_gpus > 0:
-        machine = f"this machine has {num_gpus} GPU{'s' if num_gpus > 1 else ''}, and each process needs one of its own"
+        machine = f"this machine has {num_gpus} GPU{'s' if num_gpus > 1 else ''}, and each process needs its own"
         ways = "leave the option out, or set runtime.device=cpu"
         raise ConfigError([Problem(f"--processes {group.processes}: {machine}; {ways}")], subject="the command line")
     return group

@@ -224,8 +224,8 @@ def test_all_elements_of_a_study_are_stopped_and_come_back(slurm: Job, job: Job,
     assert outcome(study) == undisturbed
 
 
+@pytest.mark.usefixtures("undisturbed")
 def test_a_study_that_waits_in_the_queue_is_taken_out_of_it(slurm: Job, job: Job) -> None:
-    make_study(slurm.folder, trials=12)
     start_study(slurm, job, "--parallel", "2", "-l", "sbatch=[--begin=now+1hour]")
     number = str(job.show()["record"]["id"]).partition("_")[0]
     assert "stopped" in job.ask("jobs", "stop", job.name, "--wait")

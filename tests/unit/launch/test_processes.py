@@ -164,9 +164,7 @@ def test_without_gpus_one_process_trains(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_more_processes_than_gpus_are_refused_before_they_start(monkeypatch: pytest.MonkeyPatch) -> None:
     four_gpus(monkeypatch)
-    with pytest.raises(
-        ConfigError, match="--processes 8: this machine has 4 GPUs, and each process needs one of its own"
-    ):
+    with pytest.raises(ConfigError, match="--processes 8: this machine has 4 GPUs, and each process needs its own"):
         started(monkeypatch, 8)
 
 
@@ -299,7 +297,7 @@ def test_gpus_that_no_process_would_use_are_refused(
             "slurm",
             ("gpus=4",),
             4,
-            "1 of them would be used: each trial is trained by one process, on a machine of its own",
+            "1 of them would be used: each trial is trained by one process, on its own machine",
         ),
         ("slurm", ("gpus=4", "array=false"), 4, ""),
         ("slurm", ("gpus=4", "array=false"), 2, "2 of them would be used: 2 trials are trained at once"),

@@ -201,7 +201,7 @@ def _refuse_idle_gpus(order: Order, launcher: Launcher, parallel: int) -> None:
     elif order.verb == "train" and asked != "auto":
         used, because = asked, f"launch.processes is {asked}"
         if gpus and asked > gpus:
-            machine = f"each machine has {gpus} GPUs, and each process needs one of its own"
+            machine = f"each machine has {gpus} GPUs, and each process needs its own"
             problems.append(Problem(f"launch.processes is {asked}, but {machine}; leave it at auto"))
     elif order.verb == "train":
         used, because = gpus, ""
@@ -209,7 +209,7 @@ def _refuse_idle_gpus(order: Order, launcher: Launcher, parallel: int) -> None:
         used = launcher.count_trials(parallel)
         because = f"{used} trials are trained at once, each by one process"
         if used == 1:
-            because = "each trial is trained by one process" + (", on a machine of its own" if parallel > 1 else "")
+            because = "each trial is trained by one process" + (", on its own machine" if parallel > 1 else "")
     elif order.verb.startswith("prepare"):
         used, because = 0, f"`{order.verb}` needs none"
     else:
