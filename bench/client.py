@@ -66,7 +66,8 @@ class Client:
                 self.count -= 1
                 return 0, b""
         connection.done = self.loop.create_future()
-        head = f"POST {self.path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
+        head = f"POST {self.path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        head += f"content-length: {len(body)}"
         connection.transport.write(head.encode() + b"\r\n\r\n" + body)
         status, answer, is_closed = await connection.done
         if is_closed:
