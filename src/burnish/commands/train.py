@@ -20,7 +20,7 @@ from burnish.launch.group import Group, run_workers
 from burnish.launch.local import run_worker
 from burnish.run.check import idle_options
 from burnish.run.record.directory import RunDirectory, default_directory, fill_directory, read_json, write_json
-from burnish.run.record.ending import COMPLETE, PREEMPTED, died, record, refusal
+from burnish.run.record.ending import COMPLETE, MOST_SECONDS, PREEMPTED, died, record, refusal
 from burnish.run.record.lock import Held, claimed, unclaimed
 from burnish.run.record.plan import (
     AnotherExperiment,
@@ -42,8 +42,6 @@ from burnish.storage.checkpoints import CheckpointStore
 
 _WORKER = "burnish.run.worker"
 _TURNS_TO_SETTLE, _TURN_SECONDS = 40, 0.05
-_MOST_SECONDS = 1e12
-"""More than thirty thousand years: what says so was not written by a run."""
 
 
 def train(
@@ -369,4 +367,5 @@ def read_result(run: RunDirectory) -> RunResult:
 
 def _has_numbers(ending: Mapping[str, object]) -> bool:
     step, seconds = ending.get("step", 0), ending.get("seconds", 0.0)
-    return isinstance(step, int) and isinstance(seconds, int | float) and abs(seconds) < _MOST_SECONDS
+    is_counted = isinstance(step, int) and not isinstance(step, bool) and step >= 0
+    return is_counted and isinstance(seconds, int | float) and 0 <= seconds < MOST_SECONDS

@@ -2,6 +2,7 @@
 
 import math
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -245,6 +246,7 @@ def _settle_record(record: StudyRecord, search: PreparedSearch, *, watch: Callab
         starts = [dict(each) for each in _starts(search, watch=watch)] if settings.searcher.takes_starts else []
         found = {"start_from": [*settings.start_from], "starts": starts, "evaluations": evaluations}
         record.begin({**about, **found, "trials": settings.num_trials, "data": digest_data(search.base)})
+    _refuse_unfit_points(record, search.space)
     if settings.start_from and "start_from" in record.about:  # without it, the study keeps the starts that it has
         about["start_from"] = [*settings.start_from]
     changed = list(_changes({key: record.about.get(key) for key in about}, about))
@@ -255,6 +257,23 @@ def _settle_record(record: StudyRecord, search: PreparedSearch, *, watch: Callab
             subject="the search (name another --dir for a new study)",
         )
     return [dict(each) for each in record.about["starts"]]
+
+
+def _refuse_unfit_points(record: StudyRecord, space: Space) -> None:
+    """Refuse a record whose points are of no such space, as one that was edited by hand."""
+    lacking = [name for name in ("starts", "evaluations") if name not in record.about]
+    if lacking:
+        raise CheckpointError(f"{record.path}:1 does not say {' and '.join(lacking)}; put the file back from a copy")
+    points = {f"trial {number}": trial.point for number, trial in record.trials.items()}
+    points |= {f"start {number}": start for number, start in enumerate(record.about["starts"])}
+    for name, point in points.items():
+        try:
+            space.at(point) if point else None
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            raise CheckpointError(
+                f"{record.path}: the point of {name}, {point}, is none of the space that it records; put the file back "
+                "from a copy"
+            ) from error
 
 
 def _options(settings: TuneSettings) -> dict[str, Any]:
@@ -304,10 +323,17 @@ def _earlier(place: Path, search: PreparedSearch) -> Iterator[Mapping[str, objec
         return
     sign = 1 if document.get("is_lower_better") else -1
     rows = [row for row in document["trials"] if isinstance(row, dict) and row.get("state") == "finished"]
-    for row in sorted(rows, key=lambda row: sign * float(row["score"])):
+    for row in sorted(filter(_is_start, rows), key=lambda row: sign * row["score"]):
         values = dict(row["values"])
         is_whole = search.space.options.keys() <= values.keys()
         yield values if is_whole else {**_values_of(RunDirectory(place / row["run"]), search), **values}
+
+
+def _is_start(row: Mapping[str, object]) -> bool:
+    """Tell whether a row of a table has what a study begins with: a score, options, and a run in its folder."""
+    score, run = row.get("score"), row.get("run")
+    has_score = isinstance(score, int | float) and abs(score) <= sys.float_info.max
+    return has_score and isinstance(row.get("values"), dict) and isinstance(run, str) and Path(run).name == run
 
 
 def _values_of(run: RunDirectory, search: PreparedSearch) -> dict[str, object]:

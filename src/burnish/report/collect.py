@@ -16,6 +16,7 @@ from burnish.report.figures import duration, figure, readable, share
 from burnish.report.predictions import read_predictions
 from burnish.run.predicting.predictions import read_outcome
 from burnish.run.record.directory import RunDirectory, read_json
+from burnish.run.record.ending import MOST_SECONDS
 from burnish.run.record.result import ScoreSheet, read_sheet, scores_from_json
 from burnish.spec.parts import ALONE, read_profiles
 from burnish.spec.values import Outcome, Score
@@ -139,7 +140,7 @@ def _facts(story: Story, ending: Mapping[str, Any]) -> list[Fact]:
     if story.num_attempts > 1:
         facts.append(Fact("Attempts", str(story.num_attempts)))
     for name, seconds in {"Training": story.training_seconds, "In all": _number(ending.get("seconds"))}.items():
-        if seconds is not None:
+        if seconds is not None and 0 <= seconds < MOST_SECONDS:
             facts.append(Fact(name, duration(seconds)))
     return facts
 

@@ -2,10 +2,10 @@
 
 import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from burnish.durable import append_durably, read_whole_lines
 from burnish.errors import CheckpointError
@@ -16,6 +16,9 @@ TrialState = Literal["running", "paused", "pruned", "finished", "failed"]
 BEST = "best_run"
 """What study.json calls the run whose artifact is the study's."""
 _FORMAT = 1
+_MOST_COUNTED = 10**9
+_MOST_SECONDS = 1e12
+"""More than thirty thousand years: what says so was not written by a study."""
 
 
 @dataclass(frozen=True)
@@ -160,43 +163,97 @@ class StudyRecord:
 
 def read_record(directory: Path) -> StudyRecord:
     """Read a study; a last line that is torn was never written, any other that is wrong is refused."""
-    record = StudyRecord(directory)
+    record, legs = StudyRecord(directory), set[Leg]()
     for number, line in enumerate(read_whole_lines(record.path), start=1):
         try:
-            _take(record, json.loads(line))
-        except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            _take(record, json.loads(line), legs)
+        except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
             raise CheckpointError(
                 f"{record.path}:{number} is no line of a study; put the file back from a copy, or remove that line"
             ) from error
     return record
 
 
-def _take(record: StudyRecord, values: Mapping[str, Any]) -> None:
+def _take(record: StudyRecord, values: Mapping[str, Any], legs: set[Leg]) -> None:
     if "study" in values:
-        record.about = {name: value for name, value in values.items() if name != "study"}
-    elif "trial" in values:
-        point = {str(name): float(place) for name, place in values["point"].items()}
-        run = str(values["run"])
-        if Path(run).name != run or run in ("", ".", ".."):
-            raise ValueError("a run of a study lies in its directory")
-        record.trials[int(values["trial"])] = Trial(int(values["trial"]), point, dict(values["values"]), run)
-    else:
-        record.ends.append(_ended(values))
-        record.passed |= {int(number): int(count) for number, count in values.get("passed", {}).items()}
-        record.score_name, record.is_lower_better = str(values.get("metric", "")), values.get("is_lower_better") is True
+        _refuse_unless(not record.about, "a study begins once")
+        record.about = _about({name: value for name, value in values.items() if name != "study"})
+        return
+    _refuse_unless(bool(record.about), "the line that begins the study is missing")
+    if "trial" in values:
+        trial = _trial(values)
+        _refuse_unless(trial.number not in record.trials, "a trial is planned once")
+        record.trials[trial.number] = trial
+        return
+    end = _ended(values)
+    _refuse_unless(end.trial in record.trials, "a trial ends after it was planned")
+    leg = Leg(end.trial, end.until)
+    _refuse_unless(leg not in legs, "a leg ends once")
+    legs.add(leg)
+    record.ends.append(end)
+    record.passed |= {_count(int(number)): _count(count) for number, count in values.get("passed", {}).items()}
+    record.score_name, record.is_lower_better = str(values.get("metric", "")), values.get("is_lower_better") is True
+
+
+def _about(values: dict[str, Any]) -> dict[str, Any]:
+    for name in ("experiment", "space", "data"):
+        _refuse_unless(isinstance(values.get(name, {}), dict), f"{name} is no mapping")
+    for name in ("seed", "evaluations"):
+        _count(values.get(name, 1))
+    _refuse_unless(values.get("evaluations", 1) > 0, "a trial is evaluated once at least")
+    if values.get("trials") is not None:
+        _count(values["trials"])
+    for start in values.get("starts", []):
+        _point(start)
+    return values
+
+
+def _trial(values: Mapping[str, Any]) -> Trial:
+    run = str(values["run"])
+    is_inside = Path(run).name == run and run not in ("", ".", "..") and "\0" not in run and run.isprintable()
+    _refuse_unless(is_inside, "a run of a study lies in its directory")
+    return Trial(_count(values["trial"]), _point(values["point"]), dict(values["values"]), run)
 
 
 def _ended(values: Mapping[str, Any]) -> EndedLeg:
-    numbers: dict[str, float | None] = {
-        name: None if values.get(name) is None else float(values[name]) for name in ("score", "low", "high", "test")
-    }
-    until: Sequence[int] = [] if values["until"] is None else [int(values["until"])]
+    numbers = {name: _number(values.get(name)) for name in ("score", "low", "high", "test")}
+    seconds = _number(values.get("at", 0.0))
+    _refuse_unless(seconds is not None and 0 <= seconds <= _MOST_SECONDS, "no study works so long")
+    _refuse_unless(values["state"] in get_args(TrialState), "no trial ends so")
+    _refuse_unless(values["state"] != "finished" or numbers["score"] is not None, "a finished trial has a score")
+    curve = tuple(_number(each) for each in values.get("curve", ()))
     return EndedLeg(
-        int(values["end"]),
-        until[0] if until else None,
+        _count(values["end"]),
+        None if values["until"] is None else _count(values["until"]),
         values["state"],
         **numbers,
-        curve=tuple(float(each) for each in values.get("curve", ())),
+        curve=tuple(each for each in curve if each is not None),
         why=str(values.get("why", "")),
-        at=float(values.get("at", 0.0)),
+        at=seconds or 0.0,
     )
+
+
+def _point(values: Mapping[str, Any]) -> dict[str, float]:
+    point = {str(name): _number(place) for name, place in values.items()}
+    return {name: place for name, place in point.items() if place is not None}
+
+
+def _number(value: object) -> float | None:
+    """Read what was written as a number: text and infinities were not."""
+    if value is None:
+        return None
+    _refuse_unless(isinstance(value, int | float) and not isinstance(value, bool), "it is no number")
+    number = float(value)  # type: ignore[arg-type]  # a number
+    _refuse_unless(math.isfinite(number), "it is no finite number")
+    return number
+
+
+def _count(value: object) -> int:
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    _refuse_unless(is_whole and 0 <= value <= _MOST_COUNTED, "it counts nothing")  # type: ignore[operator]  # an int
+    return int(value)  # type: ignore[call-overload,no-any-return]  # as above
+
+
+def _refuse_unless(is_right: bool, why: str) -> None:
+    if not is_right:
+        raise ValueError(why)

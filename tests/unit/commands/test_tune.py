@@ -1,5 +1,7 @@
 """What a study will take, and where its first trials stand, told before anything is trained."""
 
+import json
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +13,7 @@ from burnish.commands import tune as module
 from burnish.commands.train import read_result
 from burnish.commands.tune import PreparedSearch, _settle_record, prepare_search
 from burnish.engine.stop import StopRequest
-from burnish.errors import ConfigError
+from burnish.errors import CheckpointError, ConfigError
 from burnish.run.record.directory import RunDirectory, read_json, write_json
 from burnish.run.record.events_file import EventsFile
 from burnish.run.record.plan import settle_plan
@@ -213,3 +215,25 @@ def test_the_stop_file_of_a_study_stops_its_refit(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(module, "continue_run", train)
     assert module.tune(search, request=StopRequest()).ending == "stopped"
+
+
+@pytest.mark.parametrize(
+    "score", [None, "0.1", math.nan, math.inf, [], 10**400], ids=["none", "text", "nan", "inf", "list", "huge"]
+)
+def test_odd_rows_of_an_earlier_table_are_no_starts(tmp_path: Path, score: object) -> None:
+    earlier = write_study(tmp_path / "earlier", search_of(tmp_path), ({RATE: 0.05}, 0.2), ({RATE: 0.02}, 0.1))
+    table = json.loads((earlier / "study.json").read_text())
+    table["trials"][1]["score"] = score
+    table["trials"] += [{}, {**table["trials"][0], "run": "../elsewhere", "score": 0.0}]
+    (earlier / "study.json").write_text(json.dumps(table))
+    starts, _ = begin(search_of(tmp_path, start_from=[str(earlier)]))
+    assert [start[RATE] for start in starts] == [0.05]
+
+
+def test_a_point_of_no_such_space_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    search = search_of(tmp_path)
+    begin(search)
+    record = read_record(search.directory)
+    record.add_trial(Trial(0, {"no such option": 0.5}, {}, "trial-0000"))
+    with pytest.raises(CheckpointError, match=r"the point of trial 0, .* is none of the space"):
+        begin(search)

@@ -1,5 +1,7 @@
 """study.jsonl: what was recorded is read back, and half a line is none."""
 
+import json
+import math
 from pathlib import Path
 
 import pytest
@@ -90,3 +92,42 @@ def test_a_record_knows_which_score_it_is_about_and_which_way_is_better(tmp_path
     assert "<strong>validation/log_loss of trial 1</strong>" in page
     assert "deep dropout=0.06667" in page
     assert "by chance alone the best would be better than their mean by about" in page
+
+
+def test_numbers_that_no_study_writes_are_refused_by_their_line(tmp_path: Path) -> None:
+    record = record_of(tmp_path)
+    lines = [json.loads(line) for line in record.path.read_text().splitlines()]
+    odd = {
+        0: {
+            "evaluations": [0, -1, "9", 1e308, None],
+            "seed": ["3", 0.5],
+            "starts": [3, [{"a": "x"}]],
+            "experiment": [[]],
+        },
+        1: {"trial": [-1, "0", 10**400, True], "point": [{"a": math.nan}, {"a": "1"}, []], "run": ["..", "a\0b"]},
+        2: {
+            "score": [math.nan, math.inf, "0.5", 10**400, [], True],
+            "at": [math.nan, -1.0, 1e300, "2"],
+            "until": ["1", -1, 10**30],
+            "end": [99, -1, None],
+            "state": ["gone", None],
+            "curve": [[math.nan], ["0.1"], 3],
+            "passed": [{"0": "x"}, {"y": 1}, 3],
+        },
+    }
+    for at, fields in odd.items():
+        for name, values in fields.items():
+            for value in values:
+                changed = [{**each, name: value} if number == at else each for number, each in enumerate(lines)]
+                record.path.write_text("".join(json.dumps(each) + "\n" for each in changed))
+                with pytest.raises(CheckpointError, match=rf"study\.jsonl:{at + 1} is no line of a study"):
+                    read_record(tmp_path)
+
+
+@pytest.mark.parametrize("order", [[1, 2, 3], [0, 2, 1], [0, 1, 1], [0, 1, 2, 2], [0, 0, 1]], ids=str)
+def test_lines_that_are_lost_or_repeated_are_refused(tmp_path: Path, order: list[int]) -> None:
+    record = record_of(tmp_path)
+    lines = record.path.read_text().splitlines(keepends=True)
+    record.path.write_text("".join(lines[at] for at in order))
+    with pytest.raises(CheckpointError, match="is no line of a study"):
+        read_record(tmp_path)

@@ -12,6 +12,8 @@ from burnish.run.record.directory import RunDirectory, write_json
 PREEMPTED = STOPPED
 """The exit code of a run that was asked to stop and can be resumed."""
 COMPLETE = ("finished", "early_stopping")
+MOST_SECONDS = 1e12
+"""More than thirty thousand years: what says so was not written by a run."""
 _ENDED_AT_ONCE = (128 + signal.SIGINT, 128 + signal.SIGTERM)
 """What a worker leaves with that is asked to stop a second time."""
 
