@@ -101,7 +101,8 @@ def test_probabilities_come_in_the_order_of_the_classes(model: burnish.Model) ->
     assert [*found.columns] == ["no", "yes"]
     assert np.allclose(found.sum(axis="columns"), 1)
     assert found.index.equals(frame.index)
-    of_list = model.predict_proba(houses().head(1).to_dict("records"))
+    rows = houses().head(1).rename(columns=str).astype({"sold": str}).to_dict("records")
+    of_list = model.predict_proba(rows)
     assert of_list.shape == (1, 2)
 
 
