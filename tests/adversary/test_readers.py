@@ -14,7 +14,7 @@ from burnish.commands.train import read_result
 from burnish.commands.tune import prepare_search, tune
 from burnish.engine.stop import StopRequest
 from burnish.run.record.directory import RunDirectory, write_json
-from burnish.tune import study as study_module
+from burnish.tuning import study as study_module
 from burnish.ui.board import build_board
 from tests.adversary.conftest import ROW
 from tests.adversary.judge import IS_FULL, Canary, judge

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 class _Policy(Component):
     is_random: ClassVar[bool] = False
+    is_usual: ClassVar[bool] = False
+    """Whether it is what a text classification has without being asked."""
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         """Choose the positions to keep, in order: one array, or one a window; `length` is more than `limit`."""
@@ -24,6 +26,8 @@ class _Policy(Component):
 
 class Head(_Policy):
     """Keep the first tokens."""
+
+    is_usual: ClassVar[bool] = True
 
     def select(self, length: int, *, limit: int, random: np.random.Generator) -> Sequence[Array]:
         from burnish.data.tokens.truncate import spread  # numpy, which checking a config must not load

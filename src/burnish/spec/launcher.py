@@ -101,7 +101,7 @@ class Launcher(Component):
         """Write the request that starts a job as JSON values; what is not set is `<name>`. Nothing is sent."""
 
     def cost(self, job: JobSpec) -> Iterable[str]:
-        """Say what a job takes, and what its service tells of price and quota; asked before a job that has a price."""
+        """Say what a job takes, and what its service reports of price and quota, before one that costs money."""
         return ()
 
     def left_out(self, job: JobSpec) -> list[str]:
@@ -115,11 +115,11 @@ class Launcher(Component):
 
     @property
     def num_gpus(self) -> int:
-        """How many GPUs the options ask for on each machine, or for each trial that has a place of its own."""
+        """How many GPUs the options ask for on each machine, or for each trial that trains in a separate place."""
         return 0
 
     def count_trials(self, parallel: int) -> int:
-        """Tell how many of the trials that train at once share what is asked for."""
+        """Count the trials that train at once on what is asked for."""
         return parallel
 
     @abstractmethod

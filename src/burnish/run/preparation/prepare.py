@@ -15,7 +15,6 @@ from burnish.data.cache.spill import encode_parts, find_faults
 from burnish.data.inspection.faults import BadRow, BrokenRows, Policy, settle, settle_all
 from burnish.data.sources.address import is_url
 from burnish.data.tokens.text import drop_report, has_long_texts
-from burnish.data.truncation import Head
 from burnish.errors import BurnishError, ConfigError, DataError, Problem
 from burnish.run.machine import give_back_memory
 from burnish.run.preparation.inputs import NOTHING_KNOWN, TrainedOn, changed_files, digests_of, of_task
@@ -175,7 +174,7 @@ class Preparation:
         """Say so where a policy was chosen for long texts, and no text is too long."""
         policy = getattr(self.experiment.task, "truncation", None)
         tables = [table for table in features.values() if "dropped" in table.column_names]
-        if policy is None or isinstance(policy, Head) or any(map(has_long_texts, tables)):
+        if policy is None or getattr(policy, "is_usual", False) or any(map(has_long_texts, tables)):
             return
         longest = max((int(drop_report(table)["longest_text"]) for table in tables), default=0)
         place = f"task.tasks.{self.name}" if self.name else "task"
