@@ -45,6 +45,7 @@ CATALOG: Mapping[str, Mapping[str, Entry]] = {
     },
     "models": {
         "transformer": Entry("burnish.models.transformer:Transformer"),
+        "auto": Entry("burnish.models.tabular.models:Auto"),
         "linear": Entry("burnish.models.tabular.models:Linear"),
         "deep": Entry("burnish.models.tabular.models:Deep"),
         "wide_deep": Entry("burnish.models.tabular.models:WideDeep"),

@@ -15,7 +15,7 @@ EXTRAS: Mapping[str, str] = {
     "lora": "LoRA through peft",
     "tensorboard": "event files for TensorBoard",
     "baselines": "scikit-learn, for the TF-IDF and linear baselines",
-    "trees": "LightGBM, for boosted trees",
+    "trees": "LightGBM and CatBoost, for boosted trees and `model: auto`",
     "onnx": "ONNX and its runtime, to export models and to predict without torch",
     "notify": "apprise, to notify mail and many services; Slack and webhooks need no extra",
     "tune": "Optuna and CMA-ES, to search options by a model of the scores",

@@ -15,8 +15,8 @@ from burnish.spec.values import Array, Batch, StepResult
 class Grows(Protocol):
     """What a network must be able to do to be grown."""
 
-    def begin(self, batch: "Batch") -> None:
-        """Take the training rows."""
+    def begin(self, rows: Callable[[str], "Batch"], *, seed: int) -> None:
+        """Take the rows of the splits that it learns from, by their names."""
         ...
 
     def grow(self) -> float:
@@ -39,24 +39,32 @@ class BoostingLearner:
     """A network that grows: the trainee and the learner of a run at once."""
 
     def __init__(
-        self, network: nn.Module, rows: Callable[[], "Batch"], *, precision: Autocast, learning_rate: float
+        self,
+        network: nn.Module,
+        rows: Callable[[str], "Batch"],
+        *,
+        num_rows: int,
+        seed: int,
+        precision: Autocast,
+        learning_rate: float,
     ) -> None:
         self.network = network
         self.optimizer = NoOptimizer()
         self.learning_rate = learning_rate
         self._rows = rows
+        self._num_rows = num_rows
+        self._seed = seed
         self._precision = precision
         self._rounds = 0
-        self._num_rows = 0
+        self._has_begun = False
 
     def advance(self, step: int, factor: float) -> StepOutput:
         """Grow by one round; the training rows are read before the first one."""
         began = monotonic()
         forest = cast(Grows, self.network)
-        if not self._num_rows:
-            rows = self._rows()
-            self._num_rows = len(rows["label"])
-            forest.begin(rows)
+        if not self._has_begun:
+            forest.begin(self._rows, seed=self._seed)
+            self._has_begun = True
         result = StepResult(loss=forest.grow(), gradient_norm=0.0, examples=self._num_rows, tokens=0)
         self._rounds = step + 1
         return StepOutput(result, epochs=step + 1.0, global_examples=self._num_rows, seconds=monotonic() - began)

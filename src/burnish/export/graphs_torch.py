@@ -16,6 +16,7 @@ from burnish.engine.infer_torch import inputs_of
 from burnish.errors import ServeError
 from burnish.export.trees import write_trees
 from burnish.extras import require
+from burnish.models.tabular.blend_torch import Blend
 from burnish.models.tabular.boosted_trees_torch import BoostedTrees
 from burnish.models.transformers.heads_torch import ChoiceNetwork, PlacesNetwork, PretrainingNetwork
 from burnish.models.transformers.hf_logging_torch import quiet
@@ -44,6 +45,8 @@ def write_graph(network: nn.Module, batch: Batch, path: Path) -> GraphSpec:
         )
     if isinstance(network, BeamNetwork):
         raise ServeError("answers found by a beam (task.search: beam) are not exported; train with task.search: pairs")
+    if isinstance(network, Blend):
+        raise ServeError("a blend (model: auto) is not exported; serve it as it is, or train with model=gbdt to export")
     if isinstance(network, BoostedTrees):
         return write_trees(network.text, network.head.inputs or TableInputs(), path)
     form = _form(network)

@@ -10,7 +10,7 @@ import yaml
 
 from burnish.errors import BurnishError
 from burnish.report.classes import class_scores, ranking_curves
-from burnish.report.data import ColumnSummary, Fact, Headline, LabelCounts, ReportData, Setting, Slice
+from burnish.report.data import BlendMember, ColumnSummary, Fact, Headline, LabelCounts, ReportData, Setting, Slice
 from burnish.report.events import Story, read_story
 from burnish.report.figures import duration, figure, readable, share
 from burnish.report.predictions import read_predictions
@@ -57,6 +57,7 @@ def collect(run: RunDirectory) -> ReportData:
         evaluations=story.evaluations,
         columns=read_columns(profile, insights),
         slices=read_slices(insights),
+        members=read_members(insights),
         findings=tuple(_findings(audit)),
         splits_without_repeated=_scores_without_repeated(audit),
         settings=settings,
@@ -250,6 +251,22 @@ def read_slices(insights: Mapping[str, Any]) -> tuple[Slice, ...]:
         return tuple(_slice(each) for each in insights.get("slices", ())[:_MOST_SLICES])
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return ()
+
+
+def read_members(insights: Mapping[str, Any]) -> tuple[BlendMember, ...]:
+    """Give the members of a blend, the heaviest first, if the run made one."""
+    try:
+        members = [_member(each) for each in insights.get("members", ())]
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return ()
+    return tuple(sorted(members, key=lambda member: -member.weight))
+
+
+def _member(fields: Mapping[str, Any]) -> BlendMember:
+    amounts = {name: None if fields.get(name) is None else float(fields[name]) for name in ("loss", "score")}
+    return BlendMember(
+        str(fields["name"]), float(fields["weight"]), **amounts, left_out=str(fields.get("left_out") or "")
+    )
 
 
 def _slice(fields: Mapping[str, Any]) -> Slice:

@@ -133,6 +133,21 @@ class Slice:
 
 
 @dataclass(frozen=True)
+class BlendMember:
+    """One model of a blend."""
+
+    name: str
+    weight: float
+    """Its share in a prediction."""
+    loss: float | None = None
+    """On the training rows that its folds did not learn from."""
+    score: float | None = None
+    """The headline score that it has alone, on the rows that the blend is scored on."""
+    left_out: str = ""
+    """Why it is not in the blend."""
+
+
+@dataclass(frozen=True)
 class ColumnSummary:
     """What a column of a table held in the training rows."""
 
@@ -191,6 +206,7 @@ class ReportData:
     baselines: Mapping[str, Mapping[str, Score]] = field(default_factory=dict)
     times: Mapping[str, Times] = field(default_factory=dict)
     """By baseline, and of the run itself as `this_run`."""
+    members: tuple[BlendMember, ...] = ()
     training: Training | None = None
     evaluations: tuple[EvaluationCurve, ...] = ()
     confusion: Matrix | None = None

@@ -37,7 +37,14 @@ def build_learner(
             raise LaunchError(sentence)
         rate = experiment.model.usual_rate(network)
         whole = prepared.parts[ALONE]
-        return BoostingLearner(network, lambda: whole.batch_of("train"), precision=precision, learning_rate=rate)
+        return BoostingLearner(
+            network,
+            whole.batch_of,
+            num_rows=whole.features["train"].num_rows,
+            seed=experiment.runtime.seed,
+            precision=precision,
+            learning_rate=rate,
+        )
     policy = experiment.train
     if policy.recompute:
         _recompute(network)
@@ -73,7 +80,7 @@ def rate_of(experiment: Experiment, network: Any) -> float:
 def build_stream(experiment: Experiment, prepared: PreparedData, world: World) -> BatchStream:
     """Give this process's share of the training batches, from the first one on."""
     lengths, seed = prepared.features["train"]["length"].to_numpy(), experiment.runtime.seed
-    batching, policy = _batching(experiment, len(lengths)), policy_of(experiment)
+    batching, policy = _batching(experiment, len(lengths)), policy_of(experiment, num_rows=len(lengths))
     parts = [part.features["train"]["length"].to_numpy() for part in prepared.parts.values()]
     mixture: Mixed | None = experiment.task.mixture(parts, batching, seed=seed, policy=policy)
     return BatchStream(lengths, batching, seed=seed, mixture=mixture, rank=world.rank, world=world.size)
@@ -116,7 +123,7 @@ def build_feed(
 def build_milestones(scorer: Scorer, stream: BatchStream) -> Milestones:
     """Say when to evaluate, save and end, and by which score the best checkpoint is chosen."""
     experiment = scorer.experiment
-    policy = policy_of(experiment)
+    policy = policy_of(experiment, num_rows=len(scorer.prepared.features["train"]))
     length = policy.length_for(stream.batches_in(0))
     select, direction = scorer.selection()
     return Milestones(
@@ -132,9 +139,9 @@ def build_milestones(scorer: Scorer, stream: BatchStream) -> Milestones:
     )
 
 
-def policy_of(experiment: Experiment) -> TrainPolicy:
-    """Give how long to train: as the experiment says, or as the model's own options do."""
-    return experiment.model.policy(experiment.train)
+def policy_of(experiment: Experiment, *, num_rows: int) -> TrainPolicy:
+    """Give how long to train on so many rows: as the experiment says, or as the model's own options do."""
+    return experiment.model.policy(experiment.train, num_rows=num_rows)
 
 
 def facts_of(scorer: Scorer, learner: Learner | BoostingLearner, stream: BatchStream) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from burnish.artifact.predictor import Predictor, golden_of, table_of
 from burnish.artifact.signature import Signature, TrainingStatistics, describe
 from burnish.engine.snapshot_torch import read_weights
 from burnish.errors import DataError
+from burnish.models.tabular.blend_torch import Blend
 from burnish.run.attempt import Trained
 from burnish.run.insights import Inspection
 from burnish.run.predicting.prediction_tables import prediction_tables
@@ -185,11 +186,34 @@ def _write_insights(trained: Trained, outcomes: Mapping[str, Outcome]) -> list[s
     metrics, headline = trained.scorer.metrics, trained.scorer.headline()
     inspection = Inspection(_predictor(trained), table, outcomes[split], metrics, headline, lengths)
     found = inspection.look(seed=trained.experiment.runtime.seed)
-    if found["importance"] or found["slices"]:
+    found["members"] = _describe_members(trained, split, headline)
+    if found["importance"] or found["slices"] or found["members"]:
         write_json(trained.run.directory.insights, {"split": split, **found})
     importance = found["importance"]
     known = {name: found["mean"] for name, found in importance.items() if found is not None}
     return sorted(importance, key=lambda name: -known.get(name, 0.0))
+
+
+def _describe_members(trained: Trained, split: str, headline: str) -> list[dict[str, Any]]:
+    """List the members of a blend, with what each would score alone; nothing where one model answers."""
+    network = trained.learner.network
+    if not isinstance(network, Blend):
+        return []
+    scorer, record = trained.scorer, network.record
+    members: list[dict[str, Any]] = []
+    for name in record.members:
+        infer = network.infer_alone().get(name)
+        score = None if infer is None else scorer.scores(split, infer, fitting=trained.fitting)[headline]
+        members.append(
+            {
+                "name": name,
+                "weight": record.weights.get(name, 0.0),
+                "loss": record.losses.get(name),
+                "score": score,
+            }
+        )
+    members += [{"name": name, "weight": 0.0, "left_out": why} for name, why in record.left_out.items()]
+    return members
 
 
 def _write_predictions(place: str, outcome: Outcome, trained: Trained, *, leading: Sequence[str]) -> None:

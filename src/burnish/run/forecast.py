@@ -198,7 +198,7 @@ def _quicker_half(seconds: list[float]) -> float:
 
 def _counts(experiment: Experiment, stream: BatchStream, num_examples: int, step_seconds: float) -> tuple[int, int]:
     """Count steps and evaluations; what is measured by the clock follows from the speed."""
-    policy = policy_of(experiment)
+    policy = policy_of(experiment, num_rows=num_examples)
     length, every = policy.length_for(stream.batches_in(0)), policy.evaluate_every
     steps = total_steps(length, stream, num_examples=num_examples)
     if steps is None:

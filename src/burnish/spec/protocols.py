@@ -314,8 +314,8 @@ class Architecture(Component):
         """List what training would fetch from the hub, a sentence each; nothing is asked over the network."""
         return ()
 
-    def policy(self, asked: TrainPolicy) -> TrainPolicy:
-        """Decide how long to train, for an experiment that asked so."""
+    def policy(self, asked: TrainPolicy, *, num_rows: int) -> TrainPolicy:
+        """Decide how long to train on so many rows, for an experiment that asked so."""
         return asked
 
     def usual_rate(self, network: Any) -> float:

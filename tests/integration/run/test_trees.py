@@ -106,7 +106,7 @@ def run(folder: Path, *, stop_after: int | None = None, state: TrainState | None
     assert isinstance(learner, BoostingLearner)
     if state.position.step:
         read_learner(learner, folder)
-    policy = MODEL.policy(TrainPolicy())
+    policy = MODEL.policy(TrainPolicy(), num_rows=100)
     pace = Milestones(policy.length, policy.evaluate_every, policy.checkpoint_every, Constant(), 40, "mse", "min", 3)
 
     def evaluate() -> dict[str, float]:
@@ -198,4 +198,4 @@ def test_a_forecast_times_rounds() -> None:
 
 
 def test_a_length_in_epochs_is_no_matter_to_trees() -> None:
-    assert MODEL.policy(TrainPolicy(length=Interval(1, "epochs"))).length == Interval(40, "steps")
+    assert MODEL.policy(TrainPolicy(length=Interval(1, "epochs")), num_rows=100).length == Interval(40, "steps")

@@ -117,9 +117,13 @@ def test_no_option_that_a_model_and_an_optimizer_leave_unread_has_an_effect(mode
         "split": "optimizer={type: split, deep: {type: adam}}",
     }.get(optimizer, f"optimizer={optimizer}")
     pytest.importorskip("lightgbm") if model == "gbdt" else None
-    if optimizer == "split" and model not in ("linear", "wide_deep", "gbdt"):
+    if optimizer == "split" and model not in ("linear", "wide_deep", "gbdt", "auto"):
         pytest.skip("it needs a wide part")
-    small = {"gbdt": "model={type: gbdt, rounds: 4, least_rows: 2}", "linear": "model=linear"}
+    small = {
+        "auto": "model={type: auto, members: [linear], folds: 2}",
+        "gbdt": "model={type: gbdt, rounds: 4, least_rows: 2}",
+        "linear": "model=linear",
+    }
     check_unused("table.yaml", small.get(model, f"model={{type: {model}, first: 8}}"), options)
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from burnish.metrics.confidence import Reliability
 from burnish.report.data import (
+    BlendMember,
     CalibrationCurve,
     ClassScores,
     ColumnSummary,
@@ -68,6 +69,7 @@ def report(word: str = "good") -> ReportData:
         residuals=Residuals("test", (1.0, 2.0, 4.0), (0.5, -0.25, 0.0)),
         columns=(ColumnSummary(word, "category", 3, 2, f"{word} 12", Score(0.25, 0.2, 0.3)),),
         slices=(Slice(word, word, 40, {"accuracy": 0.75}),),
+        members=(BlendMember(word, 0.75, 0.4, 0.8), BlendMember(f"{word} too", 0.0, left_out=word)),
         findings=(f"2 rows of test also occur in train: {word}",),
         splits_without_repeated={"test": {"accuracy": Score(0.7, 0.6, 0.8)}},
         mistakes=(Mistake("a.csv, row 7", f"this film is {word}", "bad", word, 0.99),),

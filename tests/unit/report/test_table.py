@@ -3,7 +3,9 @@
 import json
 from pathlib import Path
 
-from burnish.report.collect import collect, read_columns, read_slices
+import pytest
+
+from burnish.report.collect import collect, read_columns, read_members, read_slices
 from burnish.report.data import Residuals
 from burnish.report.page import render
 from burnish.report.svg import residual_chart
@@ -67,3 +69,17 @@ def test_the_page_shows_columns_importance_and_slices(tmp_path: Path) -> None:
 
 def test_residuals_are_drawn_even_if_all_are_one() -> None:
     assert "circle" in residual_chart(Residuals("test", (1.0, 1.0), (0.0, 0.0)), title="Residuals")
+
+
+def test_members_of_a_blend_are_listed_the_heaviest_first() -> None:
+    written = [{"name": "linear", "weight": 0.25, "loss": 0.5}, {"name": "catboost", "weight": 0.75, "score": 0.9}]
+    left_out = {"name": "lightgbm", "weight": 0, "left_out": "it is not installed"}
+    first, second, third = read_members({"members": [*written, left_out]})
+    assert (first.name, first.score, first.loss) == ("catboost", 0.9, None)
+    assert (second.name, second.loss) == ("linear", 0.5)
+    assert third.left_out == "it is not installed"
+
+
+@pytest.mark.parametrize("members", [3, [3], [{}], [{"name": "a"}], [{"name": "a", "weight": "much"}], {"a": 1}])
+def test_members_that_cannot_be_read_are_left_out(members: object) -> None:
+    assert read_members({"members": members}) == ()

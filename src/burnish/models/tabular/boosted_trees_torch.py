@@ -1,6 +1,6 @@
 """Trees behind the face of a network: tensors in, logits out, and a text as their only weight."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,19 +10,21 @@ from torch import Tensor
 
 from burnish.errors import CheckpointError, ConfigError, Problem
 from burnish.extras import require
-from burnish.models.tabular.models import Gbdt, inputs_of
+from burnish.models.tabular.members import (
+    category_places,
+    lightgbm_objective,
+    matrix,
+    repeatable,
+    row_weights,
+    two_columns,
+)
+from burnish.models.tabular.models import Gbdt
 from burnish.models.tabular.networks_torch import TableNetwork, check_shape, write_shape
-from burnish.spec.values import Array, Batch, HeadSpec, Objective
+from burnish.spec.values import Array, Batch, HeadSpec
 
 _TREES = "trees.txt"
 _TEXT = "text"
-_OBJECTIVES = {
-    "cross_entropy": "multiclass",
-    "mean_squared_error": "regression",
-    "poisson": "poisson",
-    "gamma": "gamma",
-    "quantile": "quantile",
-}
+_LOSSES = ("cross_entropy", "mean_squared_error", "poisson", "gamma", "quantile")
 
 
 class BoostedTrees(TableNetwork):
@@ -48,18 +50,21 @@ class BoostedTrees(TableNetwork):
         if self._trees is None:
             return np.zeros((len(table), self.head.size))
         raw = self._trees.predict(table, raw_score=True, num_threads=torch.get_num_threads()).reshape(len(table), -1)
-        return np.concatenate([np.zeros_like(raw), raw], axis=1) if self._settings["objective"] == "binary" else raw
+        return two_columns(raw) if self._settings["objective"] == "binary" else raw
 
-    def begin(self, batch: "Batch") -> None:
+    def begin(self, rows: Callable[[str], "Batch"], *, seed: int) -> None:
         """Take the training rows; trees that are there are grown on, exactly as if they had just been grown."""
+        batch = rows("train")
         if not batch.get("weight", np.ones(1)).all():  # a row that weighs nothing would still count as one of a leaf
             batch = {name: values[batch["weight"] > 0] for name, values in batch.items()}
-        weights = _weights(batch, self.head.objective)
-        first = len(inputs_of(self.head).numbers)
-        categories = list(range(first, first + len(inputs_of(self.head).categories)))
+        weights = row_weights(batch, self.head.objective)
         self._settings["num_threads"] = torch.get_num_threads()
         self._table = self._lightgbm.Dataset(
-            matrix(batch), batch["label"], weight=weights, categorical_feature=categories, params=self._settings
+            matrix(batch),
+            batch["label"],
+            weight=weights,
+            categorical_feature=category_places(batch),
+            params=self._settings,
         )
 
     def grow(self) -> float:
@@ -124,21 +129,12 @@ def load_trees(network: BoostedTrees, directory: Path) -> BoostedTrees:
     return network
 
 
-def matrix(batch: "Batch") -> "Array":
-    """Put numbers and categories side by side."""
-    parts = [np.asarray(batch[name], dtype=np.float32) for name in ("numbers", "categories") if name in batch]
-    return np.concatenate(parts, axis=1)
-
-
 def _objective(head: HeadSpec) -> dict[str, Any]:
-    objective = head.objective
-    name = _OBJECTIVES.get(objective.name)
-    if name is None or objective.label_smoothing:
-        what = "label smoothing" if name else f"the loss {objective.name}"
-        raise ConfigError([Problem(f"model: gbdt does not know {what}; it knows {', '.join(_OBJECTIVES)}")])
-    if name == "multiclass":
-        return {"objective": "binary"} if head.size == 2 else {"objective": name, "num_class": head.size}
-    return {"objective": name, "alpha": objective.quantile} if name == "quantile" else {"objective": name}
+    found = lightgbm_objective(head.objective, size=head.size)
+    if found is None:
+        what = "label smoothing" if head.objective.label_smoothing else f"the loss {head.objective.name}"
+        raise ConfigError([Problem(f"model: gbdt does not know {what}; it knows {', '.join(_LOSSES)}")])
+    return found
 
 
 def _growth(options: Gbdt) -> dict[str, Any]:
@@ -147,15 +143,5 @@ def _growth(options: Gbdt) -> dict[str, Any]:
         "num_leaves": options.leaves,
         "min_data_in_leaf": options.least_rows,
         "lambda_l2": options.l2,
-        "deterministic": True,
-        "force_row_wise": True,  # or LightGBM chooses by timing, and another choice is another sum
-        "verbosity": -1,
+        **repeatable(torch.get_num_threads()),
     }
-
-
-def _weights(batch: "Batch", objective: Objective) -> "Array | None":
-    weights = batch.get("weight")
-    if objective.class_weights is None:
-        return weights
-    of_class = np.asarray(objective.class_weights)[np.asarray(batch["label"])]
-    return np.asarray(of_class if weights is None else of_class * weights)

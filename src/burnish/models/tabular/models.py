@@ -17,6 +17,7 @@ from burnish.spec.protocols import Architecture, Assets
 from burnish.spec.values import HeadSpec, TableInputs
 
 if TYPE_CHECKING:
+    from burnish.models.tabular.blend_torch import Blend
     from burnish.models.tabular.boosted_trees_torch import BoostedTrees
     from burnish.models.tabular.networks_torch import (
         DeepNetwork,
@@ -37,6 +38,10 @@ _LARGEST_AUTO = 64
 _WIDEST_ONE_HOT = 4096
 """Numbers of a row that one-hot columns may become in all: a batch of 1,024 rows holds 16 MB of them, mostly zeros."""
 _WIDEST_SHOWN = 3
+_FOLDS_OF_FEW_ROWS, _MOST_ROWS_FOR_FOLDS = 5, 10_000
+"""With few rows, that each is learned from matters more than the time that folds take."""
+
+MemberName = Literal["linear", "lightgbm", "catboost", "tab_m"]
 
 
 @dataclass(frozen=True)
@@ -234,7 +239,22 @@ class TabM(Layered):
         return TabMNetwork(self, head)
 
 
-class Gbdt(TableModel):
+class GrownModel(TableModel):
+    """A model that grows by steps over the whole table, instead of learning from batches."""
+
+    is_grown: ClassVar[bool] = True
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        for name in ("batch", "accumulate"):
+            yield f"train.{name}", "every step sees all rows at once"
+        for name in ("recompute", "clip", "clip_tensor", "clip_value"):
+            yield f"train.{name}", "it has no gradients to keep or to clip"
+        yield "train.ema", "it has no weights to average"
+        for name in ("loss_limit", "recovery"):
+            yield f"train.{name}", "no step is taken back"
+
+
+class Gbdt(GrownModel):
     """Gradient-boosted trees (LightGBM): fast and hard to beat on small tables."""
 
     extras: ClassVar[tuple[str, ...]] = ("trees",)
@@ -244,8 +264,6 @@ class Gbdt(TableModel):
         "model.least_rows": {"type": "int", "min": "2", "max": "100"},
         "model.l2": {"type": "log", "min": "1e-3", "max": "10"},
     }
-
-    is_grown: ClassVar[bool] = True
 
     rounds: PositiveInt = 2000
     """Trees at most (for several classes, of each class)."""
@@ -268,17 +286,11 @@ class Gbdt(TableModel):
         yield "train.evaluate_every", f"`{place}.evaluate_every` counts the rounds between two looks at validation"
         yield "train.checkpoint_every", f"checkpoints are saved every `{place}.evaluate_every` rounds"
         yield "train.patience", f"`{place}.patience` counts the looks at validation"
-        for name in ("batch", "accumulate"):
-            yield f"train.{name}", "every round of trees sees all rows at once"
-        for name in ("recompute", "clip", "clip_tensor", "clip_value"):
-            yield f"train.{name}", "trees have no gradients to keep or to clip"
-        yield "train.ema", "trees have no weights to average"
-        for name in ("loss_limit", "recovery"):
-            yield f"train.{name}", "no round of trees is taken back"
         yield "task.bins", "trees find the borders of numbers themselves"
         yield "task.crosses", "crosses are features of a wide part, which `linear` and `wide_deep` have"
+        yield from super().unused_options(place)
 
-    def policy(self, asked: TrainPolicy) -> TrainPolicy:
+    def policy(self, asked: TrainPolicy, *, num_rows: int) -> TrainPolicy:
         look = Interval(self.evaluate_every, "steps")
         return asked.model_copy(
             update={
@@ -306,3 +318,68 @@ class Gbdt(TableModel):
         from burnish.models.tabular.boosted_trees_torch import load_trees
 
         return load_trees(self.network(head, self.assets()), directory)
+
+
+class Auto(GrownModel):
+    """A blend of linear models, LightGBM and CatBoost, weighed by the rows that their folds held out."""
+
+    search_space: ClassVar[Mapping[str, Any]] = {"model.folds": [1, 5, 10]}
+
+    members: tuple[MemberName, ...] | Literal["auto"] = "auto"
+    """What is blended; `auto` takes linear, lightgbm and catboost, as far as their packages are installed."""
+    folds: PositiveInt | Literal["auto"] = "auto"
+    """Folds of the training rows that each member is fitted to; 1 learns from all of them and weighs the members on
+    the validation rows. `auto` is 5, and 1 with more than 10,000 training rows."""
+    rounds: PositiveInt = 25
+    """Rounds of greedy selection, each of which adds to the weight of one member."""
+
+    @property
+    def member_names(self) -> tuple[str, ...]:
+        """The members to fit, in order."""
+        return ("linear", "lightgbm", "catboost") if self.members == "auto" else self.members
+
+    def folds_for(self, num_rows: int) -> int:
+        """Settle the number of folds for so many training rows."""
+        if self.folds == "auto":
+            return _FOLDS_OF_FEW_ROWS if num_rows <= _MOST_ROWS_FOR_FOLDS else 1
+        return min(self.folds, max(1, num_rows // 2))
+
+    def unused_options(self, place: str) -> Iterable[tuple[str, str]]:
+        for name in ("optimizer", "schedule"):
+            yield name, "each member is fitted in its own way"
+        yield "train.length", "each member is fitted to its end"
+        for name in ("evaluate_every", "checkpoint_every"):
+            yield f"train.{name}", "every member is scored, and every fit is saved"
+        yield "train.patience", "each member stops by the rows that its fold held out"
+        if "tab_m" not in self.member_names:
+            yield "task.bins", "none of the members puts numbers into bins as `tab_m` does"
+        if "linear" not in self.member_names:
+            yield "task.crosses", "crosses are features of the linear member"
+        yield from super().unused_options(place)
+
+    def policy(self, asked: TrainPolicy, *, num_rows: int) -> TrainPolicy:
+        num_folds = self.folds_for(num_rows)
+        return asked.model_copy(
+            update={
+                "length": Interval(len(self.member_names) * num_folds, "steps"),
+                "evaluate_every": Interval(num_folds, "steps"),
+                "checkpoint_every": Interval(1, "steps"),
+                "patience": None,
+            }
+        )
+
+    def network(self, head: HeadSpec, assets: Assets) -> Blend:
+        from burnish.models.tabular.blend_torch import Blend
+
+        return Blend(self, head)
+
+    def save(self, network: TableNetwork, directory: Path) -> None:
+        from burnish.models.tabular.blend_torch import Blend
+
+        assert isinstance(network, Blend), "a blend saves a blend"
+        network.save_members(directory)
+
+    def load(self, directory: Path, head: HeadSpec) -> Blend:
+        network = self.network(head, self.assets())
+        network.load_members(directory)
+        return network

@@ -61,7 +61,7 @@ def boosted_trees(asked: BaselineRequest, task: Task) -> Outcome | None:
 
     def fit() -> Callable[[], Array]:
         trees = model.network(task.head(asked.profile), model.assets())
-        trees.begin(asked.batch_of("train", kept))
+        trees.begin(lambda split: asked.batch_of(split, kept), seed=asked.seed)
         trees.fit(asked.batch_of("validation"))
         return lambda: trees.logits(scored)
 

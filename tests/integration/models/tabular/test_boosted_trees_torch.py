@@ -44,7 +44,14 @@ def rows(name: str, *, count: int = 400) -> dict[str, np.ndarray]:
 def grower(name: str) -> BoostingLearner:
     torch.set_num_threads(1)
     network = OPTIONS.network(HEADS[name], NoAssets())
-    return BoostingLearner(network, lambda: rows(name), precision=CPU, learning_rate=OPTIONS.learning_rate)
+    return learner_of(network, rows(name))
+
+
+def learner_of(network: Any, batch: dict[str, np.ndarray]) -> BoostingLearner:
+    size = len(batch["label"])
+    return BoostingLearner(
+        network, lambda _: batch, num_rows=size, seed=0, precision=CPU, learning_rate=OPTIONS.learning_rate
+    )
 
 
 def grown(pupil: BoostingLearner, steps: range) -> list[float]:
@@ -77,7 +84,7 @@ def test_saved_trees_answer_with_the_same_bits(name: str, tmp_path: Path) -> Non
     assert logits.shape == (400, HEADS[name].size)
     network: Any = pupil.network
     OPTIONS.save(network, tmp_path)
-    back = BoostingLearner(OPTIONS.load(tmp_path, HEADS[name]), dict, precision=CPU, learning_rate=1.0)
+    back = learner_of(OPTIONS.load(tmp_path, HEADS[name]), rows(name))
     assert np.array_equal(back.infer(rows(name)), logits)
     other = HeadSpec("tabular", HEADS[name].size, HEADS[name].objective, inputs=TableInputs(("a", "z")))
     with pytest.raises(CheckpointError, match="fed otherwise"):
@@ -132,7 +139,7 @@ def test_a_loss_that_trees_do_not_know_is_refused(objective: Objective, words: s
 def test_a_step_is_a_round_and_the_models_own_options_say_how_many() -> None:
     model = Gbdt(rounds=70, evaluate_every=7, patience=3)
     assert model.is_grown
-    policy = model.policy(TrainPolicy(length=Interval(9, "epochs"), clip=None))
+    policy = model.policy(TrainPolicy(length=Interval(9, "epochs"), clip=None), num_rows=100)
     assert (policy.length, policy.evaluate_every, policy.patience) == (Interval(70, "steps"), Interval(7, "steps"), 3)
     assert policy.clip is None
 
@@ -144,7 +151,7 @@ def test_rows_that_weigh_nothing_leave_no_trace_in_the_trees() -> None:
     texts = []
     for batch in (given, kept):
         network = OPTIONS.network(HEADS["numbers"], NoAssets())
-        pupil = BoostingLearner(network, lambda batch=batch: batch, precision=CPU, learning_rate=OPTIONS.learning_rate)
+        pupil = learner_of(network, batch)
         grown(pupil, range(3))
         texts.append(_trees(pupil))
     assert texts[0] == texts[1]
