@@ -201,7 +201,7 @@ def test_another_table_needs_only_another_metadata_file(shell_in: ShellIn) -> No
     (shell.folder / "flats.yaml").write_text(metadata)
     done = shell.type("./scripts/train-local.sh")
     assert done.returncode == 0, done.stderr
-    done = shell.type("burnish predict runs/flats --row '{\"size\": 80}' --json")
+    done = shell.type('burnish predict runs/flats --row \'{"size": 80, "side": "N"}\' --json')
     assert set(json.loads(done.stdout)["predictions"][0]["probabilities"]) == {"no", "yes"}
 
 

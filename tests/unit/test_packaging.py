@@ -42,6 +42,7 @@ OPTIONAL = {
     "google": "google-cloud-aiplatform",
     "google_crc32c": "google-crc32c",
     "kubernetes": "kubernetes",
+    "catboost": "catboost",
     "lightgbm": "lightgbm",
     "mlflow": "mlflow-skinny",
     "onnx": "onnx",

@@ -225,7 +225,10 @@ def test_predicting_a_file(monkeypatch: pytest.MonkeyPatch, capsys: Captured) ->
     def predict_file(
         target: str, *, source: str, out: Path, progress: Callable[[int, int], None], **options: Any
     ) -> PredictedFile:
-        assert (options, out) == ({"task": "mood", "trust_code": True, "engine": "torch"}, Path("y.parquet"))
+        assert (options, out) == (
+            {"task": "mood", "trust_code": True, "engine": "torch", "allow_missing": False},
+            Path("y.parquet"),
+        )
         progress(1200, 1200)
         return PredictedFile(pa.table({"x": range(1200)}), ("x",), ("`area` is not in x.csv",))
 

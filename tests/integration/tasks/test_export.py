@@ -119,7 +119,7 @@ def test_evaluate_scores_with_an_engine(table: Path) -> None:
 def test_predicting_with_onnx_imports_no_torch(table: Path) -> None:
     code = (
         "import sys; from burnish.commands.predict import predict; "
-        f"print(predict({str(table)!r}, [{{'miles': 3.5, 'pay': 'Card'}}], engine='onnx')[0].label); "
+        f"print(predict({str(table)!r}, [{{'miles': 3.5, 'pay': 'Card'}}], engine='onnx', allow_missing=True)); "
         "print([name for name in ('torch', 'transformers') if name in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()

@@ -14,7 +14,7 @@ from burnish.config import load
 from burnish.errors import LaunchError
 from burnish.launch.image import build_command, image_extras, pack, write_dockerfile
 from burnish.launch.options import read_launcher
-from burnish.launch.package import burnish_wheel, find_extras, project_distribution, source_distribution
+from burnish.launch.package import burnish_wheel, expand, find_extras, project_distribution, source_distribution
 from burnish.spec.launcher import JobSpec, Launcher
 
 PROJECT = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]
@@ -87,7 +87,7 @@ def test_image_package_and_job_have_the_same_extras(mine: Path) -> None:
     assert "--for EXPERIMENT" in note
     assert note_extras(package, make_job(order, package)) == []
 
-    pack(job, Path("out"))
+    pack(job, expand(job.files, inputs=job.inputs).files, Path("out"))
     (line,) = (each for each in Path("out/Dockerfile").read_text().splitlines() if each.startswith("ARG EXTRAS="))
     assert set(line.removeprefix("ARG EXTRAS=").split(",")) == {*image_extras(), *job.extras}
 

@@ -87,7 +87,7 @@ class LightGbm(Member):
         return lightgbm_objective(objective, size=2) is not None
 
     def fit(self, fold: Fold, head: HeadSpec) -> FittedMember:
-        lightgbm = require(self.module, extra="trees", why=_WHY)
+        lightgbm = require("lightgbm", extra="trees", why=_WHY)
         objective = lightgbm_objective(head.objective, size=head.size)
         assert objective is not None, "a member is asked first whether it knows the loss"
         growth = self._OF_NUMBERS if head.size == 1 else self._OF_CLASSES
@@ -110,7 +110,7 @@ class LightGbm(Member):
         return FittedLightGbm(booster, is_binary=objective["objective"] == "binary")
 
     def from_bytes(self, written: bytes, head: HeadSpec) -> FittedMember:
-        lightgbm = require(self.module, extra="trees", why=_WHY)
+        lightgbm = require("lightgbm", extra="trees", why=_WHY)
         try:
             booster = lightgbm.Booster(model_str=written.decode("utf-8"))
         except lightgbm.basic.LightGBMError as error:
@@ -150,7 +150,7 @@ class CatBoost(Member):
         return is_plain or objective.name in self._LOSSES
 
     def fit(self, fold: Fold, head: HeadSpec) -> FittedMember:
-        catboost = require(self.module, extra="trees", why=_WHY)
+        catboost = require("catboost", extra="trees", why=_WHY)
         settings: dict[str, Any] = {
             "loss_function": self._loss(head),
             "iterations": self._ROUNDS,
@@ -173,7 +173,7 @@ class CatBoost(Member):
         return FittedCatBoost(model, is_binary=head.size == 2)
 
     def from_bytes(self, written: bytes, head: HeadSpec) -> FittedMember:
-        catboost = require(self.module, extra="trees", why=_WHY)
+        catboost = require("catboost", extra="trees", why=_WHY)
         model = catboost.CatBoost()
         try:
             model.load_model(blob=written)
