@@ -21,6 +21,7 @@ from burnish.cli.options import find_target
 from burnish.cli.tune import telling
 from burnish.commands.runs import compare as compare_runs
 from burnish.config import Given, Origin
+from burnish.launch.forks import forking
 from burnish.run.record.directory import find_run
 from burnish.run.record.result import RunResult
 from burnish.spec.events import Noted
@@ -60,7 +61,7 @@ def train(
 
     origin = find_caller()
     of_rows = {"target": target, "text": text, "validation": validation, "test": test}
-    with _console(is_shown=progress) as console:
+    with _console(is_shown=progress) as console, forking():
         result = command(
             _understood(experiment, of_rows, origin=origin, console=console),
             overrides=as_layers(overrides, origin=origin),
@@ -141,7 +142,7 @@ def resume(
     """Resume an interrupted run; one that has ended is only read."""
     from burnish.commands.train import resume as command
 
-    with _console(is_shown=progress) as console:
+    with _console(is_shown=progress) as console, forking():
         result = command(
             read_address(_place(run)) or find_run(_place(run)).path,
             processes=processes,

@@ -16,6 +16,7 @@ from burnish.config.nodes import Branch
 from burnish.engine.device import list_gpus
 from burnish.engine.stop import REASON_OF_SIGNAL
 from burnish.errors import BurnishError, CheckpointError, ConfigError, DataError, LaunchError, Problem
+from burnish.launch.forks import choose_start
 from burnish.launch.group import Group, run_workers
 from burnish.launch.local import run_worker
 from burnish.run.check import idle_options
@@ -293,7 +294,10 @@ def work(
     if asked.is_auto and group.processes > 1:
         said = f"{group.processes} processes share each batch, one for each GPU; --processes 1 uses one"
         watch(Noted(0, said))
-    launch = run_worker if group.is_one_process else partial(run_workers, group=group)
+    if group.is_one_process:
+        launch = partial(run_worker, start=choose_start(os.environ))
+    else:
+        launch = partial(run_workers, group=group)
     began, heard = time.time(), set[type[Event]]()
 
     def hear(event: Event) -> None:

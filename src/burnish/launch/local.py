@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import IO, Protocol
 
 from burnish.early_signals import end_at_once
 from burnish.launch.module_path import module_path
@@ -24,10 +25,33 @@ fetching the same pages again: some 15,000 page faults a step for a network of 2
 """
 
 
-def run_worker(argv: Sequence[str], *, on_line: Callable[[str], None], env: Mapping[str, str] | None = None) -> int:
-    """Run `python -m <argv…>`, give each line it prints to `on_line`, and return its exit code."""
+class WorkerProcess(Protocol):
+    """A worker as its starter sees it; a `Popen` is one."""
+
+    stdout: IO[str] | None
+
+    def send_signal(self, number: int, /) -> None:
+        """Send it a signal; one that has ended is spared."""
+        ...
+
+    def wait(self) -> int:
+        """Wait until it has ended, and give its exit code."""
+        ...
+
+
+def run_worker(
+    argv: Sequence[str],
+    *,
+    on_line: Callable[[str], None],
+    env: Mapping[str, str] | None = None,
+    start: Callable[..., WorkerProcess] | None = None,
+) -> int:
+    """Run `python -m <argv…>`, give each line it prints to `on_line`, and return its exit code.
+
+    With `start`, the worker is started by that.
+    """
     with _forwarding() as forward_to:
-        process = start_worker(argv, env=env)
+        process = (start or start_worker)(argv, env=env)
         assert process.stdout is not None
         try:
             forward_to(process)
@@ -43,7 +67,6 @@ def start_worker(
     argv: Sequence[str], *, env: Mapping[str, str] | None = None, stdin: int | None = None
 ) -> subprocess.Popen[str]:
     """Start `python -m <argv…>` in the surroundings that every worker on this machine gets."""
-    asked = {**os.environ, **(env or {})}
     return subprocess.Popen(
         [sys.executable, "-m", *argv],
         stdin=stdin,
@@ -51,15 +74,21 @@ def start_worker(
         text=True,
         encoding="utf-8",
         errors="replace",  # a library may print what is no UTF-8
-        env={**allocator_settings(asked), **openmp_settings(asked), **asked, **module_path(asked)},
+        env=worker_environment(env),
         start_new_session=True,  # or Ctrl-C would reach it twice: from the terminal and from us
     )
 
 
+def worker_environment(env: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Give all variables of a worker: those of this process, those that are asked for, and what suits this machine."""
+    asked = {**os.environ, **(env or {})}
+    return {**allocator_settings(asked), **openmp_settings(asked), **asked, **module_path(asked)}
+
+
 @contextmanager
-def _forwarding() -> Iterator[Callable[[subprocess.Popen[str]], None]]:
+def _forwarding() -> Iterator[Callable[[WorkerProcess], None]]:
     """Pass signals on to a process, from before it is there: what comes too early is sent to it then."""
-    started: list[subprocess.Popen[str]] = []
+    started: list[WorkerProcess] = []
     early: list[int] = []
 
     def forward(number: int, frame: FrameType | None) -> None:
@@ -71,7 +100,7 @@ def _forwarding() -> Iterator[Callable[[subprocess.Popen[str]], None]]:
         if callable(asked) and asked not in (signal.default_int_handler, end_at_once):
             asked(number, frame)  # whoever listens here besides, such as a drill of several workers
 
-    def forward_to(process: subprocess.Popen[str]) -> None:
+    def forward_to(process: WorkerProcess) -> None:
         started.append(process)
         for number in early:
             process.send_signal(number)

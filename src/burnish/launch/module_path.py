@@ -5,6 +5,7 @@ import site
 import sys
 import sysconfig
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 _VARIABLE = "PYTHONPATH"
@@ -21,7 +22,7 @@ def module_path(asked: Mapping[str, str], *, searched: Sequence[str] | None = No
     given = [each for each in asked.get(_VARIABLE, "").split(os.pathsep) if each]
     found = [os.path.abspath(each) for each in (sys.path if searched is None else searched) if os.path.isdir(each)]
     here = os.getcwd()
-    added = [each for each in dict.fromkeys(found) if each not in (*given, here) and not _is_built_in(each)]
+    added = [each for each in dict.fromkeys(found) if each not in (*given, here) and not is_installed(Path(each))]
     variables = {"PYTHONSAFEPATH": "1", _HERE: "1" if here in found else ""}
     return {**variables, _VARIABLE: os.pathsep.join([*given, *added])} if added else variables
 
@@ -34,11 +35,12 @@ def find_modules_here(*, is_wanted: bool | None = None) -> None:
         sys.path.append(here)
 
 
-def _is_built_in(folder: str) -> bool:
-    """Tell whether any interpreter of this environment searches a folder by itself, and in a better order."""
-    return any(Path(folder).is_relative_to(each) for each in _own_folders())
+def is_installed(path: Path) -> bool:
+    """Tell whether a folder or file is below one that any interpreter of this environment searches by itself."""
+    return any(path.is_relative_to(each) for each in _own_folders())
 
 
+@cache
 def _own_folders() -> list[str]:
     paths = sysconfig.get_paths()
     own = [paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")]

@@ -1,38 +1,24 @@
-"""Starts trials from one process that has imported everything: each is a fork, so none waits seconds for torch.
+"""Starts the trials of a study as forks of one process, spread over the GPUs."""
 
-The process starts no thread of torch before it forks. What a trial imported besides is imported here for the next.
-"""
-
-import importlib
-import json
 import os
-import signal
-import socket
-import subprocess
 import sys
-import tempfile
 import threading
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NoReturn, Self
+from typing import Self
 
 from burnish.engine.device import list_gpus
-from burnish.errors import BurnishError
-from burnish.launch.local import start_worker
-from burnish.launch.module_path import find_modules_here
+from burnish.errors import BurnishError, LaunchError
+from burnish.launch.forks import ForkServer
+from burnish.run import worker
 from burnish.run.record.directory import RunDirectory, write_json
 from burnish.run.record.ending import refusal
 
 _MODULE = "burnish.tuning.forks"
-_IMPORTED = (
-    *("burnish.run.worker", "burnish.run.attempt", "burnish.run.finish", "pyarrow.parquet", "pyarrow.csv"),
-    *("pandas", "torch._dynamo"),  # every run comes to need them: pyarrow's tables, and the first step of an optimizer
-)
 _OF_MODELS = {"transformer": ("burnish.models.transformers.transformer_torch",)}
 """What takes long to import besides, by the name of a model."""
-_MOST_BYTES = 1 << 16
 
 
 class TrialStarter:
@@ -42,33 +28,29 @@ class TrialStarter:
         self._turn = threading.Lock()
         self._trials_on = dict.fromkeys(list_gpus(), 0)
         """How many trials train on each GPU."""
-        self._imported = _OF_MODELS.get(model, ())
+        self._server = ForkServer([_MODULE, *_OF_MODELS.get(model, ())])
 
     def __enter__(self) -> Self:
-        self._launch()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._channel.close()  # at which it ends
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._process.wait()
+        self._server.close()
 
     def start(self, run: Path, options: Sequence[str], *, cores: Sequence[int], log: Path) -> Iterator[str]:
         """Start a worker on a planned run, and give each line it prints until it has ended."""
-        with self._reserve_gpu() as gpu:
-            ours, theirs = os.pipe()
-            asked = {"run": str(run), "options": [*options], "cores": [*cores], "gpu": gpu, "log": str(log)}
-            with self._turn:
-                try:
-                    self._send(asked, theirs)
-                except OSError:  # somebody killed the process: another takes its place
-                    self._launch()
-                    self._send(asked, theirs)
-                finally:
-                    os.close(theirs)
-            with open(ours, encoding="utf-8", errors="replace") as lines:
+        with self._reserve_gpu() as gpu, log.open("ab") as words:
+            env = {} if gpu is None else {"CUDA_VISIBLE_DEVICES": gpu}  # which the process has not asked for anything
+            if cores:
+                env["BURNISH_CORES"] = str(len(cores))
+            argv = [_MODULE, str(log), str(run), *options]
+            try:
+                trial = self._server.start(argv, env=env, cores=cores, stderr=words.fileno())
+            except LaunchError:
+                return  # as if it had died: who reads the files of its run starts it again, a few times
+            assert trial.stdout is not None
+            with trial.stdout as lines:
                 yield from lines
+            trial.wait()
 
     @contextmanager
     def _reserve_gpu(self) -> Iterator[str | None]:
@@ -85,67 +67,18 @@ class TrialStarter:
             with self._turn:
                 self._trials_on[gpu] -= 1
 
-    def _launch(self) -> None:
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with closing(theirs):
-            self._process: subprocess.Popen[str] = start_worker([_MODULE, *self._imported], stdin=theirs.fileno())
 
-    def _send(self, asked: Mapping[str, Any], output: int) -> None:
-        socket.send_fds(self._channel, [json.dumps(asked).encode()], [output])
-
-
-def serve(channel: socket.socket, imported: Sequence[str]) -> None:
-    """Fork a trial for each request, until whoever asks is gone."""
-    _import([*_IMPORTED, *imported])
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks for exit codes: a run's own files say how it ended
-    with tempfile.TemporaryFile("a+") as learned:
-        while True:
-            message, descriptors, _, _ = socket.recv_fds(channel, _MOST_BYTES, 1)
-            if not message:
-                return
-            learned.seek(0)
-            _import(learned.read().split())
-            if os.fork() == 0:
-                channel.close()
-                _work(json.loads(message), descriptors[0], learned)
-            os.close(descriptors[0])
-
-
-def _import(names: Sequence[str]) -> None:
-    for name in dict.fromkeys(names):
-        if name not in sys.modules:
-            with suppress(Exception):  # a trial that needs it says so, and one that does not loses nothing
-                importlib.import_module(name)
-
-
-def _work(asked: Mapping[str, Any], output: int, learned: IO[str]) -> NoReturn:
-    run, known = RunDirectory(Path(asked["run"])), set(sys.modules)
+def main(argv: Sequence[str]) -> int:
+    """Train a trial; where the user's code fails, or ours, its run says so and the study goes on without it."""
+    log, run, *options = argv
     try:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        log = os.open(asked["log"], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        for source, target in ((os.open(os.devnull, os.O_RDONLY), 0), (output, 1), (log, 2)):
-            os.dup2(source, target)
-        os.close(output)
-        if asked["cores"] and hasattr(os, "sched_setaffinity"):
-            os.sched_setaffinity(0, asked["cores"])
-            os.environ["BURNISH_CORES"] = str(len(asked["cores"]))
-        if asked["gpu"]:
-            os.environ["CUDA_VISIBLE_DEVICES"] = asked["gpu"]  # CUDA has not been asked for anything in this process
-        importlib.import_module("burnish.run.worker").main([asked["run"], *asked["options"]])
-    except Exception as error:  # of the user's code, or a bug: the study goes on without this trial
+        return worker.main([run, *options])
+    except Exception as error:
         traceback.print_exc()
-        sentence = BurnishError(f"{type(error).__name__}: {error}; the traceback is in {asked['log']}")
-        write_json(run.exit, {"reason": "failed", **refusal(sentence)})
-    finally:
-        learned.write("".join(f"{name}\n" for name in sys.modules if name not in known and "__" not in name))
-        learned.flush()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(0)  # never back into the loop that forks
+        sentence = BurnishError(f"{type(error).__name__}: {error}; the traceback is in {log}")
+        write_json(RunDirectory(Path(run)).exit, {"reason": "failed", **refusal(sentence)})
+        return os.EX_SOFTWARE
 
 
 if __name__ == "__main__":
-    find_modules_here()
-    with socket.socket(fileno=os.dup(0)) as own:
-        serve(own, sys.argv[1:])
-    os._exit(0)  # a study that is over does not wait for torch to be torn down
+    sys.exit(main(sys.argv[1:]))

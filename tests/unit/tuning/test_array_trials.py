@@ -34,9 +34,6 @@ class Here(TrialStarter):
         super().__init__()
         self.runs: list[str] = []
 
-    def _launch(self) -> None:
-        pass
-
     def __exit__(self, *_: object) -> None:
         pass
 
