@@ -38,13 +38,10 @@ _IMPORTED = (
     *("burnish.run.worker", "burnish.run.attempt", "burnish.run.finish", "pyarrow.parquet", "pyarrow.csv"),
     *("pandas", "torch._dynamo"),  # every run comes to need them: pyarrow's tables, and the first step of an optimizer
 )
-_READ_EARLY = (
-    *("PYTHON", "LD_", "GLIBC_", "MALLOC_", "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NUMEXPR_", "ATEN_"),
-    *("TORCH", "PYTORCH_", "CUDA_", "NVIDIA_", "HF_", "HUGGINGFACE_", "TRANSFORMERS_", "TOKENIZERS_", "XDG_", "HOME"),
-)
-"""How variables begin that an interpreter or a library reads once, when it is loaded."""
-_SET_BY_LIBRARIES = {"KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK"}
-"""What scikit-learn sets when a session imports it: a process from before is none the worse for that."""
+_OWN = "BURNISH_"
+"""How variables begin that are read when they are needed; others may be read when a library is loaded."""
+_SET_BY_LIBRARIES = {"KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "TORCHINDUCTOR_CACHE_DIR"}
+"""What scikit-learn and transformers set when a session imports them."""
 _STARTS = 2
 _SIZE_BYTES = 4
 _FOR_EACH_FORK = 3
@@ -233,14 +230,14 @@ def _surroundings(environment: Mapping[str, str], *, besides: Mapping[str, str])
 
     Packages that were installed since show in the times of their folders.
     """
-    early = {
+    variables = {
         name: value
         for name, value in environment.items()
-        if name.startswith(_READ_EARLY) and name not in _SET_BY_LIBRARIES and name not in besides
+        if not name.startswith(_OWN) and name not in _SET_BY_LIBRARIES and name not in besides
     }
     folders = [sysconfig.get_path("purelib"), sysconfig.get_path("platlib"), site.getusersitepackages()]
     times = [os.stat(each).st_mtime_ns for each in folders if os.path.isdir(each)]
-    return sys.executable, early, times
+    return variables, times
 
 
 @dataclass(frozen=True)
@@ -269,13 +266,13 @@ def _serve(channel: socket.socket, learned: IO[str], idle_seconds: float) -> _Or
         if deaths in ready:
             os.read(deaths, select.PIPE_BUF)
             _tell_endings(endings)
+        learned.seek(0)
+        _import(learned.read().split())  # mostly after a death: who waited for it reads what came of it meanwhile
         if asks not in ready:
             continue
         order = _receive(channel)
         if order is None:
             return None
-        learned.seek(0)
-        _import(learned.read().split())
         if threading.active_count() > 1:
             return None  # a fork would lack the thread that an import has started; the next process has not learned it
         pid = os.fork()

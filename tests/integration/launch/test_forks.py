@@ -15,6 +15,7 @@ import pytest
 
 import burnish
 from burnish.engine import device
+from burnish.errors import LaunchError
 from burnish.launch import forks
 from burnish.launch.forks import ForkedWorker, ForkServer, choose_start, forking
 from burnish.launch.local import WorkerProcess, run_worker, start_worker
@@ -147,8 +148,8 @@ def test_a_fork_has_the_place_of_a_new_process(
     monkeypatch.chdir(tmp_path)
     lines_of(server.start(["worker_of_forks", "code", "0"]))
     before = server.pid
-    monkeypatch.setenv("SET_SINCE", "a variable\nof two lines")
-    monkeypatch.delenv("COLUMNS")
+    monkeypatch.setenv("BURNISH_SINCE", "a variable\nof two lines")
+    monkeypatch.delenv("BURNISH_STATE")
     monkeypatch.setattr(sys, "stdin", None)
     fresh, forked = (
         json.loads(lines_of(start(["worker_of_forks", "place"]))[0][-1]) for start in (start_worker, server.start)
@@ -156,7 +157,7 @@ def test_a_fork_has_the_place_of_a_new_process(
     del fresh["input"]
     assert forked.pop("input"), "it would read what its server is asked"
     assert forked == fresh
-    assert forked["environment"]["SET_SINCE"] == "a variable\nof two lines"
+    assert forked["environment"]["BURNISH_SINCE"] == "a variable\nof two lines"
     assert server.pid == before
 
 
@@ -243,7 +244,7 @@ def test_an_idle_server_ends_and_the_next_worker_has_another(
     short.close()
 
 
-def test_variables_that_are_read_at_an_import_need_another_server(
+def test_variables_that_a_library_may_have_read_need_another_server(
     server: ForkServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pid() -> int | None:
@@ -252,13 +253,23 @@ def test_variables_that_are_read_at_an_import_need_another_server(
 
     first = pid()
     monkeypatch.setenv("KMP_INIT_AT_FORK", "FALSE")  # as an import of scikit-learn sets it
-    monkeypatch.setenv("MY_OWN", "1")
+    monkeypatch.setenv("BURNISH_CORES", "1")
     assert pid() == first
     found = {first}
-    for name in ("OMP_NUM_THREADS", "HF_HOME", "PYTHONPATH", "MKL_CBWR", "PYTORCH_CUDA_ALLOC_CONF"):
+    for name in ("OMP_NUM_THREADS", "HF_HOME", "PYTHONPATH", "MPLBACKEND"):
         monkeypatch.setenv(name, f"{os.environ.get(name, '')}:/other")
         found.add(pid())
-    assert len(found) == 6
+        assert pid() == server.pid
+    assert len(found) == 5
+
+
+def test_a_server_whose_imports_start_a_thread_forks_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forks, "_IMPORTED", ())
+    (folder / "starts_a_thread.py").write_text(
+        "import threading, time\nthreading.Thread(target=time.sleep, args=[600], daemon=True).start()\n"
+    )
+    with pytest.raises(LaunchError, match="ended before it had forked one"):
+        ForkServer(["starts_a_thread"]).start(["worker_of_forks", "code", "0"])
 
 
 def test_code_of_the_users_own_is_read_again_by_each_fork(server: ForkServer, folder: Path) -> None:
