@@ -1,6 +1,7 @@
 """A blend of models over a table: members are fitted fold by fold, and weighed by the rows that were held out."""
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -40,6 +41,8 @@ class BlendRecord:
     """The loss of each member on the rows that its folds did not learn from."""
     left_out: dict[str, str] = field(default_factory=dict)
     """Why a member is not in the blend."""
+    loss: float = math.inf
+    """That of the blend on the rows that were held out; before there is one, that of the fold that was fitted last."""
 
 
 class Blend(TableNetwork):
@@ -55,8 +58,6 @@ class Blend(TableNetwork):
         self._folds: list[Fold] = []
         self._labels: Array = np.empty(0)
         self._weights: Array | None = None
-        self._loss = float("inf")
-        """Of the blend on the rows that were held out; before there is one, of the fold that was fitted last."""
 
     def forward(self, batch: Mapping[str, Tensor]) -> Tensor:
         return torch.from_numpy(self.logits({name: tensor.cpu().numpy() for name, tensor in batch.items()}))
@@ -106,7 +107,7 @@ class Blend(TableNetwork):
         ]
         if missing:
             self._fit(*missing[0])
-        return self._loss
+        return self.record.loss
 
     def _fit(self, name: str, number: int) -> None:
         fold = self._folds[number]
@@ -122,7 +123,7 @@ class Blend(TableNetwork):
             self._weigh()
         elif not self.record.weights:
             weights = row_weights(fold.held_out, self.head.objective)
-            self._loss = loss_of(answers, fold.held_out["label"], weights, self.head.objective)
+            self.record.loss = loss_of(answers, fold.held_out["label"], weights, self.head.objective)
 
     def _leave_out(self, name: str, why: str) -> None:
         self.record.left_out[name] = why
@@ -143,7 +144,7 @@ class Blend(TableNetwork):
         }
         chosen = choose_weights(answers, self._labels, self._weights, objective, rounds=self._options.rounds)
         self.record.weights = {name: weight for name, weight in zip(whole, chosen.tolist(), strict=True) if weight > 0}
-        self._loss = loss_of(np.tensordot(chosen, answers, axes=1), self._labels, self._weights, objective)
+        self.record.loss = loss_of(np.tensordot(chosen, answers, axes=1), self._labels, self._weights, objective)
 
     def _mean_answer(self, name: str, batch: Batch) -> Array:
         threads = torch.get_num_threads()

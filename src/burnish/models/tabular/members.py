@@ -144,6 +144,8 @@ class CatBoost(Member):
     _ROUNDS = 1000
     _PATIENCE = 50
     _LOSSES: ClassVar[Mapping[str, str]] = {"mean_squared_error": "RMSE", "poisson": "Poisson"}
+    _NOTES_KEPT = ("class_params", "params")
+    """CatBoost also writes the time and a random number into a model, and the same trees would have other bytes."""
 
     def can_learn(self, objective: Objective) -> bool:
         is_plain = objective.name == "cross_entropy" and not objective.label_smoothing
@@ -170,6 +172,10 @@ class CatBoost(Member):
             )
         except catboost.CatBoostError as error:
             raise BurnishError(f"CatBoost: {error}") from error
+        notes = model.get_metadata()
+        for name in list(notes.keys()):
+            if name not in self._NOTES_KEPT:
+                del notes[name]
         return FittedCatBoost(model, is_binary=head.size == 2)
 
     def from_bytes(self, written: bytes, head: HeadSpec) -> FittedMember:
