@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -207,12 +208,19 @@ def test_a_server_that_is_killed_is_replaced_and_its_forks_go_on(server: ForkSer
     assert lines_of(worker) == ([], 0)
 
 
-def test_a_fork_that_is_killed_together_with_its_server_is_seen(server: ForkServer, tmp_path: Path) -> None:
-    worker = begin(server, "wait", str(tmp_path / "never"))
+def test_a_fork_that_is_killed_together_with_its_server_is_seen_at_once(server: ForkServer, tmp_path: Path) -> None:
+    worker, end = begin(server, "wait", str(tmp_path / "never")), tmp_path / "end"
+    later = begin(server, "wait", str(end))  # must not hold open what the first one was to be told of by
     assert server.pid is not None
     os.kill(server.pid, signal.SIGKILL)
     os.kill(worker.pid, signal.SIGKILL)
+    at_last = threading.Timer(SECONDS, end.touch)
+    at_last.start()
     assert lines_of(worker) == ([], -signal.SIGKILL)
+    assert not end.exists()
+    at_last.cancel()
+    end.touch()
+    assert lines_of(later) == ([], 0)
 
 
 def test_a_server_that_cannot_start_leaves_its_place_to_a_new_process(
@@ -274,7 +282,7 @@ def test_a_server_whose_imports_start_a_thread_forks_nothing(folder: Path, monke
 
 def test_code_of_the_users_own_is_read_again_by_each_fork(server: ForkServer, folder: Path) -> None:
     pids = set()
-    for value in ("one", "three"):  # of other lengths, for Python compares sizes and whole seconds
+    for value in ("one", "three", "eleven"):  # of other lengths, for Python compares sizes and whole seconds
         (folder / "own_module.py").write_text(f"VALUE = {value!r}\n")
         assert lines_of(server.start(["worker_of_forks", "own"]))[0][-1] == f"{value}\n"
         pids.add(server.pid)
