@@ -58,7 +58,7 @@ class ForkedWorker:
         self._code: int | None = None
         try:
             self._handle: int | None = os.pidfd_open(pid)
-        except OSError:  # it has ended already
+        except OSError:  # it has ended already, or the kernel has no handles and only trials are forked
             self._handle = None
 
     def send_signal(self, number: int, /) -> None:
@@ -214,8 +214,17 @@ def choose_start(environment: Mapping[str, str], *, platform: str = sys.platform
     Elsewhere, libraries of the system do not bear a fork; with a GPU, a library that is imported may open it.
     """
     is_off = environment.get(SWITCH) == "0"
-    is_safe = platform == "linux" and hasattr(os, "pidfd_open") and not list_gpus(environment)
+    is_safe = platform == "linux" and _has_handles() and not list_gpus(environment)
     return _start_in_session if _forks_here.get() and is_safe and not is_off else start_worker
+
+
+def _has_handles() -> bool:
+    """Tell whether a process can be signalled by a handle: its number may be another's once it has ended."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):  # an old kernel, or a sandbox
+        return False
+    return True
 
 
 def _start_in_session(argv: Sequence[str], *, env: Mapping[str, str] | None = None) -> WorkerProcess:

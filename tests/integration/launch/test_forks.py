@@ -1,5 +1,6 @@
 """Forked workers are as good as new processes: the same endings, the same place, the same bits; and nothing stays."""
 
+import errno
 import json
 import os
 import signal
@@ -312,6 +313,9 @@ def test_a_process_that_is_forked_from_a_session_has_a_server_of_its_own(
 
 
 def test_only_python_sessions_on_linux_without_gpus_fork(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_pid: int) -> int:
+        raise OSError(errno.ENOSYS, "an old kernel")
+
     assert choose_start({}, platform="linux") is start_worker, "a command of the shell"
     with forking():
         assert choose_start({}, platform="linux") is not start_worker
@@ -320,6 +324,9 @@ def test_only_python_sessions_on_linux_without_gpus_fork(monkeypatch: pytest.Mon
         monkeypatch.setattr(device, "_count_installed", lambda: 1)
         assert choose_start({}, platform="linux") is start_worker
         assert choose_start({"CUDA_VISIBLE_DEVICES": ""}, platform="linux") is not start_worker
+        monkeypatch.setattr(device, "_count_installed", lambda: 0)
+        monkeypatch.setattr(os, "pidfd_open", refuse)
+        assert choose_start({}, platform="linux") is start_worker
     assert choose_start({}, platform="linux") is start_worker
 
 
