@@ -59,7 +59,7 @@ def _bring(bucket: FakeBucket, prefix: str, folder: Path) -> RunDirectory:
 @pytest.mark.timeout(1500)
 @pytest.mark.skipif(not IS_FULL, reason="make cloud sets BURNISH_CLOUD=full")
 def test_a_killed_run_goes_on_elsewhere_while_the_bucket_fails(tmp_path: Path, bucket: FakeBucket) -> None:
-    _write_project(tmp_path, bucket, steps=7_000)
+    _write_project(tmp_path, bucket, steps=20_000)  # the bucket is away for 20 s, which the run must outlast
     here, elsewhere = _machines(tmp_path, bucket)
     here.run("train", "rides.yaml", "--dir", "local", "--quiet")
     bucket.fail_share = 0.1
