@@ -33,7 +33,7 @@ RUN = ("plan.yaml", "profile.json", "scores.json", "exit.json", "insights.json")
 def _in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let a worker run here: a new process for each of thousands of cases would take days."""
 
-    def run_worker(argv: Sequence[str], *, on_line: Callable[[str], None]) -> int:
+    def run_worker(argv: Sequence[str], *, on_line: Callable[[str], None], start: object) -> int:
         said = io.StringIO()
         with redirect_stdout(said):
             code = worker.main(list(argv[1:]))

@@ -82,7 +82,7 @@ def test_an_ending_that_no_process_of_the_run_could_tell_is_told_by_who_started_
     run, told = RunDirectory(tmp_path), list[str]()
     monkeypatch.setattr("burnish.run.announce.announce_failure", lambda _run, error, **_: told.append(str(error)))
 
-    def refuse(_argv: list[str], *, on_line: Callable[[str], None], is_started: bool, kind: str) -> int:
+    def refuse(_argv: list[str], *, on_line: Callable[[str], None], start: object, is_started: bool, kind: str) -> int:
         if is_started:
             on_line(json.dumps(to_dict(Started(0, 1, 10))))
         on_line(json.dumps({"error": kind, "message": "the second process had enough"}))
