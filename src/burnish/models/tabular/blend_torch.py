@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import torch
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, PositiveInt, TypeAdapter, ValidationError
 from torch import Tensor
 
 from burnish.errors import BurnishError, CheckpointError, ConfigError, Problem
@@ -30,13 +30,16 @@ _RECORD = "blend.json"
 _FOLDER = "members"
 
 
+Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+
+
 @dataclass
 class BlendRecord:
     """What of a blend is plain values; the fitted members are written next to it."""
 
     members: list[str] = field(default_factory=list)
-    num_folds: int = 1
-    weights: dict[str, float] = field(default_factory=dict)
+    num_folds: PositiveInt = 1
+    weights: dict[str, Share] = field(default_factory=dict)
     losses: dict[str, float] = field(default_factory=dict)
     """The loss of each member on the rows that its folds did not learn from."""
     left_out: dict[str, str] = field(default_factory=dict)
@@ -195,10 +198,15 @@ class Blend(TableNetwork):
             destination[f"{prefix}{name}/answers"] = torch.from_numpy(answers)
 
     def _load_from_state_dict(self, state_dict: Mapping[str, Tensor], prefix: str, *_rest: object) -> None:
-        self.record = _read_record(_as_bytes(state_dict[prefix + "record"]))
+        written = state_dict.get(f"{prefix}record")
+        if written is None:
+            raise ValueError("the state has no record of a blend")
+        self.record = _read_record(_as_bytes(written))
         self._fitted, self._answers = {}, {}
         for key, tensor in state_dict.items():
             name, _, part = key.removeprefix(prefix).partition("/")
+            if part and name not in MEMBERS:
+                raise ValueError(f"the state holds a member {name}, which this version does not know")
             if part == "answers":
                 self._answers[name] = tensor.numpy()
             elif part:

@@ -189,6 +189,10 @@ def test_where_no_member_can_learn_there_is_a_sentence(monkeypatch: pytest.Monke
         ("blend.json", b'{"members": ["x"], "weights": {"x": 1}}', "names x"),
         ("blend.json", b'{"weights": {"linear": "a"}}', "no record of a blend"),
         ("blend.json", b'{"weights": {"linear": 1}, "num_folds": 90}', "No such file"),
+        ("blend.json", b'{"weights": {"linear": 1}, "num_folds": 0}', "no record of a blend"),
+        ("blend.json", b'{"weights": {"linear": 1}, "num_folds": -1}', "no record of a blend"),
+        ("blend.json", b'{"weights": {"linear": -1}}', "no record of a blend"),
+        ("blend.json", b'{"weights": {"linear": NaN}}', "no record of a blend"),
         ("members/linear-0", b"junk", "does not hold a blend"),
         ("members/lightgbm-0", b"junk", "does not hold a blend"),
         ("members/catboost-0", b"junk", "does not hold a blend"),
@@ -203,6 +207,28 @@ def test_odd_files_are_refused_in_a_sentence(tmp_path: Path, file: str, written:
     (tmp_path / file).write_bytes(written)
     with pytest.raises(CheckpointError, match=said):
         OPTIONS.load(tmp_path, HEADS["two classes"])
+
+
+@pytest.mark.parametrize(
+    ("key", "tensor"),
+    [
+        ("record", None),
+        ("forest/0", torch.zeros(3, dtype=torch.uint8)),
+        ("linear/x", torch.zeros(3, dtype=torch.uint8)),
+        ("linear/0", torch.zeros(3)),
+        ("linear/0", torch.zeros(3, dtype=torch.uint8)),
+        ("forest/answers", torch.zeros(3)),
+    ],
+)
+def test_an_odd_state_is_refused_with_a_value_error(key: str, tensor: torch.Tensor | None) -> None:
+    learner = learner_of("two classes")
+    fit_all(learner, range(3))
+    state = dict(learner.network.state_dict())
+    state[key] = tensor  # type: ignore[assignment]
+    if tensor is None:
+        del state[key]
+    with pytest.raises(ValueError, match=r"."):
+        learner_of("two classes").network.load_state_dict(state)
 
 
 def test_weights_minimise_the_loss_as_a_search_by_hand_does() -> None:
